@@ -1,0 +1,49 @@
+# Everything sets itself up: Python >= 3.10 and make are all a machine needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: demo test test-slow lint bench docs clean
+
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit('taupi needs Python 3.10 or newer, this is ' + sys.version) if sys.version_info < (3, 10) else None"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --editable ".[plot]"
+	@touch $@
+
+$(VENV)/test: $(VENV)/base
+	$(PIP) install --editable ".[test]"
+	@touch $@
+
+$(VENV)/lint: $(VENV)/base
+	$(PIP) install --editable ".[lint]"
+	@touch $@
+
+$(VENV)/docs: $(VENV)/base
+	$(PIP) install --editable ".[docs]"
+	@touch $@
+
+demo: $(VENV)/base  ## the PUMA 560: its card, its torque three ways, one picture
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/test
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/test
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/test  ## ratios against peers in one run; rewrites docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site dist out

@@ -1,0 +1,108 @@
+"""taupi: robot dynamics that are linear in their parameters, tau = Y(q, qd, qdd) pi.
+
+Names are imported when they are first used, so that `import taupi` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME: dict[str, str] = {
+    "Constants": "taupi.program.program",
+    "Coulomb": "taupi.dynamics.terms",
+    "Offset": "taupi.dynamics.terms",
+    "ParameterLayout": "taupi.model.parameters",
+    "Parameters": "taupi.model.parameters",
+    "Port": "taupi.program.program",
+    "Program": "taupi.program.program",
+    "Robot": "taupi.model.robot",
+    "Rotor": "taupi.dynamics.terms",
+    "Stribeck": "taupi.dynamics.terms",
+    "TaupiError": "taupi.errors",
+    "TaupiWarning": "taupi.errors",
+    "Viscous": "taupi.dynamics.terms",
+    "bias_torque": "taupi.dynamics.inverse",
+    "catalogue": "taupi.model.catalogue:names",
+    "christoffel_symbols": "taupi.dynamics.mass_matrix",
+    "coriolis_matrix": "taupi.dynamics.coriolis",
+    "energy_regressor": "taupi.regressors.classical",
+    "forward_dynamics": "taupi.dynamics.forward",
+    "forward_kinematics": "taupi.dynamics.kinematics",
+    "gravity_torque": "taupi.dynamics.inverse",
+    "inverse_dynamics": "taupi.dynamics.inverse",
+    "jacobian": "taupi.dynamics.kinematics",
+    "jacobian_derivative": "taupi.dynamics.kinematics",
+    "kinetic_energy": "taupi.dynamics.energy",
+    "lagrangian_blocks": "taupi.regressors.lagrangian",
+    "load": "taupi.model.load",
+    "mass_matrix": "taupi.dynamics.mass_matrix",
+    "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
+    "moving_base_dynamics": "taupi.dynamics.closed_form",
+    "newton_euler_matrices": "taupi.dynamics.closed_form",
+    "operational_mass": "taupi.dynamics.operational",
+    "potential_energy": "taupi.dynamics.energy",
+    "reference_motion": "taupi.regressors.classical",
+    "regressor": "taupi.regressors.classical",
+    "slotine_li_regressor": "taupi.regressors.classical",
+    "trace": "taupi.program.program",
+    "write_toml": "taupi.model.formats.toml:write",
+    "write_urdf": "taupi.model.formats.urdf:write",
+}
+
+__all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'taupi' has no attribute {name!r}")
+    module, _, attribute = _HOME[name].partition(":")
+    value = getattr(import_module(module), attribute or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
+    from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
+    from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
+    from taupi.dynamics.energy import kinetic_energy as kinetic_energy
+    from taupi.dynamics.energy import potential_energy as potential_energy
+    from taupi.dynamics.forward import forward_dynamics as forward_dynamics
+    from taupi.dynamics.inverse import bias_torque as bias_torque
+    from taupi.dynamics.inverse import gravity_torque as gravity_torque
+    from taupi.dynamics.inverse import inverse_dynamics as inverse_dynamics
+    from taupi.dynamics.kinematics import forward_kinematics as forward_kinematics
+    from taupi.dynamics.kinematics import jacobian as jacobian
+    from taupi.dynamics.kinematics import jacobian_derivative as jacobian_derivative
+    from taupi.dynamics.mass_matrix import christoffel_symbols as christoffel_symbols
+    from taupi.dynamics.mass_matrix import mass_matrix as mass_matrix
+    from taupi.dynamics.mass_matrix import mass_matrix_derivative as mass_matrix_derivative
+    from taupi.dynamics.operational import operational_mass as operational_mass
+    from taupi.dynamics.terms import Coulomb as Coulomb
+    from taupi.dynamics.terms import Offset as Offset
+    from taupi.dynamics.terms import Rotor as Rotor
+    from taupi.dynamics.terms import Stribeck as Stribeck
+    from taupi.dynamics.terms import Viscous as Viscous
+    from taupi.errors import TaupiError as TaupiError
+    from taupi.errors import TaupiWarning as TaupiWarning
+    from taupi.model.catalogue import names as catalogue  # noqa: F401
+    from taupi.model.formats.toml import write as write_toml  # noqa: F401
+    from taupi.model.formats.urdf import write as write_urdf  # noqa: F401
+    from taupi.model.load import load as load
+    from taupi.model.parameters import ParameterLayout as ParameterLayout
+    from taupi.model.parameters import Parameters as Parameters
+    from taupi.model.robot import Robot as Robot
+    from taupi.program.program import Constants as Constants
+    from taupi.program.program import Port as Port
+    from taupi.program.program import Program as Program
+    from taupi.program.program import trace as trace
+    from taupi.regressors.classical import energy_regressor as energy_regressor
+    from taupi.regressors.classical import reference_motion as reference_motion
+    from taupi.regressors.classical import regressor as regressor
+    from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
+    from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks

@@ -1,0 +1,134 @@
+"""What the command line prints of a robot and of a regressor."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from taupi.errors import TaupiError
+from taupi.model.body import why_not_physical
+from taupi.model.robot import Robot
+from taupi.model.scalars import is_symbolic
+from taupi.program.program import Program
+
+
+def _number(x: Any) -> float | str:
+    return str(x) if is_symbolic(x) else float(x)
+
+
+def card_data(robot: Robot) -> dict[str, Any]:
+    """Return a robot's card as plain data."""
+    joints = [
+        {
+            "name": j.name,
+            "type": j.kind,
+            "coordinate": j.coordinate,
+            "parent": robot.links[j.parent].name if j.parent >= 0 else "base",
+            "link": link.name,
+            "mass": _number(link.body[0]),
+            "lower": j.limits.lower,
+            "upper": j.limits.upper,
+            "velocity": j.limits.velocity,
+            "effort": j.limits.effort,
+        }
+        for j, link in zip(robot.joints, robot.links, strict=True)
+    ]
+    reasons = {link.name: why for link in robot.links if (why := why_not_physical(link.body))}
+    return {
+        "name": robot.name,
+        "source": robot.source.format,
+        "coordinates": robot.n,
+        "joints": joints,
+        "gravity": [_number(v) for v in robot.gravity],
+        "tip": robot.frame("tip").name,
+        "frames": list(robot.frame_names),
+        "parameters": len(robot.parameters),
+        "symbols": {name: None if value is None else float(value) for name, value in robot.symbols},
+        "notes": list(robot.notes),
+        "not_physical": reasons,
+        "fingerprint": robot.fingerprint,
+    }
+
+
+def card(robot: Robot) -> str:
+    """Return a robot's card as text."""
+    data = card_data(robot)
+    rows: list[tuple[str, ...]] = [("joint", "type", "moves link", "on", "mass kg", "range", "speed", "effort")]
+    rows += [_joint_row(j) for j in data["joints"]]
+    lines = [
+        f"{robot.name}: {robot.n} joints, {len(robot.parameters)} standard parameters, read from {data['source']}",
+        "",
+    ]
+    lines += table(rows)
+    lines += ["", f"gravity {', '.join(map(_short, data['gravity']))} m/s^2; tip frame {data['tip']}"]
+    if data["symbols"]:
+        told = (f"{k} = {v:g}" if v is not None else f"{k} (no value)" for k, v in data["symbols"].items())
+        lines.append("symbols: " + ", ".join(told))
+    lines += [f"note: {note}" for note in data["notes"]]
+    lines += [f"note: link {name}: {why} (fine for tau = Y pi)" for name, why in data["not_physical"].items()]
+    return "\n".join(lines)
+
+
+def _joint_row(joint: dict[str, Any]) -> tuple[str, ...]:
+    unit = "m" if joint["type"] == "prismatic" else "rad"
+    limits = (joint["lower"], joint["upper"])
+    span = "-" if None in limits else f"{limits[0]:.4g} .. {limits[1]:.4g} {unit}"
+    rest = ("-" if joint[k] is None else f"{joint[k]:.4g}" for k in ("velocity", "effort"))
+    return (joint["name"], joint["type"], joint["link"], joint["parent"], _short(joint["mass"]), span, *rest)
+
+
+def _short(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:.6g}"
+
+
+def table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines of aligned columns, the first a heading."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]
+
+
+def regressor_data(program: Program) -> dict[str, Any]:
+    """Return what a regressor is as plain data."""
+    counts = program.operations
+    acting = set(program.reduced().parameters.names)
+    names, units = program.parameters.names, program.parameters.units
+    columns = [{"name": n, "unit": u, "acts": n in acting} for n, u in zip(names, units, strict=True)]
+    return {
+        "name": program.name,
+        "inputs": {p.name: list(p.shape) for p in program.inputs},
+        "shape": list(program.outputs[0].shape),
+        "columns": columns,
+        "nonzeros": int(program.sparsity().sum()),
+        "multiplications": counts.multiplications,
+        "additions": counts.additions,
+    }
+
+
+def regressor_text(program: Program) -> str:
+    """Return what a regressor is as text."""
+    data = regressor_data(program)
+    n, p = data["shape"]
+    acting = [c["name"] for c in data["columns"] if c["acts"]]
+    told = ", ".join(data["inputs"])
+    lines = [f"{program.name}({told}): {n} x {p}, {data['nonzeros']} structural nonzeros, {program.operations}"]
+    lines.append(f"{len(acting)} of {p} columns act; the others vanish for every motion:")
+    rows = [("parameter", "unit", "acts")] + [
+        (c["name"], c["unit"], "yes" if c["acts"] else "-") for c in data["columns"]
+    ]
+    return "\n".join([*lines, "", *table(rows)])
+
+
+def evaluate(program: Program, at: str, as_json: bool) -> str:
+    """Return a program's value at a state given as JSON lists."""
+    try:
+        state = json.loads(at)
+    except json.JSONDecodeError:
+        state = None
+    if not isinstance(state, list):
+        names = ", ".join(p.name for p in program.inputs)
+        raise TaupiError(f"--at is {at[:60]!r}, expected JSON: a list of the vectors {names}.")
+    value = program.compile("numpy")(*state)
+    if as_json:
+        return json.dumps({"columns": list(program.parameters.names), "Y": value.tolist()})
+    return "\n".join(" ".join(f"{v: .9g}" for v in row) for row in value.reshape(-1, value.shape[-1]))

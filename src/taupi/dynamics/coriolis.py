@@ -1,0 +1,108 @@
+"""Coriolis matrices: four factors C with c = C qd, of which two keep dM/dt - 2C skew-symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as cs
+
+from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.kinematics import gathered_columns, link_screws
+from taupi.dynamics.mass_matrix import mass_gradient
+from taupi.dynamics.spatial import SX, adjoint, bracket, inertia_tensor, inverse, skew
+from taupi.errors import unknown
+from taupi.model.robot import Robot
+from taupi.program.program import Port, Program
+
+
+def link_twists(chain: Chain, q: Any, qd: Any) -> list[Any]:
+    """Return the twist V_i of every link in its own frame: V_i = X_i V_p + A_i qd_i."""
+    position, velocity = chain.spread(q), chain.spread(qd)
+
+    def step(i: int, parent: Any) -> Any:
+        return adjoint(*inverse(*chain.placement(i, position[i]))) @ parent + chain.screw(i) * velocity[i]
+
+    return chain.outward(step, SX.zeros(6))
+
+
+def _by_bodies(chain: Chain, q: Any, qd: Any, factor: Callable[[Any, Any, Any], Any], moving: bool) -> Any:
+    """Return C = sum_i J_i^T (G_i Jd_i + B_i J_i) with a body factor B_i(V_i).
+
+    Column j of Jd_i is that of the inertial frame, ad(V_j) s_j carried along; in link axes (`moving`) it is less ad(V_i) s_j.
+    """
+    twists, screws = link_twists(chain, q, qd), link_screws(chain, q)
+    total = SX.zeros(chain.n, chain.n)
+    for i in range(chain.links):
+        # s_j and V_j seen from link i: V_j = sum of the screws up to j times their speeds.
+        speed, running, rates = chain.spread(qd), SX.zeros(6), {}
+        for j in chain.robot.path(i):
+            running = running + screws[i][j] * speed[j]
+            rates[j] = bracket(running) @ screws[i][j]
+            if moving:
+                rates[j] = rates[j] - bracket(twists[i]) @ screws[i][j]
+        j_i, jd_i = gathered_columns(chain, screws[i]), gathered_columns(chain, rates)
+        g = chain.inertia(i)
+        total += j_i.T @ (g @ jd_i + factor(g, chain.body(i), twists[i]) @ j_i)
+    return total
+
+
+def _christoffel_factor(g: Any, body: Any, v: Any) -> Any:
+    """Return B with B w = (-ad(V)^T G w - ad(w)^T G V - G ad(V) w) / 2 (Niemeyer & Slotine 1991; spec A3)."""
+    momentum = g @ v
+    angular, linear = skew(momentum[:3]), skew(momentum[3:])
+    swapped = cs.blockcat([[angular, linear], [linear, SX(3, 3)]])
+    ad = bracket(v)
+    return -(ad.T @ g + swapped + g @ ad) / 2
+
+
+def _body_factor(g: Any, body: Any, v: Any) -> Any:
+    """Return the skew B = [[-S(J w), S(h) S(w)], [-S(w) S(h), m S(w)]], with B V the body's own Coriolis wrench."""
+    w, h = v[:3], skew(body[1:4])
+    s = skew(w)
+    return cs.blockcat([[-skew(inertia_tensor(body) @ w), h @ s], [-s @ h, body[0] * s]])
+
+
+def _textbook(chain: Chain, q: Any, qd: Any) -> tuple[Any, Any]:
+    """Return dM/dt and U, row k of which is qd^T dM/dq_k (spec 2.3)."""
+    d = mass_gradient(chain, q)
+    rate = SX.zeros(chain.n, chain.n)
+    for k in range(chain.n):
+        rate += d[k] * qd[k]
+    return rate, cs.vertcat(*(qd.T @ d[k] for k in range(chain.n)))
+
+
+def _mdot_minus_half_u(chain: Chain, q: Any, qd: Any) -> Any:
+    rate, u = _textbook(chain, q, qd)
+    return rate - u / 2
+
+
+def _ut_minus_half_u(chain: Chain, q: Any, qd: Any) -> Any:
+    _, u = _textbook(chain, q, qd)
+    return u.T - u / 2
+
+
+FORMS: dict[str, Callable[[Chain, Any, Any], Any]] = {
+    "christoffel": lambda chain, q, qd: _by_bodies(chain, q, qd, _christoffel_factor, moving=False),
+    "body": lambda chain, q, qd: _by_bodies(chain, q, qd, _body_factor, moving=True),
+    "mdot_minus_half_u": _mdot_minus_half_u,
+    "ut_minus_half_u": _ut_minus_half_u,
+}
+
+
+@builder
+def coriolis_matrix(robot: Robot, form: str = "christoffel") -> Program:
+    """Return C(q, qd), n x n, with c = C qd (spec 2.3).
+
+    `form`: "christoffel", C[k, j] = sum_i Gamma[k, i, j] qd_i; "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with B_i skew; both keep
+    dM/dt - 2C skew-symmetric. "mdot_minus_half_u" (dM/dt - U/2) and "ut_minus_half_u" (U^T - U/2) are the textbook factors
+    that do not.
+
+    >>> import math, taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    >>> tp.coriolis_matrix(arm)([0.0, math.pi / 2], [1.0, 2.0]).round(12).tolist()
+    [[-2.0, -3.0], [1.0, 0.0]]
+    """
+    if form not in FORMS:
+        raise unknown("form of the Coriolis matrix", form, FORMS)
+    return trace_robot("coriolis_matrix", robot, FORMS[form], ["q", "qd"], [Port("C", (robot.n, robot.n))])

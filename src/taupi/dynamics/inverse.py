@@ -1,0 +1,101 @@
+"""Inverse dynamics as a program, by any of three algorithms, with friction, tip wrench and disturbance; gravity alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.closed_form import closed_form
+from taupi.dynamics.kinematics import JACOBIANS
+from taupi.dynamics.lagrange import lagrange
+from taupi.dynamics.recursive import newton_euler, tip_torque
+from taupi.dynamics.spatial import SX
+from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
+from taupi.errors import unknown
+from taupi.model.robot import Robot
+from taupi.program.program import Port, Program
+
+ALGORITHMS: dict[str, Callable[..., Any]] = {
+    "recursive": newton_euler,
+    "closed_form": closed_form,
+    "lagrange": lagrange,
+}
+
+
+@builder
+def inverse_dynamics(
+    robot: Robot,
+    terms: TermsLike = (),
+    algorithm: str = "recursive",
+    tip_wrench: str | None = None,
+    frame: str = "tip",
+    disturbance: bool = False,
+) -> Program:
+    """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip (spec 2.1).
+
+    `algorithm`: "recursive" Newton-Euler, the stacked "closed_form", or "lagrange" from the energies. `terms` adds the
+    robot's own friction and drives ("viscous", "coulomb", "offset", "rotor", "stribeck"). `tip_wrench` adds an input `f_tip`,
+    the wrench (moment, force) that the frame applies to its surroundings, in the axes of that Jacobian: "body",
+    "geometric" or "spatial". `disturbance` adds an input `tau_dist`.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
+    >>> tp.inverse_dynamics(arm)([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]).tolist()
+    [30.0, 10.0]
+    """
+    if algorithm not in ALGORITHMS:
+        raise unknown("algorithm", algorithm, ALGORITHMS)
+    if tip_wrench is not None and tip_wrench not in JACOBIANS:
+        raise unknown("axes of the tip wrench", tip_wrench, JACOBIANS)
+    robot.frame(frame)
+    chosen = resolve_terms(terms)
+    inputs: list[str | Port] = ["q", "qd", "qdd"]
+    inputs += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] if tip_wrench else []
+    inputs += ["tau_dist"] if disturbance else []
+
+    def body(chain: Chain, q: Any, qd: Any, qdd: Any, *more: Any) -> Any:
+        tau = ALGORITHMS[algorithm](chain, q, qd, qdd) + term_torque(chain, chosen, q, qd, qdd)
+        rest = list(more)
+        if tip_wrench:
+            tau = tau + tip_torque(chain, q, rest.pop(0), frame, tip_wrench)
+        return tau + rest.pop(0) if disturbance else tau
+
+    return trace_robot("inverse_dynamics", robot, body, inputs, [Port("tau", (robot.n,))])
+
+
+@builder
+def gravity_torque(robot: Robot) -> Program:
+    """Return g(q) = dP/dq, the torque that holds the robot still (spec 2.5: inverse dynamics at rest).
+
+    >>> import taupi as tp
+    >>> q = [0, 0.7853981633974483, 3.141592653589793, 0, 0.7853981633974483, 0]
+    >>> (tp.gravity_torque(tp.load("puma560"))(q).round(4) + 0.0).tolist()
+    [0.0, 31.6399, 6.0351, 0.0, 0.0283, 0.0]
+    """
+
+    def body(chain: Chain, q: Any) -> Any:
+        rest = SX.zeros(chain.n)
+        return newton_euler(chain, q, rest, rest)
+
+    return trace_robot("gravity_torque", robot, body, ["q"], [Port("g", (robot.n,))])
+
+
+@builder
+def bias_torque(robot: Robot, terms: TermsLike = ()) -> Program:
+    """Return b(q, qd) = C qd + g + friction, the torque of a motion without acceleration (spec 2.5).
+
+    >>> import taupi as tp
+    >>> arm = tp.load("puma560")
+    >>> q, qd, qdd = [0.1] * 6, [0.2] * 6, [0.3] * 6
+    >>> tau = tp.mass_matrix(arm)(q) @ qdd + tp.bias_torque(arm)(q, qd)
+    >>> bool(abs(tau - tp.inverse_dynamics(arm)(q, qd, qdd)).max() < 1e-12)
+    True
+    """
+    chosen = resolve_terms(terms)
+
+    def body(chain: Chain, q: Any, qd: Any) -> Any:
+        rest = SX.zeros(chain.n)
+        return newton_euler(chain, q, qd, rest) + term_torque(chain, chosen, q, qd, rest)
+
+    return trace_robot("bias_torque", robot, body, ["q", "qd"], [Port("b", (robot.n,))])

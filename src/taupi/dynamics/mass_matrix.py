@@ -1,0 +1,115 @@
+"""The mass matrix, by composite bodies and by the sum over link Jacobians, its derivative, and Christoffel's symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as cs
+
+from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.closed_form import both_sides, closed_mass_derivative, closed_mass_matrix
+from taupi.dynamics.kinematics import gathered_columns, link_screws
+from taupi.dynamics.spatial import SX, adjoint, inverse
+from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
+from taupi.errors import unknown
+from taupi.model.robot import BASE, Robot
+from taupi.program.program import Port, Program
+
+
+def composite_bodies(chain: Chain, q: Any) -> Any:
+    """Return M by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
+
+    Inward: Gc_i = G_i + sum_c X_c^T Gc_c X_c. Then M_ij = A_j^T (X ... X)^T Gc_i A_i for every joint j before i.
+    """
+    joints = chain.spread(q)
+    x = [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
+    composite = chain.inward(chain.inertia, lambda i, g: x[i].T @ g @ x[i])
+    matrix = SX(chain.links, chain.links)
+    for i in range(chain.links):
+        wrench = composite[i] @ chain.screw(i)
+        j = i
+        while j != BASE:
+            matrix[i, j] = matrix[j, i] = chain.screw(j).T @ wrench
+            wrench, j = x[j].T @ wrench, chain.robot.joints[j].parent
+    return both_sides(chain, cs.densify(matrix))
+
+
+def link_sum(chain: Chain, q: Any) -> Any:
+    """Return M = sum_i J_i^T G_i J_i with J_i the body Jacobian of link i (spec 2.2)."""
+    total = SX.zeros(chain.n, chain.n)
+    for i, columns in enumerate(link_screws(chain, q)):
+        j = gathered_columns(chain, columns)
+        total += j.T @ chain.inertia(i) @ j
+    return total
+
+
+ALGORITHMS = {"composite": composite_bodies, "links": link_sum, "closed_form": closed_mass_matrix}
+
+
+@builder
+def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite") -> Program:
+    """Return M(q), n x n, symmetric and positive definite: K = qd^T M qd / 2 (spec 2.2).
+
+    `algorithm`: "composite" bodies; "links", sum_i J_i^T G_i J_i; "closed_form", A^T L^T G L A. `terms` that carry inertia
+    ("rotor") are added.
+
+    >>> import math, taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    >>> tp.mass_matrix(arm)([0.0, math.pi / 2]).round(12).tolist()
+    [[3.0, 1.0], [1.0, 1.0]]
+    """
+    if algorithm not in ALGORITHMS:
+        raise unknown("algorithm", algorithm, ALGORITHMS)
+    chosen = resolve_terms(terms)
+
+    def body(chain: Chain, q: Any) -> Any:
+        return ALGORITHMS[algorithm](chain, q) + term_inertia(chain, chosen)
+
+    return trace_robot("mass_matrix", robot, body, ["q"], [Port("M", (robot.n, robot.n))])
+
+
+@builder
+def mass_matrix_derivative(robot: Robot) -> Program:
+    """Return dM/dt (q, qd) by the stacked closed form of spec 2.4.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("lecture2r")
+    >>> Md, C = tp.mass_matrix_derivative(arm)([0.3, 0.7], [1.0, -2.0]), tp.coriolis_matrix(arm)([0.3, 0.7], [1.0, -2.0])
+    >>> bool(abs(Md - (C + C.T)).max() < 1e-12)
+    True
+    """
+    return trace_robot(
+        "mass_matrix_derivative", robot, closed_mass_derivative, ["q", "qd"], [Port("Md", (robot.n, robot.n))]
+    )
+
+
+def mass_gradient(chain: Chain, q: Any) -> list[Any]:
+    """Return dM/dq_k for every coordinate k, by differentiation."""
+    n = chain.n
+    derivative = cs.jacobian(cs.vec(composite_bodies(chain, q)), q)
+    return [cs.reshape(derivative[:, k], n, n) for k in range(n)]
+
+
+def christoffel(chain: Chain, q: Any) -> list[Any]:
+    """Return Gamma[k] with Gamma[k][i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2 (spec 2.2)."""
+    n, d = chain.n, mass_gradient(chain, q)
+    symbols = []
+    for k in range(n):
+        rows = [[(d[i][k, j] + d[j][k, i] - d[k][i, j]) / 2 for j in range(n)] for i in range(n)]
+        symbols.append(cs.vertcat(*(cs.horzcat(*row) for row in rows)))
+    return symbols
+
+
+@builder
+def christoffel_symbols(robot: Robot) -> Program:
+    """Return Gamma[k, i, j](q), equation index k first: c_k = sum_ij Gamma[k, i, j] qd_i qd_j (spec 2.2).
+
+    Gamma[k, i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2, symmetric in i and j.
+
+    >>> import math, taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    >>> tp.christoffel_symbols(arm)([0.0, math.pi / 2]).round(12).tolist()
+    [[[0.0, -1.0], [-1.0, -1.0]], [[1.0, 0.0], [0.0, 0.0]]]
+    """
+    n = robot.n
+    return trace_robot("christoffel_symbols", robot, christoffel, ["q"], [Port("Gamma", (n, n, n))])

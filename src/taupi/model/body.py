@@ -1,0 +1,113 @@
+"""The ten numbers of a rigid body, from and to the forms people have them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.placement import IDENTITY3, Placement, dot, matmul, matvec, transpose
+from taupi.model.scalars import Matrix, Scalar, Vector, exact, exact_vector, is_symbolic
+
+Body = tuple[Scalar, ...]  # m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the link frame's origin
+
+NO_BODY: Body = (Fraction(0),) * 10
+
+
+def symmetric(ixx: Scalar, ixy: Scalar, ixz: Scalar, iyy: Scalar, iyz: Scalar, izz: Scalar) -> Matrix:
+    """Return the symmetric 3 x 3 tensor of six entries."""
+    return ((ixx, ixy, ixz), (ixy, iyy, iyz), (ixz, iyz, izz))
+
+
+def _upper(tensor: Matrix) -> tuple[Scalar, ...]:
+    return (tensor[0][0], tensor[0][1], tensor[0][2], tensor[1][1], tensor[1][2], tensor[2][2])
+
+
+def _steiner(m: Scalar, a: Vector, b: Vector) -> Matrix:
+    """Return m (a.b 1 - (a b^T + b a^T)/2), the tensor m S(a)^T S(b), symmetrised."""
+    square = dot(a, b)
+    half = Fraction(1, 2)
+    return tuple(
+        tuple(m * (square * IDENTITY3[i][j] - half * (a[i] * b[j] + b[i] * a[j])) for j in range(3)) for i in range(3)
+    )  # type: ignore[return-value]
+
+
+def _add(a: Matrix, b: Matrix) -> Matrix:
+    return tuple(tuple(exact(x + y) for x, y in zip(r, s, strict=True)) for r, s in zip(a, b, strict=True))  # type: ignore[return-value]
+
+
+def body_from_com(m: Any, com: Any, inertia: Any, what: str = "link") -> Body:
+    """Return the ten parameters from mass, centre of mass and inertia at the centre of mass.
+
+    h = m c and I = I_G + m S(c)^T S(c) (spec 1.2). `inertia` is a 3 x 3 tensor, or six entries xx, xy, xz, yy, yz, zz.
+    """
+    mass = exact(m, f"{what}: mass")
+    c: Vector = exact_vector(com, f"{what}: com")
+    if hasattr(inertia, "__len__") and len(inertia) == 6:
+        tensor = symmetric(*exact_vector(inertia, f"{what}: inertia", 6))
+    elif hasattr(inertia, "__len__") and len(inertia) == 3:
+        tensor = tuple(exact_vector(row, f"{what}: inertia row") for row in inertia)  # type: ignore[assignment]
+        if transpose(tensor) != tensor:
+            raise TaupiError(f"{what}: inertia is not symmetric. Give the tensor I with I = I^T, or its six entries.")
+    else:
+        raise TaupiError(f"{what}: inertia is {shown(inertia)}, expected 3 x 3 or six: xx, xy, xz, yy, yz, zz.")
+    moved = _add(tensor, _steiner(mass, c, c))
+    return (mass, *(exact(mass * v) for v in c), *_upper(moved))
+
+
+def body_to_com(body: Sequence[Any]) -> tuple[Any, tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
+    """Return (m, c, I_G) of ten parameters, the inverse of `body_from_com`; a body without mass has c = 0."""
+    m, *rest = body
+    h, tensor = tuple(rest[:3]), symmetric(*rest[3:])
+    if m == 0:
+        return m, (m * 0,) * 3, tensor
+    c = tuple(v / m for v in h)
+    shift = _steiner(m, c, c)
+    return m, c, tuple(tuple(x - y for x, y in zip(r, s, strict=True)) for r, s in zip(tensor, shift, strict=True))
+
+
+def move_body(body: Body, placement: Placement) -> Body:
+    """Return the parameters about frame a of a body given about b: h_a = R h + m p, and Steiner for the inertia."""
+    m, h, tensor = body[0], body[1:4], symmetric(*body[4:])
+    r, p = placement.rotation, placement.translation
+    rh = matvec(r, h)
+    turned = matmul(matmul(r, tensor), transpose(r))
+    # I_a = R I R^T + m S(p)^T S(p) + S(p)^T S(Rh) + S(Rh)^T S(p)
+    moved = _add(_add(turned, _steiner(m, p, p)), _steiner(Fraction(2), p, rh))
+    return (m, *(exact(a + m * b) for a, b in zip(rh, p, strict=True)), *_upper(moved))
+
+
+def add_bodies(a: Body, b: Body) -> Body:
+    """Return the parameters of two bodies fixed to each other, given about the same frame."""
+    return tuple(exact(x + y) for x, y in zip(a, b, strict=True))
+
+
+def pseudo_inertia(body: Sequence[Any]) -> np.ndarray:
+    """Return P = [[tr(I)/2 1 - I, h], [h^T, m]], positive semidefinite exactly for real bodies (Wensing 2017)."""
+    m, *rest = (float(v) for v in body)
+    inertia = np.array(symmetric(*rest[3:]), dtype=float)
+    result = np.empty((4, 4))
+    result[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    result[:3, 3] = result[3, :3] = rest[:3]
+    result[3, 3] = m
+    return result
+
+
+def smallest_eigenvalue(body: Sequence[Any]) -> float:
+    """Return the smallest eigenvalue of the pseudo-inertia: negative where no real body has these parameters."""
+    return float(np.linalg.eigvalsh(pseudo_inertia(body))[0])
+
+
+def why_not_physical(body: Body) -> str | None:
+    """Return why no real body has these parameters, or None where one has (or where symbols leave it open)."""
+    if any(is_symbolic(v) for v in body):
+        return None
+    p = pseudo_inertia(body)
+    smallest = smallest_eigenvalue(body)
+    # Doubles resolve the eigenvalues of P to about 1e-16 of the largest; published inertias have 3 to 6 digits.
+    if smallest < -1e-9 * max(1e-12, float(np.abs(p).max())):
+        return f"the pseudo-inertia has eigenvalue {smallest:.2g}, so no real body has these parameters"
+    return None

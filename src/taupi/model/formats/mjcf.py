@@ -1,0 +1,178 @@
+"""MuJoCo XML (MJCF), compiled by the `mujoco` package and read from the compiled model."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from taupi.errors import TaupiError, TaupiWarning
+from taupi.model.body import NO_BODY, Body, body_from_com
+from taupi.model.formats import nodes, urdf
+from taupi.model.formats.serial import warn_not_physical
+from taupi.model.formats.text import read_text
+from taupi.model.formats.tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
+from taupi.model.robot import Friction, Limits, Robot, Source, Transmission
+from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, unit_vector
+
+WORLD = 0
+
+
+def read(
+    path: str | os.PathLike[str],
+    gravity: Sequence[Any] | None = None,
+    lock: Sequence[str] | Mapping[str, float] = (),
+    tip: str | None = None,
+    snap: bool = True,
+) -> Robot:
+    """Return the robot of a MuJoCo XML file: its tree of bodies with hinge and slide joints.
+
+    A joint at p in its body's frame moves it by T(p) motion(axis, q - ref) T(-p); several joints of a body follow each
+    other, with massless links `body/joint` between them. Armature is the rotor inertia (gear ratio 1), damping viscous
+    and frictionloss Coulomb friction; gravity is the file's unless given. Bodies without joints are merged and stay as
+    frames, as do sites. `lock`, `tip` and `snap` are those of `taupi.model.formats.urdf.read`. A file whose root is
+    <robot> is read as URDF.
+    """
+    text = read_text(path)
+    file = Path(path)
+    root = nodes.parse(text, file.name)
+    if root.tag == "robot":
+        return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
+    if root.tag not in ("mujoco", "mujocoinclude"):
+        raise TaupiError(f"{file.name}: the root element is <{root.tag[:40]}>, expected <mujoco> or <robot>.")
+    model = _compiled(_mujoco(), file)
+    _warn_ignored(model, file.name)
+    tree = _tree(model, root.attributes.get("model") or file.stem, file.name, snap)
+    down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
+    robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text))
+    warn_not_physical(robot.links, file.name)
+    return robot
+
+
+def _mujoco() -> ModuleType:
+    try:
+        import mujoco
+    except ImportError:
+        raise TaupiError("Reading MJCF needs the mujoco package. Install it with: pip install taupi[mjcf]") from None
+    return mujoco
+
+
+def _compiled(mujoco: ModuleType, file: Path) -> Any:
+    try:
+        return mujoco.MjModel.from_xml_path(str(file))
+    except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        reason = re.sub(r"\s+", " ", str(error)).strip().removeprefix("XML Error: ").removeprefix("Error: ")
+        raise TaupiError(f"{file.name}: MuJoCo cannot compile it: {reason[:300].rstrip('.')}.") from None
+
+
+def _warn_ignored(model: Any, where: str) -> None:
+    counts = {
+        "equality constraints": model.neq,
+        "tendons": model.ntendon,
+        "joint springs": int((model.jnt_stiffness != 0).sum()),
+    }
+    ignored = [f"{count} {what}" for what, count in counts.items() if count]
+    if ignored:
+        message = f"{where}: {' and '.join(ignored)} ignored; the robot is the bare tree of bodies and joints."
+        warnings.warn(message, TaupiWarning, stacklevel=3)
+
+
+def _tree(model: Any, name: str, where: str, snap: bool) -> Tree:
+    bodies = [model.body(b).name or f"body{b}" for b in range(model.nbody)]
+    links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
+    joints: list[TreeJoint] = []
+    for b in range(1, model.nbody):
+        chain = _body_joints(model, b, bodies, where, snap)
+        joints += chain
+        links += [(j.child, NO_BODY) for j in chain[:-1]]
+        links.append((bodies[b], _inertia(model, b, bodies[b])))
+    for s in range(model.nsite):
+        site = model.site(s).name
+        if site and site not in (n for n, _ in links):
+            placed = _placement(model.site_pos[s], model.site_quat[s], snap)
+            joints.append(TreeJoint(f"site {site}", "fixed", bodies[model.site_bodyid[s]], site, placed))
+            links.append((site, NO_BODY))
+    return Tree(name, where, tuple(links), tuple(joints))
+
+
+def _body_joints(model: Any, b: int, bodies: Sequence[str], where: str, snap: bool) -> list[TreeJoint]:
+    """Return the joints that carry a body, in their order; a fixed one where it has none."""
+    before = _placement(model.body_pos[b], model.body_quat[b], snap)
+    parent, first, count = bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
+    if not count:
+        return [TreeJoint(f"fixed {bodies[b]}", "fixed", parent, bodies[b], before)]
+    result = []
+    for k in range(first, first + count):
+        name = model.joint(k).name or f"joint{k}"
+        child = bodies[b] if k == first + count - 1 else f"{bodies[b]}/{name}"
+        result.append(_joint(model, k, name, parent, child, before, where, snap))
+        parent, before = child, Placement()
+    return result
+
+
+def _joint(
+    model: Any, k: int, name: str, parent: str, child: str, before: Placement, where: str, snap: bool
+) -> TreeJoint:
+    kinds = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
+    kind = kinds[int(model.jnt_type[k])]
+    if kind in ("free", "ball"):
+        raise TaupiError(
+            f"{where}: joint {name!r} is a {kind} joint; hinge and slide joints are handled. "
+            "Remove it to fix the body, or replace it by hinges and slides."
+        )
+    at = Placement(translation=_lengths(model.jnt_pos[k], snap))
+    axis = unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
+    reference = motion(kind, axis, -exact(float(model.qpos0[model.jnt_qposadr[k]])), snap)
+    dof = model.jnt_dofadr[k]
+    return TreeJoint(
+        name=name,
+        kind=kind if model.jnt_limited[k] or kind == "prismatic" else "continuous",
+        parent=parent,
+        child=child,
+        before=before @ at @ reference,
+        axis=axis,
+        after=at.inverse() if any(at.translation) else Placement(),
+        limits=_limits(model, k),
+        friction=Friction(exact(float(model.dof_damping[dof])), exact(float(model.dof_frictionloss[dof]))),
+        transmission=Transmission(rotor_inertia=exact(float(model.dof_armature[dof]))),
+    )
+
+
+def _limits(model: Any, k: int) -> Limits:
+    lower, upper = map(float, model.jnt_range[k]) if model.jnt_limited[k] else (None, None)
+    effort = float(max(abs(model.jnt_actfrcrange[k]))) if model.jnt_actfrclimited[k] else None
+    return Limits(lower, upper, None, effort)
+
+
+def _inertia(model: Any, b: int, name: str) -> Body:
+    m = float(model.body_mass[b])
+    principal = [float(v) for v in model.body_inertia[b]]
+    if not m and not any(principal):
+        return NO_BODY
+    w, x, y, z = map(float, model.body_iquat[b])
+    turned = _diagonal(rotation_from_quaternion(w, x, y, z, snap=False), principal)
+    return body_from_com(m, [float(v) for v in model.body_ipos[b]], turned, name)
+
+
+def _diagonal(r: Matrix, principal: Sequence[float]) -> Matrix:
+    a, b, c = (exact(v) for v in principal)
+    zero = Fraction(0)
+    return matmul(matmul(r, ((a, zero, zero), (zero, b, zero), (zero, zero, c))), transpose(r))
+
+
+def _placement(position: Any, quaternion: Any, snap: bool) -> Placement:
+    w, x, y, z = map(float, quaternion)
+    if x == y == z == 0:
+        return Placement(translation=_lengths(position, snap))
+    return Placement(rotation_from_quaternion(w, x, y, z, snap), _lengths(position, snap))
+
+
+def _lengths(values: Any, snap: bool) -> Vector:
+    least = SNAP_LENGTH if snap else 0.0
+    return tuple(exact(float(v)) if abs(v) >= least else Fraction(0) for v in values)  # type: ignore[return-value]

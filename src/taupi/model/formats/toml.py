@@ -1,0 +1,348 @@
+"""The project's own format: a robot as a person would write it down, exact numbers and symbols included.
+
+Two styles, told apart by `convention`. A Denavit-Hartenberg table:
+
+    [robot]
+    name = "elbow"
+    convention = "classic"          # or "modified"
+    gravity = [0, "-g", 0]
+
+    [values]                        # numbers for symbols; the names stay in explicit forms
+    l1 = 0.5
+    g = 9.81
+
+    [[joint]]
+    name = "shoulder"               # type = "revolute" unless "prismatic" or "continuous"
+    a = "l1"                        # a, alpha, d, theta: numbers, symbols or formulas ("pi/2"); 0 where left out
+    limits = { lower = -2.9, upper = 2.9, velocity = 2.0, effort = 80 }
+    friction = { viscous = 0.1, coulomb = 0.3 }
+    transmission = { gear_ratio = 100, rotor_inertia = 2e-5, stiffness = 3000 }
+    link = { name = "upper arm", m = 4.2, com = [-0.2, 0, 0], inertia = [0.01, 0, 0, 0.1, 0, 0.1] }
+
+or, without `convention`, any tree: a joint hangs on the link before it or on `parent`, at `origin`, about `axis`:
+
+    [[joint]]
+    parent = "base"
+    origin = { xyz = [0, 0, 0.3], rpy = ["pi/2", 0, 0] }
+    axis = [0, 0, 1]
+
+SI units and radians only. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is at the centre of mass; `parameters` gives the
+ten standard parameters instead. Links may also stand in a list of their own, `[[link]]`, one per joint in their order.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.model.body import Body
+from taupi.model.formats.dh import dh_placements
+from taupi.model.formats.serial import body_of, warn_not_physical
+from taupi.model.formats.text import read_text, write_text
+from taupi.model.formats.toml_write import writes
+from taupi.model.formats.tree import motion
+from taupi.model.placement import (
+    IDENTITY3,
+    Placement,
+    matmul,
+    rotation_about,
+    rotation_from_exact_quaternion,
+    rotation_from_matrix,
+)
+from taupi.model.robot import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Robot, Source, Transmission, symbols_of
+from taupi.model.scalars import Matrix, Vector, exact, exact_vector, to_float, unit_vector
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["read", "reads", "write", "writes"]
+
+LIMIT = 4 * 2**20
+_TOP = ("robot", "values", "joint", "link", "frame")
+_ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap")
+_JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
+_DH = ("a", "alpha", "d", "theta")
+_TREE = ("origin", "axis", "after")
+_LINK = ("name", "m", "com", "inertia", "parameters")
+_FRAME = ("name", "link", "origin")
+_PLACEMENT = ("xyz", "rpy", "quaternion", "rotation")
+_LIMITS = ("lower", "upper", "velocity", "effort")
+_FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+_TRANSMISSION = ("gear_ratio", "rotor_inertia", "stiffness", "motor_axis")
+_MIMIC = ("joint", "ratio", "offset")
+_UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "nm", "n", "s", "hz", "inch", "in")
+
+
+def read(path: str | os.PathLike[str]) -> Robot:
+    """Return the robot of a TOML file, see the module's text for the format."""
+    file = Path(path) if isinstance(path, str | os.PathLike) else path
+    return reads(read_text(path, LIMIT), Path(file).stem, str(file))
+
+
+def reads(text: str, name: str = "robot", path: str = "") -> Robot:
+    """Return the robot of a TOML text; `name` is used where the text gives none."""
+    where = Path(path).name or name
+    try:
+        # Numbers stay as they are printed: 0.4318 is 4318/10000.
+        data = tomllib.loads(text.removeprefix("\ufeff"), parse_float=lambda s: s.replace("_", ""))
+        robot = _robot(data, name, where, Source("toml", path, text))
+    except RecursionError:
+        raise TaupiError(f"{where} nests too deeply for a robot description.") from None
+    except TaupiError:
+        raise
+    except ValueError as error:  # tomllib's own, and integers with thousands of digits
+        raise TaupiError(f"{where} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
+    warn_not_physical(robot.links, where)
+    return robot
+
+
+def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a robot as TOML, so that reading it gives the same joints, links, gravity, frames and symbols exactly.
+
+    >>> import tempfile, taupi as tp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tp.write_toml(tp.load("ur10"), f"{folder}/mine.toml")
+    ...     tp.load(f"{folder}/mine.toml").joints == tp.load("ur10").joints
+    True
+    """
+    write_text(path, writes(robot), force)
+
+
+def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Robot:
+    _known(data, _TOP, where)
+    head = _table(data.get("robot", {}), _ROBOT, f"{where}: [robot]")
+    values = _mapping(data.get("values", {}), f"{where}: [values]")
+    rows = _tables(data.get("joint", []), f"{where}: [[joint]]")
+    if not rows:
+        raise TaupiError(f"{where} has no joints. Add one [[joint]] for each.")
+    snap = head.get("snap", True)
+    if not isinstance(snap, bool):
+        raise TaupiError(f"{where}: snap is {shown(snap)}, expected true or false.")
+    notes: list[str] = []
+    joints, links = _joints(rows, _links(data, rows, where), head.get("convention"), snap, where, notes)
+    frames = _frames(data, head, links, where, snap)
+    gravity: Vector = exact_vector(head.get("gravity", (0, 0, "-9.81")), f"{where}: gravity")
+    base = _placement(head.get("base", {}), f"{where}: base", snap, notes)
+    robot = Robot(
+        name=_text(head.get("name", name), f"{where}: name"),
+        joints=joints,
+        links=links,
+        gravity=gravity,
+        base=base,
+        frames=frames,
+        tip=_text(head.get("tip", "tool" if "tool" in head else ""), f"{where}: tip"),
+        symbols=symbols_of(joints, links, gravity, frames, base),
+        notes=tuple(notes),
+        source=source,
+    )
+    robot.frame("tip")
+    return robot.bind(**values) if values else robot
+
+
+def _links(data: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: str) -> list[tuple[str, Body]]:
+    listed = _tables(data.get("link", []), f"{where}: [[link]]")
+    inline = [row.get("link") for row in rows]
+    if listed and any(v is not None for v in inline):
+        raise TaupiError(f"{where} has both [[link]] and joint.link: use one of the two.")
+    if listed and len(listed) != len(rows):
+        raise TaupiError(f"{where} has {len(listed)} [[link]] for {len(rows)} [[joint]], expected one each.")
+    result = []
+    for i, link in enumerate(listed or [v if v is not None else {} for v in inline], 1):
+        place = f"{where}: link {i}"
+        table = _table(link, _LINK, place)
+        result.append((_text(table.get("name", f"link{i}"), f"{place}: name"), _body(table, place)))
+    return result
+
+
+def _body(table: Mapping[str, Any], place: str) -> Body:
+    if "parameters" not in table:
+        return body_of(table, place)
+    if any(key in table for key in ("m", "com", "inertia")):
+        raise TaupiError(f"{place} has parameters and m, com or inertia: use one of the two.")
+    return exact_vector(table["parameters"], f"{place}: parameters", 10)
+
+
+def _joints(
+    rows: Sequence[Mapping[str, Any]],
+    bodies: Sequence[tuple[str, Body]],
+    convention: Any,
+    snap: bool,
+    where: str,
+    notes: list[str],
+) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+    if convention not in (None, "classic", "modified"):
+        raise unknown("convention", convention, ("classic", "modified"), where)
+    names = [_text(row.get("name", f"joint{i}"), f"{where}: joint {i}: name") for i, row in enumerate(rows, 1)]
+    free = [name for name, row in zip(names, rows, strict=True) if "mimic" not in row]
+    parents = [name for name, _ in bodies]
+    joints = []
+    for i, row in enumerate(rows):
+        place = f"{where}: joint {shown(names[i])}"
+        _known(row, (*_JOINT, *(_TREE if convention is None else _DH)), place, convention)
+        motions = _dh(row, convention, snap, place, notes) if convention else _general(row, snap, place, notes)
+        parent = _parent(row, parents[:i], place)
+        joints.append(_joint(row, names[i], parent, motions, free, snap, place))
+    return tuple(joints), tuple(Link(name, body) for name, body in bodies)
+
+
+def _dh(row: Mapping[str, Any], convention: str, snap: bool, place: str, notes: list[str]) -> Any:
+    table = {key: row.get(key, 0) for key in _DH}
+    before, after = dh_placements(table, convention, snap, place, notes)
+    return before, exact_vector((0, 0, 1), "axis"), after
+
+
+def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -> Any:
+    before = _placement(row.get("origin", {}), f"{place}: origin", snap, notes)
+    after = _placement(row.get("after", {}), f"{place}: after", snap, notes)
+    return before, unit_vector(row.get("axis", (0, 0, 1)), f"{place}: axis", snap), after
+
+
+def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
+    if "parent" not in row:
+        return len(before) - 1
+    if row["parent"] in before:
+        return before.index(row["parent"])
+    if row["parent"] in ("base", ""):
+        return BASE
+    raise unknown("link", row["parent"], ("base", *before), f"{place}: parent (it must come before)")
+
+
+def _joint(
+    row: Mapping[str, Any], name: str, parent: int, motions: Any, free: Sequence[str], snap: bool, place: str
+) -> Joint:
+    kind = row.get("type", "revolute")
+    if kind not in KINDS:
+        raise unknown("joint type", kind, KINDS, place)
+    before, axis, after = motions
+    master, ratio, offset = name, exact(1), exact(0)
+    if "mimic" in row:
+        table = _table(row["mimic"], _MIMIC, f"{place}: mimic")
+        master = _text(table.get("joint"), f"{place}: mimic joint")
+        if master not in free:
+            raise unknown("driving joint", master, free, f"{place}: mimic")
+        ratio, offset = (exact(table.get(k, v), f"{place}: mimic {k}") for k, v in (("ratio", 1), ("offset", 0)))
+    return Joint(
+        name=name,
+        kind=kind,
+        parent=parent,
+        coordinate=free.index(master),
+        before=before @ motion(kind, axis, offset, snap),
+        axis=axis,
+        after=after,
+        ratio=ratio,
+        limits=Limits(**_floats(row.get("limits", {}), _LIMITS, f"{place}: limits")),
+        friction=Friction(**_scalars(row.get("friction", {}), _FRICTION, f"{place}: friction")),
+        transmission=Transmission(**_scalars(row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission")),
+        mimic="mimic" in row,
+    )
+
+
+def _floats(value: Any, known: Sequence[str], place: str) -> dict[str, float]:
+    numbers = {key: exact(v, f"{place}.{key}") for key, v in _table(value, known, place).items()}
+    return {key: to_float(v, f"{place}.{key}") for key, v in numbers.items()}
+
+
+def _scalars(value: Any, known: Sequence[str], place: str) -> dict[str, Any]:
+    result = {}
+    for key, v in _table(value, known, place).items():
+        result[key] = (exact_vector if key == "motor_axis" else exact)(v, f"{place}.{key}")
+    return result
+
+
+def _frames(
+    data: Mapping[str, Any], head: Mapping[str, Any], links: Sequence[Link], where: str, snap: bool
+) -> tuple[Frame, ...]:
+    names = [link.name for link in links]
+    frames = []
+    for i, frame in enumerate(_tables(data.get("frame", []), f"{where}: [[frame]]"), 1):
+        table = _table(frame, _FRAME, f"{where}: frame {i}")
+        name = _text(table.get("name"), f"{where}: frame {i}: name")
+        place = f"{where}: frame {shown(name)}"
+        link = table.get("link", names[-1])
+        if link not in names and link not in ("base", ""):
+            raise unknown("link", link, ("base", *names), place)
+        index = names.index(link) if link in names else BASE
+        frames.append(Frame(name, index, _placement(table.get("origin", {}), place, snap, [])))
+    if "tool" in head:
+        frames.append(Frame("tool", len(names) - 1, _placement(head["tool"], f"{where}: tool", snap, [])))
+    return tuple(frames)
+
+
+def _placement(value: Any, place: str, snap: bool, notes: list[str]) -> Placement:
+    if isinstance(value, list):
+        value = {"xyz": value}
+    table = _table(value, _PLACEMENT, place)
+    if not table:
+        return Placement()
+    turns = [key for key in ("rpy", "quaternion", "rotation") if key in table]
+    if len(turns) > 1:
+        raise TaupiError(f"{place} has {' and '.join(turns)}: give the rotation once.")
+    xyz: Vector = exact_vector(table.get("xyz", (0, 0, 0)), f"{place}: xyz")
+    rotation = _rotation(turns[0], table[turns[0]], place, snap, notes) if turns else IDENTITY3
+    return Placement(rotation, xyz)
+
+
+def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) -> Matrix:
+    if key == "quaternion":
+        q = exact_vector(value, f"{place}: quaternion", 4)
+        if not any(q):
+            raise TaupiError(f"{place}: quaternion is zero, which is no rotation.")
+        return rotation_from_exact_quaternion(*q)
+    if key == "rotation":
+        if not isinstance(value, list):
+            raise TaupiError(f"{place}: rotation is {shown(value)}, expected three rows of three numbers.")
+        return rotation_from_matrix(value, snap)
+    if not isinstance(value, list) or len(value) != 3:
+        raise TaupiError(f"{place}: rpy is {shown(value)}, expected three angles in rad.")
+    rotation = IDENTITY3
+    for axis, angle in zip("xyz", value, strict=True):
+        turn, snapped = rotation_about(axis, angle, snap, f"{place}: rpy")
+        if snapped:
+            notes.append(f"{place}: rpy {angle} snapped by {abs(snapped):.1e} rad to a right angle")
+        rotation = matmul(turn, rotation)
+    return rotation
+
+
+# Shapes of the file ---------------------------------------------------------------------------------------------------
+
+
+def _mapping(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TaupiError(f"{place} is {shown(value)}, expected a table.")
+    return value
+
+
+def _table(value: Any, known: Sequence[str], place: str) -> Mapping[str, Any]:
+    table = _mapping(value, place)
+    _known(table, known, place)
+    return table
+
+
+def _tables(value: Any, place: str) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list):
+        raise TaupiError(f"{place} is {shown(value)}, expected a list of tables.")
+    return [_mapping(v, place) for v in value]
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str) or (not value and not place.endswith("tip")):
+        raise TaupiError(f"{place} is {shown(value)}, expected a text.")
+    return value
+
+
+def _known(table: Mapping[str, Any], known: Sequence[str], place: str, convention: Any = "") -> None:
+    for key in table:
+        if key in known:
+            continue
+        error = unknown("entry", key, known, place)
+        if key.lower().rpartition("_")[2] in _UNITS and "_" in key:
+            raise TaupiError(f"{error} Units are SI and radians: convert the number, leave the unit out of the name.")
+        if convention is None and key in _DH:
+            raise TaupiError(f'{error} For a Denavit-Hartenberg table say convention = "classic" in [robot].')
+        raise error

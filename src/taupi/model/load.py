@@ -1,0 +1,51 @@
+"""One way in: a robot by its catalogue name or by the path of its description."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.model import catalogue
+from taupi.model.formats import FORMATS
+from taupi.model.robot import Robot
+
+
+def load(what: str | os.PathLike[str], **options: Any) -> Robot:
+    """Return a robot from the catalogue (`load("puma560")`) or a file: .urdf, .xml or .mjcf (MuJoCo), .toml.
+
+    The options are those of the file's reader: `lock`, `tip`, `gravity`, `snap` for URDF and MJCF.
+
+    >>> from taupi.model.load import load
+    >>> load("panda").joint_names[0]
+    'panda_joint1'
+    """
+    if not isinstance(what, str | os.PathLike):
+        raise TaupiError(f"load got {shown(what)}, expected a catalogue name or the path of a file.")
+    if isinstance(what, str) and what in catalogue.names():
+        if options:
+            raise TaupiError(f"{what} is built in and takes no {', '.join(options)}. Change it with robot.with_...().")
+        return catalogue.load(what)
+    path = Path(what)
+    if path.suffix.lower() in FORMATS:
+        return _read(path, options)
+    if path.is_dir():
+        raise TaupiError(f"{what} is a directory, expected a file: {', '.join(FORMATS)}.")
+    if path.exists():
+        raise TaupiError(f"{what} has the ending {path.suffix!r}, expected one of {', '.join(FORMATS)}.")
+    if isinstance(what, str) and not path.suffix and path.name == what:
+        raise unknown("robot", what, catalogue.names(), f"the catalogue, and no such file with {', '.join(FORMATS)}")
+    raise TaupiError(f"No file {shown(str(what))}. Give a path ending in {', '.join(FORMATS)}, or a catalogue name.")
+
+
+def _read(path: Path, options: dict[str, Any]) -> Robot:
+    read = importlib.import_module(FORMATS[path.suffix.lower()]).read
+    known = list(inspect.signature(read).parameters)[1:]
+    for name in options:
+        if name not in known:
+            raise unknown("option", name, known, f"the reader of {path.suffix} files")
+    robot: Robot = read(path, **options)
+    return robot

@@ -1,0 +1,186 @@
+"""The vector pi: names, units, order and values, and the orders of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.model.scalars import Scalar, exact, to_float
+
+MASS, MOMENT = ("m",), ("mx", "my", "mz")
+INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+LINK_KINDS = (*MASS, *MOMENT, *INERTIA)
+_UNITS = dict.fromkeys(MASS, "kg") | dict.fromkeys(MOMENT, "kg m") | dict.fromkeys(INERTIA, "kg m^2")
+
+_DOCUMENT_INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+
+# Each order: whether it runs link by link or kind by kind, and the groups in which it does. Terms of a joint that an
+# order does not name follow in our own order at the end.
+ORDERS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
+    "taupi": ("link", (LINK_KINDS,)),
+    "gabiccini": ("link", (LINK_KINDS,)),
+    "idyntree": ("link", (LINK_KINDS,)),
+    "pinocchio": ("link", (("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz"),)),
+    "sympybotics": ("link", ((*INERTIA, *MOMENT, *MASS, "rotor", "viscous", "coulomb", "offset"),)),
+    "symoro": ("link", ((*INERTIA, *MOMENT, *MASS, "rotor", "coulomb", "viscous", "offset"),)),
+    "spatial_v2": ("link", (("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Iyz", "Ixz", "Ixy"),)),
+    "kubozono": ("link", ((*_DOCUMENT_INERTIA, *MOMENT, *MASS),)),
+    "zollo": ("kind", (MASS, MOMENT, _DOCUMENT_INERTIA, ("rotor",), ("coulomb",), ("viscous",), ("stiffness",))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One entry of pi: the link or joint it belongs to, which quantity it is, its unit, and its link's number."""
+
+    owner: str
+    kind: str
+    unit: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        """The name that people read and select by, such as `forearm.mx`."""
+        return f"{self.owner}.{self.kind}"
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """The order of a parameter vector. Nobody counts columns by hand: ask for names, an index, another's order."""
+
+    entries: tuple[Parameter, ...]
+
+    @classmethod
+    def of_links(cls, names: Sequence[str]) -> ParameterLayout:
+        """Return the layout of ten parameters a link, link by link: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz."""
+        return cls(tuple(Parameter(n, kind, _UNITS[kind], i) for i, n in enumerate(names) for kind in LINK_KINDS))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __add__(self, other: ParameterLayout) -> ParameterLayout:
+        return ParameterLayout(self.entries + other.entries)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(e.name for e in self.entries)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The SI units, in order."""
+        return tuple(e.unit for e in self.entries)
+
+    def index(self, name: str) -> int:
+        """Return the position of a parameter by its name."""
+        if name not in self.names:
+            raise unknown("parameter", name, self.names)
+        return self.names.index(name)
+
+    def select(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Return positions by name; `forearm.*` means all of an owner and `*.mx` all of a kind."""
+        result: list[int] = []
+        for name in [names] if isinstance(names, str) else names:
+            owner, _, kind = name.rpartition(".")
+            hits = [i for i, e in enumerate(self.entries) if owner in ("*", e.owner) and kind in ("*", e.kind)]
+            if not hits:
+                raise unknown("parameter", name, self.names)
+            result += [i for i in hits if i not in result]
+        return tuple(result)
+
+    def take(self, positions: Iterable[int]) -> ParameterLayout:
+        """Return the layout of a choice of columns."""
+        return ParameterLayout(tuple(self.entries[i] for i in positions))
+
+    def order(self, name: str) -> np.ndarray:
+        """Return the permutation `p` with `theirs = ours[p]`, and so `Y_theirs = Y_ours[..., p]`.
+
+        Names: "pinocchio", "idyntree", "sympybotics", "symoro" (Khalil), "spatial_v2"; of the documents "gabiccini",
+        "kubozono" and, grouped by kind, "zollo".
+        """
+        if name not in ORDERS:
+            raise unknown("parameter order", name, ORDERS)
+        by, groups = ORDERS[name]
+        rank = {kind: (g, k) for g, group in enumerate(groups) for k, kind in enumerate(group)}
+
+        def key(position: int) -> tuple[int, int, int, int]:
+            entry = self.entries[position]
+            if entry.kind not in rank:
+                return (1, 0, 0, position)
+            group, place = rank[entry.kind]
+            return (0, entry.index, group, place) if by == "link" else (0, group, entry.index, place)
+
+        return np.array(sorted(range(len(self)), key=key), dtype=int)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A parameter vector pi: its layout and its values, exact where the description was."""
+
+    layout: ParameterLayout
+    exact: tuple[Scalar, ...]
+    symbols: tuple[tuple[str, Fraction | None], ...] = ()  # values of the symbols that entries hold
+
+    def __post_init__(self) -> None:
+        if len(self.layout) != len(self.exact):
+            expected = f"{len(self.layout)}: ten per link and the terms"
+            raise TaupiError(f"parameters has {len(self.exact)} values, expected {expected}.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return self.layout.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The SI units, in order."""
+        return self.layout.units
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values as doubles, read-only."""
+        known = dict(self.symbols)
+        result = np.array([to_float(v, n, known) for v, n in zip(self.exact, self.names, strict=True)])
+        result.flags.writeable = False
+        return result
+
+    def to(self, order: str) -> np.ndarray:
+        """Return the values in another library's order, see `ParameterLayout.order`."""
+        return self.values[self.layout.order(order)]
+
+    def from_order(self, values: Sequence[float] | np.ndarray, order: str) -> Parameters:
+        """Return the same parameters with values given in another library's order."""
+        given = np.asarray(values)
+        if given.shape != (len(self),):
+            raise TaupiError(f"values has shape {given.shape}, expected ({len(self)},).")
+        result: list[Scalar] = [Fraction(0)] * len(self)
+        for place, value in zip(self.layout.order(order), given, strict=True):
+            result[int(place)] = exact(value, "parameter")
+        return Parameters(self.layout, tuple(result))
+
+    def take(self, positions: Sequence[int]) -> Parameters:
+        """Return a choice of the parameters, by position."""
+        return Parameters(self.layout.take(positions), tuple(self.exact[i] for i in positions), self.symbols)
+
+    def __add__(self, other: Parameters) -> Parameters:
+        return Parameters(self.layout + other.layout, self.exact + other.exact, self.symbols)
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    def __getitem__(self, name: str) -> Scalar:
+        return self.exact[self.layout.index(name)]
+
+    def __repr__(self) -> str:
+        entries = zip(self.names, map(_shown, self.exact), self.units, strict=True)
+        rows = [f"  {name:<28} {value:>24} {unit}" for name, value, unit in entries]
+        return f"{len(self)} parameters\n" + "\n".join(rows)
+
+
+def _shown(value: Scalar) -> str:
+    return f"{float(value):.9g}" if isinstance(value, Fraction) else str(value)

@@ -1,0 +1,172 @@
+"""Where one frame sits in another, exactly: a rotation orthogonal to the last digit, and a translation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.scalars import (
+    Matrix,
+    Scalar,
+    Vector,
+    circle_point,
+    exact,
+    exact_vector,
+    is_symbolic,
+    short_fraction,
+    to_float,
+)
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+IDENTITY3: Matrix = ((_ONE, _ZERO, _ZERO), (_ZERO, _ONE, _ZERO), (_ZERO, _ZERO, _ONE))
+ZERO3: Vector = (_ZERO, _ZERO, _ZERO)
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Return a . b."""
+    total = sum((x * y for x, y in zip(a, b, strict=True) if x and y), _ZERO)
+    return exact(total) if hasattr(total, "free_symbols") else total  # SymPy's 0 and 1 are numbers again
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """Return a x b."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def transpose(a: Matrix) -> Matrix:
+    """Return the transpose of a 3 x 3 matrix."""
+    return tuple(zip(*a, strict=True))  # type: ignore[return-value]
+
+
+def matvec(a: Matrix, x: Vector) -> Vector:
+    """Return A x."""
+    return tuple(dot(row, x) for row in a)
+
+
+def matmul(a: Matrix, b: Matrix) -> Matrix:
+    """Return A B."""
+    columns = transpose(b)
+    return tuple(tuple(dot(row, column) for column in columns) for row in a)  # type: ignore[return-value]
+
+
+def rotation_about(axis: str, angle: Any, snap: bool = True, what: str = "angle") -> tuple[Matrix, float]:
+    """Return the rotation about a coordinate axis ("x", "y", "z") and by how much its angle was snapped."""
+    c, s, snapped = circle_point(angle, snap, what)
+    k = "xyz".index(axis)
+    a, b = (k + 1) % 3, (k + 2) % 3
+    rows = [[_ZERO] * 3 for _ in range(3)]
+    rows[k][k], rows[a][a], rows[b][b], rows[a][b], rows[b][a] = _ONE, c, c, -s, s
+    return tuple(tuple(r) for r in rows), snapped  # type: ignore[return-value]
+
+
+def rotation_about_vector(u: Vector, angle: Any, snap: bool = True, what: str = "angle") -> Matrix:
+    """Return the rotation about a unit vector, R = c 1 + s S(u) + (1 - c) u u^T (Rodrigues)."""
+    c, s, _ = circle_point(angle, snap, what)
+    skew = ((_ZERO, -u[2], u[1]), (u[2], _ZERO, -u[0]), (-u[1], u[0], _ZERO))
+    return tuple(
+        tuple(c * IDENTITY3[i][j] + s * skew[i][j] + (1 - c) * u[i] * u[j] for j in range(3)) for i in range(3)
+    )  # type: ignore[return-value]
+
+
+def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) -> Matrix:
+    """Return the rotation R(q)/|q|^2 of a quaternion, orthogonal exactly whatever its length.
+
+    With `snap`, component ratios within 1e-5 of 0 or +-1 are taken as meant, so that a rounded half turn is one.
+    """
+    q = [float(exact(v, "quaternion")) for v in (w, x, y, z)]
+    k = max(range(4), key=lambda i: abs(q[i]))
+    if not abs(q[k]) > 1e-12:
+        raise TaupiError(f"quaternion is {tuple(q)}, which has no direction.")
+    tolerance = 1e-5 if snap else 1e-15
+    ratios = [v / q[k] for v in q]
+    return rotation_from_exact_quaternion(
+        *(Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios)
+    )
+
+
+def rotation_from_exact_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Matrix:
+    """Return R(q)/|q|^2, for a quaternion taken as it stands."""
+    n = w * w + x * x + y * y + z * z
+    rows = (
+        (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z),
+    )
+    return tuple(tuple(v / n for v in row) for row in rows)  # type: ignore[return-value]
+
+
+def rotation_from_matrix(rows: Any, snap: bool = True) -> Matrix:
+    """Return the exact rotation nearest to a 3 x 3 matrix of numbers; one that is exactly orthogonal stays as it is."""
+    r = tuple(exact_vector(row, "rotation") for row in rows)
+    if len(r) != 3:
+        raise TaupiError(f"rotation has {len(r)} rows, expected 3.")
+    if any(is_symbolic(v) for row in r for v in row):
+        return r
+    if matmul(r, transpose(r)) == IDENTITY3 and dot(r[0], cross(r[1], r[2])) == 1:
+        return r
+    m = np.array([[float(v) for v in row] for row in r])
+    if np.abs(m @ m.T - np.eye(3)).max() > 1e-3 or np.linalg.det(m) < 0:
+        raise TaupiError("rotation is not a rotation matrix: its rows must be orthonormal and right-handed.")
+    # The quaternion from its outer product 4 q q^T, whose entries are sums of the matrix's: no branch on the trace.
+    outer = np.array(
+        [
+            [1 + m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
+            [m[2, 1] - m[1, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0]],
+            [m[0, 2] - m[2, 0], m[0, 1] + m[1, 0], 1 - m[0, 0] + m[1, 1] - m[2, 2], m[1, 2] + m[2, 1]],
+            [m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], 1 - m[0, 0] - m[1, 1] + m[2, 2]],
+        ]
+    )
+    w, x, y, z = outer[int(np.argmax(np.diag(outer)))]
+    return rotation_from_quaternion(w, x, y, z, snap)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Frame b seen from frame a: x_a = R_ab x_b + p_ab, with exact entries."""
+
+    rotation: Matrix = IDENTITY3
+    translation: Vector = ZERO3
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """Return the placement of c in a, from b in a and c in b."""
+        if other.rotation is IDENTITY3 and other.translation is ZERO3:
+            return self
+        if self.rotation is IDENTITY3 and self.translation is ZERO3:
+            return other
+        p = matvec(self.rotation, other.translation)
+        shifted = tuple(exact(a + b) for a, b in zip(self.translation, p, strict=True))
+        return Placement(matmul(self.rotation, other.rotation), shifted)
+
+    def inverse(self) -> Placement:
+        """Return the placement of a in b."""
+        back = transpose(self.rotation)
+        return Placement(back, tuple(-v for v in matvec(back, self.translation)))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The 4 x 4 homogeneous matrix as doubles."""
+        result = np.eye(4)
+        result[:3, :3] = [[to_float(v, "rotation") for v in row] for row in self.rotation]
+        result[:3, 3] = [to_float(v, "translation") for v in self.translation]
+        return result
+
+
+IDENTITY = Placement()
+
+
+def placement_from(value: Any, what: str = "placement", snap: bool = True) -> Placement:
+    """Return a Placement from one, from a 4 x 4 matrix of numbers, or from a translation of 3."""
+    if isinstance(value, Placement):
+        return value
+    flat = not isinstance(value, str) and hasattr(value, "__len__") and len(value) == 3
+    if flat and (isinstance(value[0], str) or not hasattr(value[0], "__len__")):
+        return Placement(translation=exact_vector(value, what))
+    if not hasattr(value, "__len__") or len(value) != 4 or any(not hasattr(r, "__len__") or len(r) != 4 for r in value):
+        raise TaupiError(f"{what} is {shown(value)}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).")
+    rotation = rotation_from_matrix([row[:3] for row in value[:3]], snap)
+    return Placement(rotation, tuple(exact(row[3], what) for row in value[:3]))

@@ -1,0 +1,291 @@
+"""Exact scalars: rationals, as exact as the file that states them, and symbols.
+
+A number of a description is kept as the decimal that was written (0.4318 is 4318/10000, not its nearest double), and an
+angle as a rational point on the unit circle, so that a rotation made from it is orthogonal exactly. Both decide what
+exact arithmetic finds identifiable. A symbol is a SymPy expression; SymPy is imported only when one occurs.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import numbers
+import operator
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from taupi.errors import TaupiError, shown
+
+Scalar: TypeAlias = Any  # Fraction | sympy.Expr
+Vector: TypeAlias = tuple[Scalar, Scalar, Scalar]
+Matrix: TypeAlias = tuple[Vector, Vector, Vector]
+
+# pi to 50 digits, so that a decimal angle minus a multiple of a quarter turn loses nothing.
+_HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
+# How far tan(r/2) may move to become a short fraction: below what a double of it resolves.
+_SHORT = 10**17
+# Angles closer than this to a multiple of 90 degrees are snapped to it (and those that are one, rounded as printed).
+SNAP_ANGLE = 1e-5
+# Lengths below this many metres are exporter's noise.
+SNAP_LENGTH = 1e-9
+# No quantity of a robot is larger; products of three such numbers are still doubles.
+LARGEST = 1e60
+_ROUNDED_AT_MOST = 2e-3  # 3.14 is taken for pi, 3.1 is not
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_RATIO = re.compile(r"([+-]?\d{1,4000})/(\d{1,4000})\Z", re.ASCII)
+_QUARTERS = re.compile(r"([+-]?)(?:(\d{1,6})\s*\*\s*)?pi(?:\s*/\s*([12]))?\Z", re.ASCII)
+
+
+def is_symbolic(x: Scalar) -> bool:
+    """Tell whether a scalar still holds symbols."""
+    return not isinstance(x, Fraction)
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a decimal number, such as `-1.5e-3`."""
+    return _NUMBER.match(text) is not None
+
+
+def short_fraction(x: float) -> Fraction:
+    """Return the first convergent of x's continued fraction within 1e-17 of x: a rational with few digits."""
+    target = Fraction(x)
+    n, d = target.numerator, target.denominator
+    p0, q0, p, q = 0, 1, 1, 0
+    while d:
+        whole = n // d
+        p0, q0, p, q = p, q, whole * p + p0, whole * q + q0
+        if abs(p * target.denominator - target.numerator * q) * _SHORT <= q * target.denominator:
+            break
+        n, d = d, n - whole * d
+    return Fraction(p, q)
+
+
+def exact(x: Any, what: str = "value") -> Scalar:
+    """Return `x` as an exact scalar: a Fraction, or a SymPy expression where it holds symbols.
+
+    A float is read as the shortest decimal that prints it, so that `exact(0.4318) == Fraction(4318, 10000)`.
+    """
+    if isinstance(x, Fraction):
+        return x
+    if isinstance(x, str):
+        return _from_text(x.strip(), what)
+    if isinstance(x, bool):
+        raise TaupiError(f"{what} is {x!r}, expected a number or a symbol.")
+    if isinstance(x, numbers.Integral):
+        return _sized(Fraction(int(x)), what)
+    if isinstance(x, numbers.Real | Decimal):
+        value = float(x)
+        if not math.isfinite(value):
+            raise TaupiError(f"{what} is {value}, expected a finite number.")
+        return _sized(Fraction(repr(value)), what)
+    if hasattr(x, "free_symbols"):  # SymPy, without importing it
+        return _sized(_simplest(x), what)
+    raise TaupiError(f"{what} is {shown(x)}, expected a number or a symbol (a string such as 'l1').")
+
+
+def _sized(x: Scalar, what: str) -> Scalar:
+    if isinstance(x, Fraction) and abs(x) > LARGEST:
+        raise TaupiError(f"{what} is {shown(str(x))}, expected a number below {LARGEST:g}.")
+    return x
+
+
+def exact_vector(values: Any, what: str, length: int = 3) -> tuple[Scalar, ...]:
+    """Return a sequence of exact scalars of the given length."""
+    if isinstance(values, str | Mapping) or not hasattr(values, "__len__") or len(values) != length:
+        raise TaupiError(f"{what} is {shown(values)}, expected {length} numbers.")
+    return tuple(exact(v, what) for v in values)
+
+
+def to_float(x: Scalar, what: str = "value", values: Mapping[str, Fraction | None] | None = None) -> float:
+    """Return the double nearest to an exact scalar, with `values` for its symbols; one without a value is an error."""
+    if is_symbolic(x):
+        known = {s: float(v) for s in x.free_symbols if (v := (values or {}).get(s.name)) is not None}
+        if len(known) == len(x.free_symbols):
+            return float(x.subs(known))
+        names = ", ".join(sorted(s.name for s in x.free_symbols))
+        first = names.split(",")[0]
+        raise TaupiError(f"{what} is the expression {x}: give {names} a value first, with robot.bind({first}=...).")
+    return float(x)
+
+
+def bound(x: Scalar, values: Mapping[str, Fraction | None]) -> Scalar:
+    """Return a scalar with numbers put for its symbols; it stays an expression where a symbol has no value."""
+    if not is_symbolic(x):
+        return x
+    import sympy
+
+    known = {name: sympy.Rational(v.numerator, v.denominator) for name, v in values.items() if v is not None}
+    return _simplest(x.subs(known))
+
+
+def _from_text(text: str, what: str) -> Scalar:
+    if _NUMBER.match(text):
+        return _from_decimal(text, what)
+    if (ratio := _RATIO.match(text)) and int(ratio[2]):
+        return _sized(Fraction(int(ratio[1]), int(ratio[2])), what)
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        raise TaupiError(f"{what} is {text!r}, expected a finite number.")
+    return parse_expression(text, what)
+
+
+def _from_decimal(text: str, what: str) -> Fraction:
+    value = float(text)
+    if not math.isfinite(value) or len(text) > 400:
+        raise TaupiError(f"{what} is {text[:40]!r}, expected a finite number.")
+    return _sized(Fraction(Decimal(text)), what) if value else Fraction(0)  # 1e-999999 is zero, no huge denominator
+
+
+def _simplest(expression: Any) -> Scalar:
+    if getattr(expression, "is_Rational", False):
+        return Fraction(int(expression.p), int(expression.q))
+    if getattr(expression, "is_Float", False):
+        return Fraction(repr(float(expression)))
+    if not expression.free_symbols:  # pi/3, sqrt(2): rational to 40 digits
+        value = expression.evalf(40)
+        if not value.is_Float:
+            raise TaupiError(f"{expression} is not a real, finite number.")
+        return Fraction(str(value))
+    return expression
+
+
+_OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def _small_power(power: Any) -> Any:
+    if not power.is_Rational or abs(power) > 16 or power.q > 16:
+        raise SyntaxError  # 9**9**9 would not end
+    return power
+
+
+def parse_expression(text: str, what: str = "value") -> Scalar:
+    """Return the scalar that a formula of names, numbers, `pi`, + - * / **, sin, cos, sqrt means; no code is run."""
+    import sympy
+
+    functions = {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt}
+
+    def walk(node: ast.AST) -> Any:
+        match node:
+            case ast.Expression(body=body):
+                return walk(body)
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                number = exact(value, what)
+                return sympy.Rational(number.numerator, number.denominator)
+            case ast.Name(id="pi"):
+                return sympy.pi
+            case ast.Name(id=name):
+                return sympy.Symbol(name)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](walk(operand))
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return walk(left) ** _small_power(walk(right))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](walk(left), walk(right))
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in functions:
+                return functions[name](walk(argument))
+        raise SyntaxError
+
+    try:
+        if len(text) > 400:
+            raise SyntaxError
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # "0if" is a warning to Python, no formula to us
+            tree = ast.parse(text, mode="eval")
+        result = walk(tree)
+    except (SyntaxError, Warning, ValueError, RecursionError, MemoryError, TypeError):
+        raise TaupiError(
+            f"{what} is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
+        ) from None
+    if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.nan):
+        raise TaupiError(f"{what} is {text[:40]!r}, which is not a finite number.")
+    return _sized(_simplest(result), what)
+
+
+def printed_unit(x: Any) -> Fraction:
+    """Return one unit in the last decimal that was printed: 1.5708 gives 1/10000, an exact or symbolic value 0."""
+    if isinstance(x, str):
+        text = x.strip()
+    elif isinstance(x, numbers.Real) and not isinstance(x, Fraction | numbers.Integral):
+        text = repr(float(x))
+    else:
+        return Fraction(0)
+    if not _NUMBER.match(text) or not math.isfinite(float(text)):
+        return Fraction(0)
+    exponent = Decimal(text).as_tuple().exponent
+    return Fraction(10) ** exponent if isinstance(exponent, int) and -60 < exponent < 1 else Fraction(0)
+
+
+def circle_point(angle: Any, snap: bool = True, what: str = "angle") -> tuple[Scalar, Scalar, float]:
+    """Return exact (cos, sin) of an angle, with cos^2 + sin^2 = 1 exactly, and by how much the angle was snapped.
+
+    With `snap`, an angle within 1e-5 rad of a multiple of 90 degrees becomes it, and so does one that is that multiple
+    rounded to the digits printed (1.571, 3.14). Any other angle r beyond the nearest multiple is the rational point
+    ((1 - t^2)/(1 + t^2), 2t/(1 + t^2)) with t the double nearest to tan(r/2), to 1e-17.
+    """
+    if isinstance(angle, str) and (turn := _QUARTERS.match(angle.strip())):
+        quarters = int(turn[1] + (turn[2] or "1")) * (1 if turn[3] == "2" else 2)
+        return (*_quarter_turns(Fraction(1), Fraction(0), quarters), 0.0)
+    value = exact(angle, what)
+    if is_symbolic(value):
+        import sympy
+
+        return _simplest(sympy.cos(value)), _simplest(sympy.sin(value)), 0.0
+    quarters = round(value / _HALF_PI)
+    rest = value - quarters * _HALF_PI
+    unit = printed_unit(angle)
+    snapped = 0.0
+    # A double of an exact multiple (np.pi / 2) is that multiple, whether snapping or not.
+    rounding = Fraction(4, 10**16) * max(1, abs(quarters))
+    # 0.001 is no rounded zero: zero is printed as such, whatever the digits.
+    printed = min(unit, Fraction(_ROUNDED_AT_MOST)) if quarters else Fraction(0)
+    limit = max(Fraction(SNAP_ANGLE), printed) if snap else rounding
+    if abs(rest) <= limit:
+        snapped, rest = float(rest), Fraction(0)
+    t = short_fraction(math.tan(float(rest) / 2))
+    c, s = _quarter_turns((1 - t * t) / (1 + t * t), 2 * t / (1 + t * t), quarters)
+    return c, s, snapped if abs(snapped) > float(rounding) else 0.0
+
+
+def _quarter_turns(c: Fraction, s: Fraction, quarters: int) -> tuple[Fraction, Fraction]:
+    for _ in range(quarters % 4):
+        c, s = -s, c
+    return c, s
+
+
+def unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) -> Vector:
+    """Return a rational vector of length 1 exactly, along the given direction (to 1e-17).
+
+    A coordinate axis is met exactly; any other direction is a rational point of the sphere by stereographic projection.
+    """
+    x = exact_vector(values, what)
+    if any(is_symbolic(v) for v in x):
+        raise TaupiError(f"{what} is {tuple(map(str, x))}: a joint axis must be numbers.")
+    if sum(v * v for v in x) == 1:
+        return x
+    direction = [float(v) for v in x]
+    length = math.hypot(*direction)
+    if not 1e-12 < length < 1e12:
+        raise TaupiError(f"{what} is {tuple(direction)}, which has no direction.")
+    direction = [v / length for v in direction]
+    k = max(range(3), key=lambda i: abs(direction[i]))
+    a, b = ((k + 1) % 3, (k + 2) % 3)
+    threshold = SNAP_ANGLE if snap else 1e-15
+    if max(abs(direction[a]), abs(direction[b])) < threshold:
+        return tuple(Fraction(0) if i != k else Fraction(int(math.copysign(1, direction[k]))) for i in range(3))  # type: ignore[return-value]
+    # Project from the pole opposite to the dominant component: u_k = (1 - r)/(1 + r), u_a = 2s/(1 + r), r = s^2 + t^2.
+    sign = int(math.copysign(1, direction[k]))
+    s, t = (short_fraction(direction[i] / (1 + abs(direction[k]))) for i in (a, b))
+    r = s * s + t * t
+    result = [Fraction(0)] * 3
+    result[a], result[b], result[k] = 2 * s / (1 + r), 2 * t / (1 + r), sign * (1 - r) / (1 + r)
+    return tuple(result)  # type: ignore[return-value]

@@ -1,0 +1,85 @@
+"""The one place where a program's arguments are checked and given their batch shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.program.program import Port
+
+
+def batch(
+    name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[np.ndarray], tuple[int, ...]]:
+    """Return each input as float64 of shape (N, size) or (1, size) where it is shared, and the batch shape.
+
+    Batch axes lead and broadcast. NaN and infinity are let through; anything that is not real numbers is an error.
+    """
+    arrays = [_checked(port, value) for port, value in zip(ports, _assigned(name, ports, args, kwargs), strict=True)]
+    leading = [a.shape[: a.ndim - len(p.shape)] for a, p in zip(arrays, ports, strict=True)]
+    if all(s == leading[0] for s in leading):
+        shape = leading[0] if leading else ()
+        return [
+            _contiguous(a.reshape(-1, p.size) if a.size else np.empty((0, p.size)))
+            for a, p in zip(arrays, ports, strict=True)
+        ], shape
+    try:
+        shape = np.broadcast_shapes(*leading)
+    except ValueError:
+        told = ", ".join(f"{p.name} {a.shape}" for p, a in zip(ports, arrays, strict=True))
+        raise TaupiError(f"{name}: the batch axes do not fit each other: {told}.") from None
+    flat = []
+    for array, port, lead in zip(arrays, ports, leading, strict=True):
+        if np.prod(lead, dtype=int) == 1 and np.prod(shape, dtype=int) != 0:
+            flat.append(_contiguous(array.reshape(1, port.size)))
+        else:
+            flat.append(_contiguous(np.broadcast_to(array, shape + port.shape).reshape(-1, port.size)))
+    return flat, shape
+
+
+def _contiguous(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array)
+
+
+def _assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    names = [p.name for p in ports]
+    if len(args) > len(names):
+        raise TaupiError(f"{name} takes {len(names)} arguments ({', '.join(names)}), got {len(args)}.")
+    given = dict(zip(names, args, strict=False))
+    for key, value in kwargs.items():
+        if key not in names:
+            raise unknown("argument", key, names, name)
+        if key in given:
+            raise TaupiError(f"{name} got {key} twice.")
+        given[key] = value
+    missing = [n for n in names if n not in given]
+    if missing:
+        raise TaupiError(f"{name} needs {', '.join(missing)}: call it as {name}({', '.join(names)}).")
+    return [given[n] for n in names]
+
+
+def _checked(port: Port, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TaupiError(f"{port.name} is ragged, expected an array of shape {_expected(port)}.") from None
+    if array.dtype.kind not in "fiub":
+        raise TaupiError(f"{port.name} holds {array.dtype}, expected real numbers.")
+    rank = len(port.shape)
+    if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
+        raise TaupiError(f"{port.name} has shape {array.shape}, expected {_expected(port)}{_meaning(port)}.")
+    return array.astype(np.float64, copy=False)
+
+
+def _expected(port: Port) -> str:
+    return "(" + ", ".join(["...", *map(str, port.shape)]) + ")"
+
+
+def _meaning(port: Port) -> str:
+    if not port.labels:
+        return ""
+    shown = port.labels if len(port.labels) < 4 else (port.labels[0], "...", port.labels[-1])
+    return f": {port.per} ({' '.join(shown) if len(port.labels) >= 4 else ', '.join(shown)})"

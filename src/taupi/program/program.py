@@ -1,0 +1,374 @@
+"""A Program: a function traced once over symbols, called with arrays, read by every target."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.program.tape import Tape, record
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A named input or output: its shape without batch axes, and what its entries are called."""
+
+    name: str
+    shape: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    per: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of scalars."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number of the description that stays a symbol in the trace: its exact value, or None where it has none yet.
+
+    A `named` one was named by the user and keeps its name in explicit forms.
+    """
+
+    name: str
+    value: Fraction | None
+    named: bool = False
+
+
+class Constants:
+    """Collects, while a function is traced, the symbols that stand for exact numbers."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, Constant] = {}
+        self.symbols: dict[str, Any] = {}
+
+    def __call__(self, name: str, value: Fraction | None, named: bool = False) -> Any:
+        """Return the SX of an exact number: itself for 0, 1, -1 and small powers of two, otherwise a named symbol."""
+        import casadi as cs
+
+        if value is not None and not named and value in (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2)):
+            return cs.SX(float(value))
+        if name not in self.symbols:
+            self.symbols[name] = cs.SX.sym(name)
+            self.table[name] = Constant(name, value, named)
+        return self.symbols[name]
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Scalar operations of a program as it is compiled, structural zeros and repeated terms folded."""
+
+    multiplications: int
+    additions: int
+    divisions: int
+    functions: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.multiplications + self.additions + self.divisions + self.functions
+
+    def __repr__(self) -> str:
+        return f"{self.multiplications} x, {self.additions} +, {self.divisions} /, {self.functions} functions"
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A traced function: named inputs and outputs with shapes, exact constants, and the CasADi function between them.
+
+    Call it with arrays whose leading axes are batch axes, `(..., *shape)`; it compiles itself for the CPU on the first
+    call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it returns SX, so programs compose.
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    constants: tuple[Constant, ...]
+    function: Any = field(
+        repr=False
+    )  # casadi.Function: inputs as column vectors, then the constants; row-major outputs
+    parameters: Any = None  # what the columns of the output stand for, where they stand for parameters
+
+    # Calling ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate for arrays of shape (..., *shape) of each input, by position or by name."""
+        if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
+            return self._inline(args, kwargs)
+        return self._compiled(*args, **kwargs)
+
+    @cached_property
+    def _compiled(self) -> Callable[..., Any]:
+        return self.compile("cpu")
+
+    def compile(self, target: str = "cpu", **options: Any) -> Callable[..., Any]:
+        """Return the program built for a target: "cpu" (SIMD, through LLVM) or "numpy" (the reference interpreter).
+
+        The result is called as the program is. Options of "cpu": `threads=`, the number of threads for a batch.
+        """
+        from taupi.program.targets import target_module
+
+        return target_module(target).build(self, **options)
+
+    def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        import casadi as cs
+
+        given = dict(zip((p.name for p in self.inputs), args, strict=False)) | dict(kwargs)
+        columns = [_to_column(cs.SX(given[p.name]), p.shape) for p in self.inputs]
+        results = self._numeric(*columns)
+        results = results if isinstance(results, tuple) else (results,)
+        matrices = tuple(_from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
+        return matrices[0] if len(matrices) == 1 else matrices
+
+    # What it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The user's symbols that have no value yet; a numeric call needs them bound."""
+        return tuple(c.name for c in self.constants if c.value is None)
+
+    def bind(self, **values: Any) -> Program:
+        """Return the program with values for its symbols."""
+        table = {c.name: c for c in self.constants}
+        for name, value in values.items():
+            if name not in table:
+                raise unknown("symbol", name, (c.name for c in self.constants if c.named), self.name)
+            number = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+            table[name] = dataclasses.replace(table[name], value=number)
+        return dataclasses.replace(self, constants=tuple(table.values()))
+
+    @cached_property
+    def _numeric(self) -> Any:
+        """The CasADi function with every constant a double, folded again."""
+        import casadi as cs
+
+        if self.symbols:
+            names = ", ".join(self.symbols)
+            raise TaupiError(
+                f"{self.name} has symbols without a value: {names}. Use .bind({self.symbols[0]}=...) first."
+            )
+        inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
+        values = cs.SX(np.array([float(c.value or 0) for c in self.constants]))
+        outputs = self.function.call([*inputs, values])
+        return cs.Function(self.name, inputs, simplified(outputs))
+
+    @cached_property
+    def tape(self) -> Tape:
+        """The instructions with constants as doubles: what numeric targets run."""
+        return record(self._numeric)
+
+    @cached_property
+    def exact_tape(self) -> Tape:
+        """The instructions with constants as a last input: what exact and explicit targets run."""
+        return record(self.function)
+
+    def nonzeros(self, port: int = 0, exact: bool = False) -> np.ndarray:
+        """Return the flat, row-major places of an output's structural nonzeros, in the order the tape stores them."""
+        function = self.function if exact else self._numeric
+        return np.array(function.sparsity_out(port).row(), dtype=np.int64)
+
+    def sparsity(self, output: str | None = None) -> np.ndarray:
+        """Return where an output is not structurally zero, as a boolean array of its shape."""
+        port = self._output(output)
+        mask = np.zeros(self.outputs[port].size, dtype=bool)
+        mask[self.nonzeros(port)] = True
+        return mask.reshape(self.outputs[port].shape)
+
+    @property
+    def operations(self) -> Operations:
+        """Scalar operations of one evaluation. A square is a multiplication, a doubling an addition, a sign change nothing."""
+        c = self.tape.counts
+        functions = sum(n for op, n in c.items() if op not in ("add", "sub", "mul", "sq", "twice", "div", "inv", "neg"))
+        return Operations(c["mul"] + c["sq"], c["add"] + c["sub"] + c["twice"], c["div"] + c["inv"], functions)
+
+    def _output(self, name: str | None) -> int:
+        names = [p.name for p in self.outputs]
+        if name is not None and name not in names:
+            raise unknown("output", name, names, self.name)
+        return names.index(name) if name is not None else 0
+
+    def _input(self, name: str) -> int:
+        names = [p.name for p in self.inputs]
+        if name not in names:
+            raise unknown("input", name, names, self.name)
+        return names.index(name)
+
+    # Other programs from it ---------------------------------------------------------------------------------------
+
+    def jacobian(self, wrt: str) -> Program:
+        """Return d output / d input: a program whose outputs have shape (*output, *input)."""
+        import casadi as cs
+
+        inputs, constants, outputs = self._symbolic()
+        port = self.inputs[self._input(wrt)]
+        x = inputs[self._input(wrt)]
+        derivatives = [cs.vec(cs.jacobian(y, x).T) for y in outputs]
+        ports = [Port(f"d{p.name}_d{wrt}", p.shape + port.shape) for p in self.outputs]
+        return self._rebuilt(f"{self.name}_d{wrt}", self.inputs, inputs, constants, ports, derivatives)
+
+    def jvp(self, wrt: str) -> Program:
+        """Return (d output / d input) v without forming it: one more input `d<wrt>` of the input's shape."""
+        import casadi as cs
+
+        inputs, constants, outputs = self._symbolic()
+        port = self.inputs[self._input(wrt)]
+        v = cs.SX.sym(f"d{wrt}", port.size)
+        products = [cs.jtimes(y, inputs[self._input(wrt)], v) for y in outputs]
+        ports = [Port(f"d{p.name}", p.shape) for p in self.outputs]
+        more = (*self.inputs, Port(f"d{wrt}", port.shape, port.labels, port.per))
+        return self._rebuilt(f"{self.name}_jvp_{wrt}", more, [*inputs, v], constants, ports, products)
+
+    def vjp(self, wrt: str) -> Program:
+        """Return w^T (d output / d input) of a one-output program: one more input `w` of the output's shape."""
+        import casadi as cs
+
+        if len(self.outputs) != 1:
+            raise TaupiError(f"{self.name} has {len(self.outputs)} outputs: vjp needs one.")
+        inputs, constants, (y,) = self._symbolic()
+        port = self.inputs[self._input(wrt)]
+        w = cs.SX.sym("w", self.outputs[0].size)
+        product = cs.jtimes(y, inputs[self._input(wrt)], w, True)
+        more = (*self.inputs, Port("w", self.outputs[0].shape))
+        ports = [Port(f"w_d{wrt}", port.shape, port.labels, port.per)]
+        return self._rebuilt(f"{self.name}_vjp_{wrt}", more, [*inputs, w], constants, ports, [product])
+
+    def take(self, places: Sequence[int], axis: int = -1) -> Program:
+        """Return the program with a choice of entries along an axis of its only output: chosen rows or columns."""
+        if len(self.outputs) != 1:
+            raise TaupiError(f"{self.name} has {len(self.outputs)} outputs: take needs one.")
+        inputs, constants, (y,) = self._symbolic()
+        port = self.outputs[0]
+        kept = np.take(np.arange(port.size).reshape(port.shape), np.asarray(places, dtype=int), axis=axis)
+        chosen = y[kept.ravel().tolist()]
+        columns = self.parameters is not None and axis in (-1, len(port.shape) - 1)
+        parameters = self.parameters.take(tuple(places)) if columns else self.parameters
+        program = self._rebuilt(self.name, self.inputs, inputs, constants, [Port(port.name, kept.shape)], [chosen])
+        return dataclasses.replace(program, parameters=parameters)
+
+    def columns(self, names: Sequence[str] | str) -> Program:
+        """Return the program with the columns of the named parameters only; `*.mx` takes a kind, `link2.*` an owner."""
+        if self.parameters is None:
+            raise TaupiError(f"{self.name} has no parameters to select columns by.")
+        return self.take(self.parameters.layout.select(names))
+
+    def reduced(self) -> Program:
+        """Return the program without the columns that vanish identically; `reduced().parameters` are those that act."""
+        from taupi.program.active import active_columns
+
+        return self.take(active_columns(self))
+
+    def _symbolic(self) -> tuple[list[Any], Any, list[Any]]:
+        import casadi as cs
+
+        inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
+        constants = cs.SX.sym("constants", len(self.constants))
+        return inputs, constants, self.function.call([*inputs, constants])
+
+    def _rebuilt(
+        self,
+        name: str,
+        ports: Sequence[Port],
+        inputs: list[Any],
+        constants: Any,
+        outputs: Sequence[Port],
+        values: list[Any],
+    ) -> Program:
+        import casadi as cs
+
+        function = cs.Function(name, [*inputs, constants], simplified(values))
+        return Program(name, tuple(ports), tuple(outputs), self.constants, function)
+
+    # Exact and explicit -------------------------------------------------------------------------------------------
+
+    def exact(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate in rational arithmetic; see `taupi.program.targets.exact`."""
+        return self.compile("exact")(*args, **kwargs)
+
+    def sympy(self, values: bool = False) -> Any:
+        """Return the outputs as expanded SymPy arrays, sin^2 + cos^2 reduced; `values` puts numbers for named symbols."""
+        return self.compile("explicit", values=values)()
+
+    def latex(self, values: bool = False) -> str:
+        """Return the explicit outputs as LaTeX."""
+        import sympy
+
+        return sympy.latex(self.sympy(values))
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        made = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return f"Program {self.name}({told}) -> {made}"
+
+
+def trace(
+    name: str,
+    body: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    constants: Constants | None = None,
+    parameters: Any = None,
+) -> Program:
+    """Run `body` once on symbols and return what it did as a Program.
+
+    `body` gets one SX per input (a column for a vector, a matrix for a matrix) and returns one value per output: an SX,
+    or nested lists of SX for three axes.
+
+    >>> import casadi as cs
+    >>> square = trace("square", lambda x: x * x, [Port("x", (2,))], [Port("y", (2,))])
+    >>> square([[1.0, 2.0], [3.0, 4.0]]).tolist()
+    [[1.0, 4.0], [9.0, 16.0]]
+    """
+    import casadi as cs
+
+    constants = constants or Constants()
+    columns = [cs.SX.sym(p.name, p.size) for p in inputs]
+    results = body(*(_from_column(c, p.shape) for c, p in zip(columns, inputs, strict=True)))
+    results = results if isinstance(results, tuple) else (results,)
+    if len(results) != len(outputs):
+        raise TaupiError(f"{name} returned {len(results)} values, expected {len(outputs)}.")
+    flat = [_flatten(r) for r in results]
+    for value, port in zip(flat, outputs, strict=True):
+        if value.numel() != port.size:
+            raise TaupiError(f"{name}: output {port.name} has {value.numel()} entries, expected shape {port.shape}.")
+    table = tuple(constants.table.values())
+    symbols = cs.vertcat(*(constants.symbols[c.name] for c in table)) if table else cs.SX(0, 1)
+    function = cs.Function(name, [*columns, symbols], simplified(flat))
+    return Program(name, tuple(inputs), tuple(outputs), table, function, parameters)
+
+
+def simplified(outputs: Sequence[Any]) -> list[Any]:
+    """Return expressions with repeated terms shared and structural zeros dropped."""
+    import casadi as cs
+
+    return [cs.sparsify(e) for e in cs.cse(list(outputs))]
+
+
+def _to_column(value: Any, shape: tuple[int, ...]) -> Any:
+    import casadi as cs
+
+    if value.numel() != math.prod(shape):
+        raise TaupiError(f"An SX argument has {value.numel()} entries, expected shape {shape}.")
+    return cs.vec(value.T) if len(shape) == 2 else cs.vec(value)
+
+
+def _from_column(column: Any, shape: tuple[int, ...]) -> Any:
+    import casadi as cs
+
+    return cs.reshape(column, shape[1], shape[0]).T if len(shape) == 2 else column
+
+
+def _flatten(value: Any) -> Any:
+    """Return the row-major column of an SX or of nested lists of SX."""
+    import casadi as cs
+
+    if isinstance(value, list):
+        return cs.vertcat(*(_flatten(v) for v in value))
+    return cs.densify(cs.vec(cs.SX(value).T))

@@ -1,0 +1,132 @@
+"""The exact interpreter: rational arithmetic, with every angle a rational point on the unit circle.
+
+In exact arithmetic an angle is named by the tangent of its half: where a program takes the sine or cosine of an input x,
+the number given for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from taupi.errors import TaupiError
+from taupi.program.angles import Point, angular_registers, turned
+from taupi.program.program import Program
+
+_RATIONAL: dict[str, Callable[..., Any]] = {
+    "neg": lambda a: -a,
+    "sq": lambda a: a * a,
+    "twice": lambda a: a + a,
+    "inv": lambda a: 1 / a,
+    "sign": lambda a: fmpq((a > 0) - (a < 0)),
+    "fabs": abs,
+    "not": lambda a: fmpq(int(a == 0)),
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "fmin": min,
+    "fmax": max,
+    "lt": lambda a, b: fmpq(int(a < b)),
+    "le": lambda a, b: fmpq(int(a <= b)),
+    "eq": lambda a, b: fmpq(int(a == b)),
+    "ne": lambda a, b: fmpq(int(a != b)),
+    "if_else_zero": lambda a, b: b if a != 0 else fmpq(0),
+}
+
+
+def rational(x: Any) -> fmpq:
+    """Return a number as a flint rational; a float as the binary fraction it is."""
+    if isinstance(x, fmpq):
+        return x
+    value = Fraction(x)
+    return fmpq(value.numerator, value.denominator)
+
+
+def circle(t: fmpq) -> Point:
+    """Return (cos x, sin x) for t = tan(x/2)."""
+    square = t * t
+    return (1 - square) / (1 + square), 2 * t / (1 + square)
+
+
+def build(program: Program) -> Callable[..., Any]:
+    """Return the program over rationals: one sample, inputs as nested sequences, outputs as object arrays of `fmpq`."""
+    if program.symbols:
+        raise TaupiError(
+            f"{program.name} has symbols without a value: {', '.join(program.symbols)}. Use .bind(...) first."
+        )
+    tape = program.exact_tape
+    angular = angular_registers(tape)
+    places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
+    constants = [rational(c.value) for c in program.constants]
+    last = len(program.inputs)
+
+    def run(*args: Any) -> Any:
+        inputs = [_flat(program, k, a) for k, a in enumerate(_all(program, args))]
+        results = [np.full(p.size, fmpq(0), dtype=object) for p in program.outputs]
+        value: dict[int, Any] = {}
+        point: dict[int, Point] = {}
+        for i in tape.instructions:
+            if i.op == "input":
+                value[i.out] = constants[i.slot] if i.port == last else inputs[i.port][i.slot]
+                if i.out in angular:
+                    point[i.out] = _nearest(constants[i.slot]) if i.port == last else circle(value[i.out])
+            elif i.op == "const":
+                value[i.out] = rational(i.value)
+                if i.out in angular and not i.value:
+                    point[i.out] = (fmpq(1), fmpq(0))
+            elif i.op == "output":
+                results[i.port][places[i.port][i.slot]] = value[i.args[0]]
+            elif i.op in ("sin", "cos"):
+                if i.args[0] not in point:
+                    raise TaupiError(
+                        f"{program.name} takes the {i.op} of something that is not a sum of angles: not rational."
+                    )
+                value[i.out] = point[i.args[0]][i.op == "sin"]
+            else:
+                value[i.out] = _apply(program, i.op, [value[a] for a in i.args])
+                if i.out in angular and all(a in point for a in i.args):
+                    point[i.out] = turned(i.op, [point[a] for a in i.args])
+        shaped = tuple(r.reshape(p.shape) for r, p in zip(results, program.outputs, strict=True))
+        return shaped[0] if len(shaped) == 1 else shaped
+
+    return run
+
+
+def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
+    if op not in _RATIONAL:
+        raise TaupiError(
+            f"{program.name} uses {op}, whose values are not rational: exact arithmetic cannot evaluate it."
+        )
+    try:
+        return _RATIONAL[op](*arguments)
+    except ZeroDivisionError:
+        raise TaupiError(f"{program.name} divides by zero at this point.") from None
+
+
+def _nearest(angle: fmpq) -> Point:
+    """Return the rational circle point of a constant angle in radians, to 1e-18."""
+    t = Fraction(math.tan(float(Fraction(int(angle.p), int(angle.q))) / 2)).limit_denominator(2**30)
+    return circle(rational(t))
+
+
+def _all(program: Program, args: Sequence[Any]) -> Sequence[Any]:
+    if len(args) != len(program.inputs):
+        names = ", ".join(p.name for p in program.inputs)
+        raise TaupiError(f"{program.name} takes {len(program.inputs)} arguments ({names}), got {len(args)}.")
+    return args
+
+
+def _flat(program: Program, k: int, values: Any) -> list[fmpq]:
+    port = program.inputs[k]
+    array = np.array(values, dtype=object)
+    if array.shape != port.shape:
+        raise TaupiError(
+            f"{port.name} has shape {array.shape}, expected {port.shape}: exact arithmetic takes one sample a call."
+        )
+    return [rational(v) for v in array.ravel()]

@@ -1,0 +1,1 @@
+"""Regressors: the dynamics as matrices that multiply the parameters."""

@@ -1,0 +1,76 @@
+"""What keeps the house in order: import direction, start-up time, documented names."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import taupi
+
+ROOT = Path(taupi.__file__).parent
+HEAVY = ("numpy", "casadi", "sympy", "llvmlite", "flint", "matplotlib", "mujoco", "rich")
+
+
+def run(*code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *code], capture_output=True, text=True, check=True)
+
+
+def best_of(count: int, *code: str) -> float:
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        run(*code)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_import_brings_nothing_heavy():
+    loaded = run("-c", "import sys, taupi; print(*sys.modules)").stdout.split()
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_help_brings_nothing_heavy():
+    code = "import sys, taupi.cli.main as m\ntry: m.app(['--help'])\nexcept SystemExit: pass\nprint('MODULES', *sys.modules)"
+    loaded = run("-c", code).stdout.split("MODULES")[1].split()
+    assert not (set(HEAVY) - {"rich"}) & set(loaded)
+
+
+def test_loading_a_robot_does_not_bring_the_compiler():
+    loaded = run("-c", "import sys, taupi; taupi.load('zollo2r'); print(*sys.modules)").stdout.split()
+    assert not {"casadi", "llvmlite", "matplotlib", "mujoco"} & set(loaded)
+
+
+def modules():
+    return [m.name for m in pkgutil.walk_packages([str(ROOT)], "taupi.")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_module_and_public_name_is_documented(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    for key, value in vars(module).items():
+        if key.startswith("_") or getattr(value, "__module__", None) != name:
+            continue
+        if inspect.isfunction(value) or inspect.isclass(value):
+            assert inspect.getdoc(value), f"{name}.{key} has no docstring"
+
+
+@pytest.mark.parametrize("name", taupi.__all__)
+def test_public_names_resolve(name):
+    assert getattr(taupi, name) is not None
+
+
+def test_every_public_builder_has_an_example():
+    finder = doctest.DocTestFinder()
+    for name in taupi.__all__:
+        value = getattr(taupi, name)
+        if inspect.isfunction(value):
+            assert any(t.examples for t in finder.find(inspect.unwrap(value), name)), (
+                f"taupi.{name} has no doctested example"
+            )

@@ -1,0 +1,14 @@
+"""Where the robots of other people are."""
+
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def robots_dir() -> Path:
+    """The folder of example-robot-data's descriptions."""
+    folder = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+    assert folder.is_dir(), f"{folder} is missing: install example-robot-data"
+    return folder

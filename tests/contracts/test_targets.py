@@ -1,0 +1,207 @@
+"""One suite over every target: on random programs and robots all of them mean the same."""
+
+import math
+from fractions import Fraction
+
+import casadi as cs
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import error, random_robot, random_states
+
+import taupi as tp
+from taupi.program.program import Port, trace
+
+SIZES = [(), (0,), (1,), (3,), (8,), (17,), (2, 3), (2, 0), (1, 1, 5)]
+UNARY = [
+    cs.sin,
+    cs.cos,
+    cs.tan,
+    cs.exp,
+    cs.tanh,
+    cs.sign,
+    cs.fabs,
+    cs.atan,
+    lambda a: a * a,
+    lambda a: -a,
+    lambda a: 2 * a,
+]
+UNARY += [
+    lambda a: cs.sqrt(a * a + 1),
+    lambda a: cs.log(a * a + 1),
+    lambda a: 1 / (a * a + 1),
+    cs.logic_not,
+]
+UNARY += [lambda a: cs.asin(a / (1 + a * a)), lambda a: cs.acos(a / (1 + a * a))]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    cs.atan2,
+    cs.fmin,
+    cs.fmax,
+    lambda a, b: a / (1 + b * b),
+]
+BINARY += [
+    lambda a, b: cs.if_else(a < b, a, b),
+    lambda a, b: cs.if_else(a <= b, b, 2 * a),
+    lambda a, b: (1 + a * a) ** b,
+]
+BINARY += [
+    lambda a, b: cs.if_else(cs.logic_and(a > 0, b > 0), a, b),
+    lambda a, b: cs.if_else(cs.logic_or(a > 0, b > 0), a, b),
+]
+BINARY += [lambda a, b: cs.if_else(cs.eq(a, b), a, b), lambda a, b: cs.if_else(cs.ne(a, b), a + b, b)]
+
+
+@st.composite
+def programs(draw):
+    """A random straight-line program of two inputs; values are squashed so that nothing overflows."""
+
+    def body(x, y):
+        values = [x[0], x[1], x[2], y[0], y[1], cs.SX(0.5)]
+        for _ in range(draw(st.integers(1, 20))):
+            if draw(st.booleans()):
+                new = draw(st.sampled_from(UNARY))(draw(st.sampled_from(values)))
+            else:
+                new = draw(st.sampled_from(BINARY))(draw(st.sampled_from(values)), draw(st.sampled_from(values)))
+            values.append(new / (1 + cs.fabs(new)) if draw(st.booleans()) else cs.sin(new))
+        return cs.vertcat(*values[-4:]), cs.vertcat(*values[:6]) @ cs.vertcat(*values[-2:]).T
+
+    return trace("random", body, [Port("x", (3,)), Port("y", (2,))], [Port("a", (4,)), Port("b", (6, 2))])
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(), st.sampled_from(SIZES), st.integers(0, 1000))
+def test_compiled_equals_numpy_on_random_programs(program, shape, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-2, 2, (*shape, 3)), rng.uniform(-2, 2, (*shape, 2))
+    got, want = program(x, y), program.compile("numpy")(x, y)
+    for g, w, p in zip(got, want, program.outputs, strict=True):
+        assert g.shape == shape + p.shape
+        # tan and powers amplify the last bit of sine and cosine, by up to about 1e4 within these ranges.
+        assert error(g, w) < 1e-9
+
+
+PROGRAMS = {
+    "regressor": (tp.regressor, 3),
+    "slotine_li": (tp.slotine_li_regressor, 4),
+    "mass_matrix": (tp.mass_matrix, 1),
+    "christoffel": (tp.christoffel_symbols, 1),
+    "forward": (tp.forward_dynamics, 3),
+    "kinematics": (tp.forward_kinematics, 1),
+}
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled_equals_numpy_for_any_batch(name, shape):
+    build, count = PROGRAMS[name]
+    program = build(random_robot(7, joints=4))
+    states = np.random.default_rng(0).uniform(-2, 2, (count, *shape, 4))
+    got, want = program(*states), program.compile("numpy")(*states)
+    assert got.shape == shape + program.outputs[0].shape
+    assert error(got, want) < 1e-12
+
+
+def half_tangents(robot, q):
+    """Exact arithmetic names an angle by tan(q/2); sliding joints by their value."""
+    return [
+        Fraction(x) if j.prismatic else Fraction(math.tan(x / 2)) for x, j in zip(q, robot.driving_joints, strict=True)
+    ]
+
+
+def as_floats(array):
+    return np.array([float(Fraction(int(v.p), int(v.q))) for v in array.ravel()]).reshape(array.shape)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_exact_equals_compiled_on_random_trees(seed):
+    robot = random_robot(seed)
+    q, qd, qdd = (x[0] for x in random_states(robot, 1, 3, seed))
+    y = tp.regressor(robot, terms=("viscous", "coulomb", "rotor"))
+    exact = y.exact(half_tangents(robot, q), [Fraction(v) for v in qd], [Fraction(v) for v in qdd])
+    assert error(y(q, qd, qdd), as_floats(exact)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["mass_matrix", "forward", "kinematics"])
+def test_exact_equals_compiled(name):
+    build, count = PROGRAMS[name]
+    robot = random_robot(8, joints=3)
+    states = [x[0] for x in random_states(robot, 1, count, 4)]
+    program = build(robot)
+    exact = program.exact(half_tangents(robot, states[0]), *([Fraction(v) for v in x] for x in states[1:]))
+    assert error(program(*states), as_floats(exact)) < 1e-9
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10**6))
+def test_explicit_equals_compiled(seed):
+    robot = random_robot(seed, joints=2)
+    q, qd, qdd = (x[0] for x in random_states(robot, 1, 3, seed))
+    y = tp.regressor(robot, terms=("coulomb",))
+    symbols = [sympy.Symbol(f"{s}{i + 1}") for s in ("q", "qd", "qdd") for i in range(2)]
+    got = sympy.lambdify(symbols, y.sympy(), "numpy")(*q, *qd, *qdd)
+    assert error(got, y(q, qd, qdd)) < 1e-11
+
+
+def test_explicit_forward_dynamics_has_its_quotients():
+    robot = tp.load("lecture2r")
+    q, qd, tau = (x[0] for x in random_states(robot, 1, 3))
+    program = tp.forward_dynamics(robot)
+    symbols = [sympy.Symbol(f"{s}{i + 1}") for s in ("q", "qd", "tau") for i in range(2)]
+    got = sympy.lambdify(symbols, program.sympy(values=True), "numpy")(*q, *qd, *tau)
+    assert error(np.ravel(got), program(q, qd, tau)) < 1e-10
+
+
+def test_explicit_keeps_named_symbols_and_reduces_squares():
+    x, y = sympy.symbols("q1 q2")
+    l1, l2, m1, m2 = sympy.symbols("L1 L2 m1 m2")
+    m = tp.mass_matrix(tp.load("lecture2r")).sympy()
+    coupling = m2 * (l1 * l2 * sympy.cos(y) + l2**2)
+    corner = m1 * l1**2 + m2 * (l1**2 + 2 * l1 * l2 * sympy.cos(y) + l2**2)
+    assert sympy.expand(m - sympy.Matrix([[corner, coupling], [coupling, m2 * l2**2]])) == sympy.zeros(2, 2)
+    assert x not in m.free_symbols
+    assert tp.mass_matrix(tp.load("lecture2r")).sympy(values=True).free_symbols == {y}
+
+
+def test_symbolic_angle_of_the_table():
+    arm = tp.Robot.from_dh([{"alpha": "al", "a": "a1"}, {"a": "a2"}], gravity=(0, 0, "-g"), parameters=[1] * 20)
+    y = tp.regressor(arm)
+    assert {"al", "a1", "a2", "g"} <= {s.name for s in y.sympy().free_symbols}
+    numbers = {"al": 0.4, "a1": 0.3, "a2": 0.7, "g": 9.81}
+    q, qd, qdd = np.random.default_rng(2).normal(size=(3, 2))
+    fixed = tp.Robot.from_dh([{"alpha": 0.4, "a": 0.3}, {"a": 0.7}], parameters=[1] * 20)
+    assert error(y.bind(**numbers)(q, qd, qdd), tp.regressor(fixed)(q, qd, qdd)) < 1e-14
+    exact = y.bind(**numbers).exact(
+        [Fraction(math.tan(v / 2)) for v in q], [Fraction(v) for v in qd], [Fraction(v) for v in qdd]
+    )
+    assert error(as_floats(exact), tp.regressor(fixed)(q, qd, qdd)) < 1e-14
+
+
+def test_threads_and_concurrent_calls_give_the_same():
+    from concurrent.futures import ThreadPoolExecutor
+
+    y = tp.regressor(tp.load("puma560"))
+    states = random_states(tp.load("puma560"), 3001, 3)
+    want = y(*states)
+    assert np.array_equal(y.compile("cpu", threads=3)(*states), want)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.array_equal(r, want) for r in pool.map(lambda _: y(*states), range(8)))
+
+
+def test_long_programs_are_cut_and_stay_right():
+    """More instructions than one function holds, values crossing from piece to piece."""
+
+    def body(x):
+        values = [x[0], x[1]]
+        for k in range(6000):
+            values.append(cs.sin(values[-1]) + values[k % 50 if k % 3 == 0 else -2] * 0.5)
+        return cs.vertcat(*values[-3:], values[40])
+
+    program = trace("long", body, [Port("x", (2,))], [Port("y", (4,))])
+    x = np.random.default_rng(1).uniform(-1, 1, (21, 2))
+    assert error(program(x), program.compile("numpy")(x)) < 1e-10

@@ -1,0 +1,97 @@
+"""The command line from outside: what it prints, where, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import taupi as tp
+
+
+def taupi(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_help_opens_with_examples():
+    done = taupi("--help")
+    assert done.returncode == 0
+    assert "taupi info puma560" in done.stdout
+    assert taupi("--version").stdout.strip() == tp.__version__
+
+
+def test_info_lists_and_shows():
+    assert "puma560" in taupi("info").stdout.split()
+    text = taupi("info", "puma560").stdout
+    assert "6 joints, 60 standard parameters" in text
+    data = json.loads(taupi("info", "panda", "--json").stdout)
+    assert data["coordinates"] == 7
+    assert [j["name"] for j in data["joints"]] == list(tp.load("panda").joint_names)
+
+
+def test_regressor_shows_columns_and_values():
+    assert "8 of 20 columns act" in taupi("regressor", "elbow2r", "--form", "slotine-li").stdout
+    state = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+    data = json.loads(taupi("regressor", "elbow2r", "--terms", "viscous", "--at", json.dumps(state), "--json").stdout)
+    want = tp.regressor(tp.load("elbow2r"), terms=("viscous",))(*state)
+    assert np.allclose(data["Y"], want, rtol=1e-13, atol=1e-13)
+    assert len(data["columns"]) == 22
+
+
+def test_convert_writes_once_and_reads_back(tmp_path):
+    target = tmp_path / "arm.toml"
+    assert taupi("convert", "panda", str(target)).returncode == 0
+    assert tp.load(target).joints == tp.load("panda").joints
+    again = taupi("convert", "panda", str(target))
+    assert again.returncode == 3
+    assert "--force" in again.stderr or "force" in again.stderr
+    assert taupi("convert", "panda", str(target), "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["info", "pumma560"], "Did you mean 'puma560'"),
+        (["info", "missing.urdf"], "missing.urdf"),
+        (["info", "."], "directory"),
+        (["regressor", "puma560", "--form", "slotine"], "Did you mean 'slotine-li'"),
+        (["regressor", "puma560", "--terms", "viscus"], "Did you mean 'viscous'"),
+        (["regressor", "puma560", "--at", "nonsense"], "expected JSON"),
+        (["regressor", "puma560", "--at", "[[1,2],[3],[4]]"], "q has shape"),
+        (["convert", "puma560", "arm.urdf"], "ending in .toml"),
+        (["info", "puma560", "--lock", "x"], "takes no lock"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_3(arguments, sentence, tmp_path):
+    done = taupi(*arguments, cwd=tmp_path)
+    assert done.returncode == 3
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_broken_files_are_one_sentence_and_exit_3(tmp_path):
+    for name, content in {
+        "empty.urdf": b"",
+        "binary.urdf": bytes(range(256)),
+        "broken.urdf": b"<robot><link",
+        "bomb.urdf": b'<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><robot name="&b;"/>',
+        "empty.toml": b"",
+        "broken.toml": b"[robot\nname=",
+        "units.toml": b'[robot]\nname="a"\n[[joint]]\na_mm=100\n',
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        done = taupi("info", name, cwd=tmp_path)
+        assert done.returncode == 3, (name, done.stderr)
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert name in done.stderr
+
+
+def test_usage_errors_exit_2():
+    assert taupi("regressor").returncode == 2
+    assert taupi("nonsense").returncode == 2
