@@ -102,8 +102,8 @@ def page(results: dict[str, dict[str, dict[str, float]]]) -> str:
         "# Benchmarks",
         "",
         "Written by `make bench`; every row is one run on one core, both sides in the same process. Ours is a batched call from",
-        f"Python ({BATCH} samples, sample-major arrays in and out, allocation included); Pinocchio {pin.__version__} is called from",
-        "Python once a sample, which is the only way it is called. Machines differ and are shared: read the ratios.",
+        f"Python ({BATCH} samples, sample-major arrays in and out, allocation included); Pinocchio {pin.__version__}",
+        "is called from Python once a sample, its only way. Machines differ and are shared: read the ratios.",
         "",
         f"Processor: {processor()}; Python {platform.python_version()}.",
     ]
@@ -121,8 +121,9 @@ def page(results: dict[str, dict[str, dict[str, float]]]) -> str:
         build, count = rows["build"], rows["operations"]
         lines += [
             "",
-            f"Loading the URDF took {build['load'] * 1e3:.0f} ms, tracing and compiling Y {build['trace and compile Y']:.2f} s. Y has "
-            f"{count['multiplications']} multiplications and {count['additions']} additions.",
+            f"Loading the URDF took {build['load'] * 1e3:.0f} ms, tracing and compiling Y "
+            f"{build['trace and compile Y']:.2f} s. Y has {count['multiplications']} multiplications "
+            f"and {count['additions']} additions.",
         ]
     return "\n".join(lines) + "\n"
 

@@ -33,6 +33,7 @@ def card_data(robot: Robot) -> dict[str, Any]:
         }
         for j, link in zip(robot.joints, robot.links, strict=True)
     ]
+    # The readers' own note of it names all links at once; here each has its number.
     reasons = {link.name: why for link in robot.links if (why := why_not_physical(link.body))}
     return {
         "name": robot.name,
@@ -44,7 +45,7 @@ def card_data(robot: Robot) -> dict[str, Any]:
         "frames": list(robot.frame_names),
         "parameters": len(robot.parameters),
         "symbols": {name: None if value is None else float(value) for name, value in robot.symbols},
-        "notes": list(robot.notes),
+        "notes": [n for n in robot.notes if "no real body" not in n],
         "not_physical": reasons,
         "fingerprint": robot.fingerprint,
     }

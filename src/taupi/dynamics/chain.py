@@ -164,7 +164,14 @@ def builder(function: Builder) -> Builder:
                 f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
             )
         frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
-        return cached(robot, *(tuple(a) if isinstance(a, list) else a for a in args), **frozen)
+        try:
+            return cached(robot, *(tuple(a) if isinstance(a, list) else a for a in args), **frozen)
+        except TypeError as error:
+            if "unhashable" not in str(error):
+                raise
+            raise TaupiError(
+                f"{function.__name__} got settings that cannot be remembered ({error}): freeze their class."
+            ) from None
 
     return build  # type: ignore[return-value]
 

@@ -27,7 +27,8 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
         raise TaupiError(f"load got {shown(what)}, expected a catalogue name or the path of a file.")
     if isinstance(what, str) and what in catalogue.names():
         if options:
-            raise TaupiError(f"{what} is built in and takes no {', '.join(options)}. Change it with robot.with_...().")
+            told = f"{what} is built in and takes no {', '.join(options)}"
+            raise TaupiError(f"{told}. Change it with robot.with_gravity(...), with_parameters(...), bind(...).")
         return catalogue.load(what)
     path = Path(what)
     if path.suffix.lower() in FORMATS:

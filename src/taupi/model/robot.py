@@ -276,18 +276,104 @@ class Robot:
     # Readers ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_dh(cls, rows: Iterable[Mapping[str, Any]], convention: str = "classic", **description: Any) -> Robot:
-        """Return a serial arm from its Denavit-Hartenberg table; see `taupi.model.formats.dh.from_dh`."""
+    def from_dh(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        convention: str = "classic",
+        *,
+        links: Sequence[Mapping[str, Any]] | None = None,
+        parameters: Sequence[Any] | None = None,
+        gravity: Sequence[Any] = (0, 0, "-9.81"),
+        base: Any = None,
+        tool: Any = None,
+        name: str = "arm",
+        limits: Sequence[Limits] | None = None,
+        friction: Sequence[Friction] | None = None,
+        transmissions: Sequence[Transmission] | None = None,
+        values: Mapping[str, Any] | None = None,
+        snap: bool = True,
+    ) -> Robot:
+        """Return a serial arm from its Denavit-Hartenberg table (spec 1.1).
+
+        Classic:  T(i-1, i) = Rz(theta + q) Tz(d) Tx(a) Rx(alpha), prismatic: Rz(theta) Tz(d + q) Tx(a) Rx(alpha).
+        Modified: T(i-1, i) = Rx(alpha) Tx(a) Rz(theta + q) Tz(d), with the row's own alpha and a (Khalil's alpha_i, d_i).
+
+        `rows` are mappings with a, alpha, d, theta (the offset of a revolute joint; d is that of a prismatic one), joint;
+        what is left out is zero and revolute. Numbers or symbols (strings) anywhere. `links` state m, com, inertia at the
+        centre of mass; `parameters` is pi itself instead. `base` and `tool` are 4 x 4 matrices or translations. `values`
+        gives numbers to symbols.
+
+        >>> import taupi as tp
+        >>> arm = tp.Robot.from_dh([dict(a="a1"), dict(a="a2")], gravity=(0, "-g", 0))
+        >>> arm.n, [s for s, _ in arm.symbols]
+        (2, ['a1', 'a2', 'g'])
+        """
         from taupi.model.formats.dh import from_dh
 
-        return from_dh(rows, convention, **description)
+        return from_dh(
+            rows,
+            convention,
+            links=links,
+            parameters=parameters,
+            gravity=gravity,
+            base=base,
+            tool=tool,
+            name=name,
+            limits=limits,
+            friction=friction,
+            transmissions=transmissions,
+            values=values,
+            snap=snap,
+        )
 
     @classmethod
-    def from_poe(cls, screws: Iterable[Sequence[Any]], home: Iterable[Any], **description: Any) -> Robot:
-        """Return a serial arm from the screws of its joints; see `taupi.model.formats.poe.from_poe`."""
+    def from_poe(
+        cls,
+        screws: Iterable[Sequence[Any]],
+        home: Iterable[Any],
+        *,
+        links: Sequence[Mapping[str, Any]] | None = None,
+        parameters: Sequence[Any] | None = None,
+        gravity: Sequence[Any] = (0, 0, "-9.81"),
+        base: Any = None,
+        tool: Any = None,
+        name: str = "arm",
+        joint_names: Sequence[str] | None = None,
+        limits: Sequence[Limits] | None = None,
+        friction: Sequence[Friction] | None = None,
+        transmissions: Sequence[Transmission] | None = None,
+        values: Mapping[str, Any] | None = None,
+        snap: bool = True,
+    ) -> Robot:
+        """Return a serial arm with T_i(q) = exp([S_1] q_1) ... exp([S_i] q_i) M_i (Lynch & Park 2017, eq. 4.14).
+
+        `screws` are S_i = (omega, v) in the base frame at q = 0: a revolute joint has a unit omega and v = -omega x r, with
+        r a point of its axis; a prismatic one omega = 0 and a unit v. `home` gives M_i of each link frame, a 4 x 4 matrix
+        or a translation. Everything else as in `from_dh`; `tool` is given in the last link's frame.
+
+        >>> import taupi as tp
+        >>> arm = tp.Robot.from_poe([(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, "-l1", 0)], [("l1", 0, 0), ("l1 + l2", 0, 0)])
+        >>> arm.n, [s for s, _ in arm.symbols]
+        (2, ['l1', 'l2'])
+        """
         from taupi.model.formats.poe import from_poe
 
-        return from_poe(screws, home, **description)
+        return from_poe(
+            screws,
+            home,
+            links=links,
+            parameters=parameters,
+            gravity=gravity,
+            base=base,
+            tool=tool,
+            name=name,
+            joint_names=joint_names,
+            limits=limits,
+            friction=friction,
+            transmissions=transmissions,
+            values=values,
+            snap=snap,
+        )
 
     @classmethod
     def from_urdf(
@@ -318,8 +404,10 @@ class Robot:
         return read(path)
 
     def __repr__(self) -> str:
-        kinds = "".join("P" if j.prismatic else "R" for j in self.joints)
-        return f"Robot({self.name!r}, {self.n} joints {kinds}, {len(self.parameters)} parameters)"
+        kinds = "".join("P" if j.prismatic else "R" for j in self.driving_joints)
+        following = len(self.joints) - self.n
+        more = f" and {following} that follow" if following else ""
+        return f"Robot({self.name!r}, n={self.n} {kinds}{more}, {len(self.parameters)} parameters)"
 
     @property
     def fingerprint(self) -> str:

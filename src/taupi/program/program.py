@@ -110,9 +110,10 @@ class Program:
         return self.compile("cpu")
 
     def compile(self, target: str = "cpu", **options: Any) -> Callable[..., Any]:
-        """Return the program built for a target: "cpu" (SIMD, through LLVM) or "numpy" (the reference interpreter).
+        """Return the program built for a target, called as the program is: "cpu" (SIMD, through LLVM) or "numpy" (reference).
 
-        The result is called as the program is. Options of "cpu": `threads=`, the number of threads for a batch.
+        Options of "cpu": `threads=`, the number of threads for a batch. The targets behind `exact` and `sympy` are "exact"
+        and "explicit".
         """
         from taupi.program.targets import target_module
 

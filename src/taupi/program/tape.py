@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -97,6 +98,9 @@ def record(function: Any) -> Tape:
             instructions.append(Instruction("output", out, (current[inputs[0]],), port=outputs[0], slot=outputs[1]))
         elif op in UNARY or op in BINARY:
             arguments = tuple(current[i] for i in (inputs[:1] if op in UNARY else inputs[:2]))
+            if op == "div" and (factor := _exact_inverse(instructions[arguments[1]])) is not None:
+                instructions.append(Instruction("const", out, value=factor))
+                op, arguments, out = "mul", (arguments[0], out), out + 1
             instructions.append(Instruction(op, out, arguments))
             current[outputs[0]] = out
         else:
@@ -104,6 +108,12 @@ def record(function: Any) -> Tape:
                 f"The traced function uses the operation {op or function.instruction_id(k)!r}, which no target knows."
             )
     return Tape(tuple(instructions))
+
+
+def _exact_inverse(divisor: Instruction) -> float | None:
+    """Return 1/c for a constant power of two: the product is the same double, and much cheaper than the quotient."""
+    exact = divisor.op == "const" and divisor.value != 0 and abs(math.frexp(divisor.value)[0]) == 0.5
+    return 1 / divisor.value if exact else None
 
 
 def _operation_names(cs: Any) -> dict[int, str]:

@@ -18,6 +18,7 @@ from taupi.dynamics.terms.viscous import Viscous
 from taupi.errors import TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
+from taupi.model.scalars import exact
 
 __all__ = ["TERMS", "Coulomb", "Offset", "Rotor", "Stribeck", "Term", "TermsLike", "Viscous"]
 
@@ -47,7 +48,7 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
     for term in terms:
         for joint in robot.driving_joints:
             entries.append(Parameter(joint.name, term.name, term.unit(joint.prismatic), robot.joints.index(joint)))
-            values.append(term.value(joint))
+            values.append(exact(term.value(joint), f"{joint.name}.{term.name}"))
     return Parameters(ParameterLayout(tuple(entries)), tuple(values), robot.symbols)
 
 

@@ -31,21 +31,7 @@ def from_dh(
     values: Mapping[str, Any] | None = None,
     snap: bool = True,
 ) -> Robot:
-    """Return a serial arm from its Denavit-Hartenberg table (spec 1.1).
-
-    Classic:  T(i-1, i) = Rz(theta + q) Tz(d) Tx(a) Rx(alpha), prismatic: Rz(theta) Tz(d + q) Tx(a) Rx(alpha).
-    Modified: T(i-1, i) = Rx(alpha) Tx(a) Rz(theta + q) Tz(d), with the row's own alpha and a (Khalil's alpha_i, d_i).
-
-    `rows` are mappings with a, alpha, d, theta (the offset of a revolute joint; d is that of a prismatic one), joint;
-    what is left out is zero and revolute. Numbers or symbols (strings) anywhere. `links` state m, com, inertia at the
-    centre of mass; `parameters` is pi itself instead. `base` and `tool` are 4 x 4 matrices or translations. `values`
-    gives numbers to symbols.
-
-    >>> import taupi as tp
-    >>> arm = tp.Robot.from_dh([dict(a="a1"), dict(a="a2")], gravity=(0, "-g", 0))
-    >>> arm.n, [s for s, _ in arm.symbols]
-    (2, ['a1', 'a2', 'g'])
-    """
+    """Return a serial arm from its Denavit-Hartenberg table; see `Robot.from_dh`."""
     if convention not in ("classic", "modified"):
         raise unknown("DH convention", convention, ("classic", "modified"))
     table = [_row(row, i) for i, row in enumerate(rows, 1)]

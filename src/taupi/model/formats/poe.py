@@ -34,17 +34,7 @@ def from_poe(
     values: Mapping[str, Any] | None = None,
     snap: bool = True,
 ) -> Robot:
-    """Return a serial arm with T_i(q) = exp([S_1] q_1) ... exp([S_i] q_i) M_i (Lynch & Park 2017, eq. 4.14).
-
-    `screws` are S_i = (omega, v) in the base frame at q = 0: a revolute joint has a unit omega and v = -omega x r, with
-    r a point of its axis; a prismatic one omega = 0 and a unit v. `home` gives M_i of each link frame, a 4 x 4 matrix
-    or a translation. Everything else as in `from_dh`; `tool` is given in the last link's frame.
-
-    >>> import taupi as tp
-    >>> arm = tp.Robot.from_poe([(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, "-l1", 0)], [("l1", 0, 0), ("l1 + l2", 0, 0)])
-    >>> arm.n, [s for s, _ in arm.symbols]
-    (2, ['l1', 'l2'])
-    """
+    """Return a serial arm from the screws of its joints; see `Robot.from_poe`."""
     given = [exact_vector(s, f"screw {i}", 6) for i, s in enumerate(screws, 1)]
     homes = [placement_from(m, f"home {i}", snap) for i, m in enumerate(home, 1)]
     n = len(given)
