@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test test-slow lint bench docs clean
+.PHONY: demo test lint bench docs clean
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit('taupi needs Python 3.10 or newer, this is ' + sys.version) if sys.version_info < (3, 10) else None"
@@ -14,6 +14,10 @@ $(VENV)/base: pyproject.toml
 
 $(VENV)/test: $(VENV)/base
 	$(PIP) install --editable ".[test]"
+	@touch $@
+
+$(VENV)/bench: $(VENV)/test
+	$(PIP) install --editable ".[bench]"
 	@touch $@
 
 $(VENV)/lint: $(VENV)/base
@@ -28,10 +32,7 @@ demo: $(VENV)/base  ## the PUMA 560: its card, its torque three ways, one pictur
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 -m "not slow"
-
-test-slow: $(VENV)/test
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -39,7 +40,7 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/test  ## ratios against peers in one run; rewrites docs/benchmarks.md
+bench: $(VENV)/bench  ## ratios against peers in one run; rewrites docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/docs

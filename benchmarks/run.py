@@ -1,27 +1,33 @@
-"""Speed against peers, measured in one run on one core and written to docs/benchmarks.md with both numbers."""
+"""Speed against peers, measured in one run and written to docs/benchmarks.md with both numbers.
+
+python benchmarks/run.py            everything: minutes
+python benchmarks/run.py --short    the tables only, few repeats; writes nothing
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
+
+import growth
 import numpy as np
+import peers
 import pinocchio as pin
 
 import taupi as tp
 
 ROOT = Path(__file__).parents[1]
-ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
-ARMS = {
-    "Panda": ("panda_description/urdf/panda.urdf", ["panda_finger_joint1"]),
-    "UR10": ("ur_description/urdf/ur10_robot.urdf", []),
-}
-BATCH = 4096
+BLOCK = 1024  # samples whose outputs stay in the cache
+STACK = 200_000
+FEW = 300  # samples of a peer that takes one a call
 
 
 def best(run: Callable[[], object], repeats: int) -> float:
@@ -34,121 +40,235 @@ def best(run: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def pinocchio_arm(path: Path, lock: list[str]) -> pin.Model:
-    """Return the same arm in Pinocchio, with the same joints locked."""
-    full = pin.buildModelFromUrdf(str(path))
-    fixed = [i for i, n in enumerate(full.names) if i and ("finger" in n or n in lock)]
-    return pin.buildReducedModel(full, fixed, pin.neutral(full)) if fixed else full
+def bandwidth(repeats: int) -> dict[str, float]:
+    """Return the bytes a second that one core fills and copies (read and written) in memory beyond the caches."""
+    x, y = np.ones(STACK * 255), np.ones(STACK * 255)
+    fill = x.nbytes / best(lambda: x.fill(1.0), repeats)
+    return {"fill": fill, "copy": 2 * x.nbytes / best(lambda: np.copyto(y, x), repeats)}
 
 
-def per_sample(program: Callable[..., object], states: np.ndarray, repeats: int) -> float:
-    """Return seconds a sample of a batched call, arrays in and out."""
-    return best(lambda: program(*states), repeats) / states.shape[1]
+def one_by_one(call: Callable[..., object], states: np.ndarray, repeats: int) -> float:
+    """Return seconds a sample of a call that takes one sample."""
+    rows = [tuple(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
+    return best(lambda: [call(*row) for row in rows], repeats) / len(rows)
 
 
-def measure(name: str, repeats: int) -> dict[str, dict[str, float]]:
-    """Return ours and the peer's seconds a sample of one arm."""
-    path, lock = ROBOTS / ARMS[name][0], ARMS[name][1]
+def in_blocks(program: tp.Program, states: np.ndarray, repeats: int, **options: Any) -> float:
+    """Return seconds a sample, block after block into the same memory, as identification uses it."""
+    kernel = program.compile("cpu", layout="batch_last", **options)
+    parts = [np.ascontiguousarray(s[:BLOCK]) for s in states]
+    out = kernel.empty(BLOCK)
+    out = out[0] if len(out) == 1 else out
+    return best(lambda: kernel(*parts, out=out), 4 * repeats) / BLOCK
+
+
+def latency(program: tp.Program, states: np.ndarray, repeats: int) -> float:
+    """Return seconds a call of the bound one-sample form, inputs written anew each time."""
+    step = program.compile("cpu").bound()
+    arrays = list(step.inputs.values())
+    rows = [tuple(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
+
+    def run() -> None:
+        for row in rows:
+            for array, value in zip(arrays, row, strict=True):
+                array[:] = value
+            step()
+
+    return best(run, repeats) / len(rows)
+
+
+def measure(name: str, repeats: int) -> dict[str, Any]:
+    """Return all of one arm's times, in seconds a sample."""
+    path, lock = peers.ARMS[name]
     start = time.perf_counter()
     robot = tp.Robot.from_urdf(path, lock=lock)
     load = time.perf_counter() - start
     start = time.perf_counter()
     y = tp.regressor(robot)
-    kernel = y.compile("cpu")
+    kernel = y.compile("cpu", layout="batch_last")
     build = time.perf_counter() - start
-    model = pinocchio_arm(path, lock)
-    data = model.createData()
-    rng = np.random.default_rng(0)
-    q, v, a, r = rng.uniform(-2, 2, (4, BATCH, robot.n))
-    few = range(400)
-    theirs = {
-        "Y": lambda: [pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k]) for k in few],
-        "tau": lambda: [pin.rnea(model, data, q[k], v[k], a[k]) for k in few],
-        "M": lambda: [pin.crba(model, data, q[k]) for k in few],
-        "Y_r": lambda: [_three_calls(model, data, q[k], v[k], r[k], a[k]) for k in few],
+    model = peers.pinocchio_model(path, lock)
+    theirs = peers.pinocchio_calls(model)
+    q, v, a, r = np.random.default_rng(0).uniform(-2, 2, (4, STACK, robot.n))
+    programs = {
+        "Y": (y, np.stack([q, v, a])),
+        "Y_r": (tp.slotine_li_regressor(robot), np.stack([q, v, r, a])),
+        "tau": (tp.inverse_dynamics(robot), np.stack([q, v, a])),
+        "M": (tp.mass_matrix(robot), np.stack([q])),
+        "base Y": (y.independent(), np.stack([q, v, a])),
     }
-    ours = {
-        "Y": (kernel, np.stack([q, v, a])),
-        "tau": (tp.inverse_dynamics(robot).compile("cpu"), np.stack([q, v, a])),
-        "M": (tp.mass_matrix(robot).compile("cpu"), np.stack([q])),
-        "Y_r": (tp.slotine_li_regressor(robot).compile("cpu"), np.stack([q, v, r, a])),
-    }
-    rows = {
-        key: {"ours": per_sample(program, states, repeats), "pinocchio": best(theirs[key], repeats) / len(few)}
-        for key, (program, states) in ours.items()
-    }
-    counts = y.operations
-    rows["build"] = {"load": load, "trace and compile Y": build}
-    rows["operations"] = {"multiplications": counts.multiplications, "additions": counts.additions}
+    rows: dict[str, Any] = {"programs": {}, "build": {"load": load, "trace and compile": build}}
+    for key, (program, states) in programs.items():
+        peer = theirs.get(key, theirs["Y"])
+        count = program.operations
+        rows["programs"][key] = {
+            "ours": in_blocks(program, states, repeats),
+            "all cores": in_all_cores(program, states, repeats),
+            "bound": latency(program, states, repeats),
+            "pinocchio": one_by_one(peer, states, repeats),
+            "multiplications": count.multiplications,
+            "additions": count.additions,
+        }
+    rows["stack"] = stacked(kernel, model, np.stack([q, v, a]), repeats)
+    rows["others"] = others(y, robot, path, np.stack([q, v, a]), repeats)
     return rows
 
 
-def _three_calls(
-    model: pin.Model, data: pin.Data, q: np.ndarray, v: np.ndarray, r: np.ndarray, a: np.ndarray
-) -> np.ndarray:
-    """Slotine-Li's regressor from three classical ones, as Pinocchio's users have to make it."""
-    zero = np.zeros_like(q)
-    y = pin.computeJointTorqueRegressor
-    return (
-        y(model, data, q, (v + r) / 2, a).copy()
-        - y(model, data, q, (v - r) / 2, zero).copy()
-        + y(model, data, q, zero, zero)
-    )
+def in_all_cores(program: tp.Program, states: np.ndarray, repeats: int) -> float:
+    """Return seconds a sample with every core, on a batch large enough to share."""
+    cores = os.cpu_count() or 1
+    kernel = program.compile("cpu", layout="batch_last", threads=cores)
+    count = 16 * BLOCK
+    parts = [np.ascontiguousarray(s[:count]) for s in states]
+    out = kernel.empty(count)[0]
+    return best(lambda: kernel(*parts, out=out), repeats) / count
 
 
-def page(results: dict[str, dict[str, dict[str, float]]]) -> str:
+def stacked(kernel: Any, model: pin.Model, states: np.ndarray, repeats: int) -> dict[str, float]:
+    """Return the times of the stacked matrix of 200 000 samples, ours and FIGAROH's, and bytes a second that ours writes."""
+    out = kernel.empty(STACK)[0]
+    seconds = best(lambda: kernel(*states, out=out), max(3, repeats // 2))
+    fresh = best(lambda: kernel(*states), 2)
+    written = len(kernel.program.nonzeros()) * 8 * STACK / seconds
+    builder = peers.figaroh_stack(model)
+    few = [s[:2000] for s in states]
+    figaroh = best(lambda: builder(*few), 3) / 2000 if builder else float("nan")
+    return {"ours": seconds / STACK, "fresh": fresh / STACK, "bytes": written, "figaroh": figaroh}
+
+
+def others(y: tp.Program, robot: tp.Robot, path: Path, states: np.ndarray, repeats: int) -> dict[str, float]:
+    """Return seconds a sample of Y by iDynTree and by CasADi itself."""
+    idyntree = peers.idyntree_regressor(path, list(robot.joint_names))
+    single, mapped = peers.casadi_calls(y, BLOCK)
+    columns = [np.ascontiguousarray(s[:BLOCK].T) for s in states]
+    return {
+        "iDynTree": one_by_one(idyntree, states, repeats) if idyntree else float("nan"),
+        "CasADi": one_by_one(single, states, repeats),
+        "CasADi map": best(lambda: mapped(*columns), 3) / BLOCK,
+    }
+
+
+def table(heading: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a Markdown table."""
+    return ["| " + " | ".join(r) + " |" for r in (heading, ["---"] * len(heading), *rows)]
+
+
+def page(results: dict[str, Any], machine: dict[str, float], plots: bool) -> str:
     """Return the page that documents a run."""
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`; every row is one run on one core, both sides in the same process. Ours is a batched call from",
-        f"Python ({BATCH} samples, sample-major arrays in and out, allocation included); Pinocchio {pin.__version__}",
-        "is called from Python once a sample, its only way. Machines differ and are shared: read the ratios.",
+        "Written by `make bench`. Both sides of every ratio ran in the same process, one after the other, on one core",
+        "unless said otherwise; times are the best of several, since the machine is shared. Peers are called from Python",
+        f"once a sample, as they are made for. Processor: {processor()}; Python {platform.python_version()},",
+        f"Pinocchio {pin.__version__}.",
         "",
-        f"Processor: {processor()}; Python {platform.python_version()}.",
+        f"The machine's own limits, one core, beyond the caches: fill {machine['fill'] / 1e9:.1f} GB/s, copy "
+        f"{machine['copy'] / 1e9:.1f} GB/s (read and written).",
     ]
     for name, rows in results.items():
         lines += [
             "",
             f"## {name}",
             "",
-            "| program | ours, ns a sample | Pinocchio, ns a sample | ratio |",
-            "|---|---|---|---|",
+            f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds a sample.",
+            "",
         ]
-        for key in ("Y", "Y_r", "tau", "M"):
-            mine, peer = rows[key]["ours"] * 1e9, rows[key]["pinocchio"] * 1e9
-            lines.append(f"| {key} | {mine:.0f} | {peer:.0f} | {peer / mine:.1f} |")
-        build, count = rows["build"], rows["operations"]
+        told = [
+            [
+                key,
+                f"{r['ours'] * 1e9:.0f}",
+                f"{r['all cores'] * 1e9:.0f}",
+                f"{r['pinocchio'] * 1e9:.0f}",
+                f"{r['pinocchio'] / r['ours']:.0f} x",
+                f"{r['bound'] * 1e9:.0f}",
+                f"{r['multiplications']} x, {r['additions']} +",
+            ]
+            for key, r in rows["programs"].items()
+        ]
+        heading = ["program", "ours", f"{os.cpu_count()} cores", "Pinocchio", "ratio", "one bound call", "operations"]
+        lines += table(heading, told)
         lines += [
             "",
-            f"Loading the URDF took {build['load'] * 1e3:.0f} ms, tracing and compiling Y "
-            f"{build['trace and compile Y']:.2f} s. Y has {count['multiplications']} multiplications "
-            f"and {count['additions']} additions.",
+            "Y_r by Pinocchio is the identity of three calls; base Y is held against its full Y, which is all it has.",
+        ]
+        s, o = rows["stack"], rows["others"]
+        lines += [
+            "",
+            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns a sample into memory that is there "
+            f"({s['bytes'] / 1e9:.1f} GB/s written, {s['bytes'] / machine['fill']:.0%} of fill), {s['fresh'] * 1e9:.0f} ns "
+            f"with its allocation; FIGAROH's builder {s['figaroh'] * 1e9:.0f} ns: {s['figaroh'] / s['ours']:.0f} x and "
+            f"{s['figaroh'] / s['fresh']:.0f} x.",
+            "",
+            f"Y by others: iDynTree {o['iDynTree'] * 1e9:.0f} ns, CasADi's own evaluation {o['CasADi'] * 1e9:.0f} ns, "
+            f"mapped over {BLOCK} samples {o['CasADi map'] * 1e9:.0f} ns.",
+            "",
+            f"Loading the URDF {rows['build']['load'] * 1e3:.0f} ms; tracing and compiling Y "
+            f"{rows['build']['trace and compile']:.2f} s, from nothing.",
+        ]
+    lines += [
+        "",
+        "Operation counts published for customised models of the same robots (SymPyBotics): PUMA 560 Y 929 x and 682 +,",
+    ]
+    lines += [
+        "base Y 632 x and 481 +; Panda Y 1227 x and 945 +, base Y 833 x and 665 +. Ours, of the catalogue's models:",
+        "",
+    ]
+    lines += table(
+        ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
+    )
+    if plots:
+        lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
+        lines += ["![growth with samples](images/bench-samples.png)"]
+    gpu = ROOT / "benchmarks" / "gpu-h200.md"
+    if gpu.exists():
+        lines += [
+            "",
+            "## GPU",
+            "",
+            "Written by `benchmarks/gpu.py` on the device it names.",
+            "",
+            gpu.read_text().strip(),
         ]
     return "\n".join(lines) + "\n"
 
 
+def _both(name: str) -> tuple[tp.Program, tp.Program]:
+    y = tp.regressor(tp.load(name))
+    return y, y.independent()
+
+
+def _count(program: tp.Program) -> str:
+    return f"{program.operations.multiplications} x, {program.operations.additions} +"
+
+
 def processor() -> str:
-    """Return the processor's name."""
+    """Return the processor's name and vector width."""
     info = Path("/proc/cpuinfo")
-    names = (
-        [line.split(":")[1].strip() for line in info.read_text().splitlines() if "model name" in line]
-        if info.exists()
-        else []
-    )
-    return names[0] if names else platform.processor()
+    lines = info.read_text().splitlines() if info.exists() else []
+    name = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.processor())
+    from taupi.program.targets.cpu import vector_width
+
+    return f"{name}, {vector_width()} doubles a vector"
 
 
 def main() -> None:
     """Run the benchmarks."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--repeats", type=int, default=15)
-    options.add_argument("-o", "--output", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
     given = options.parse_args()
-    results = {name: measure(name, given.repeats) for name in ARMS}
-    given.output.write_text(page(results))
-    given.output.with_suffix(".json").write_text(json.dumps(results, indent=2) + "\n")
-    print(page(results))
+    repeats = 2 if given.short else 15
+    machine = bandwidth(repeats)
+    results = {}
+    for name in peers.ARMS:
+        print(f"measuring {name} ...", flush=True)
+        results[name] = measure(name, repeats)
+    if not given.short:
+        growth.draw(ROOT / "docs" / "images")
+        (ROOT / "docs" / "benchmarks.md").write_text(page(results, machine, True))
+        data = {"machine": machine, "processor": processor(), "arms": results}
+        (ROOT / "docs" / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
+    print(page(results, machine, not given.short))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import casadi as cs
 import numpy as np
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from taupi.model.body import body_from_com
 from taupi.model.placement import Placement, matmul, rotation_about
 from taupi.model.robot import Frame, Friction, Joint, Link, Robot, Transmission
 from taupi.model.scalars import exact, unit_vector
+from taupi.program.program import Port, trace
 
 # The spec's own acceptance: relative to max(1, largest entry); inverses lose digits with the condition of M or J.
 SPEC = 1e-11
@@ -70,7 +72,7 @@ def random_robot(seed: int, joints: int | None = None, tree: bool = True, mimic:
                 axis=axis,
                 after=random_placement(rng, plain) if rng.random() < 0.5 else Placement(),
                 friction=Friction(f[0], f[1], f[2], f[3]),
-                transmission=Transmission(gear_ratio=10 * f[4], rotor_inertia=f[5] / 100),
+                transmission=Transmission(gear_ratio=10 * f[4] + 1, rotor_inertia=f[5] / 100),
             )
         )
         coordinate += not follows
@@ -88,3 +90,61 @@ def random_states(robot: Robot, count: int, vectors: int, seed: int = 0) -> np.n
 
 robots = st.builds(random_robot, st.integers(0, 10**6))
 trees_with_mimic = st.builds(random_robot, st.integers(0, 10**6), mimic=st.just(True))
+
+# Operations whose values stay moderate, for random programs.
+UNARY = [
+    cs.sin,
+    cs.cos,
+    cs.tan,
+    cs.exp,
+    cs.tanh,
+    cs.sign,
+    cs.fabs,
+    cs.atan,
+    lambda a: a * a,
+    lambda a: -a,
+    lambda a: 2 * a,
+]
+UNARY += [
+    lambda a: cs.sqrt(a * a + 1),
+    lambda a: cs.log(a * a + 1),
+    lambda a: 1 / (a * a + 1),
+    cs.logic_not,
+]
+UNARY += [lambda a: cs.asin(a / (1 + a * a)), lambda a: cs.acos(a / (1 + a * a))]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    cs.atan2,
+    cs.fmin,
+    cs.fmax,
+    lambda a, b: a / (1 + b * b),
+]
+BINARY += [
+    lambda a, b: cs.if_else(a < b, a, b),
+    lambda a, b: cs.if_else(a <= b, b, 2 * a),
+    lambda a, b: (1 + a * a) ** b,
+]
+BINARY += [
+    lambda a, b: cs.if_else(cs.logic_and(a > 0, b > 0), a, b),
+    lambda a, b: cs.if_else(cs.logic_or(a > 0, b > 0), a, b),
+]
+BINARY += [lambda a, b: cs.if_else(cs.eq(a, b), a, b), lambda a, b: cs.if_else(cs.ne(a, b), a + b, b)]
+
+
+@st.composite
+def programs(draw):
+    """A random straight-line program of two inputs; values are squashed so that nothing overflows."""
+
+    def body(x, y):
+        values = [x[0], x[1], x[2], y[0], y[1], cs.SX(0.5)]
+        for _ in range(draw(st.integers(1, 20))):
+            if draw(st.booleans()):
+                new = draw(st.sampled_from(UNARY))(draw(st.sampled_from(values)))
+            else:
+                new = draw(st.sampled_from(BINARY))(draw(st.sampled_from(values)), draw(st.sampled_from(values)))
+            values.append(new / (1 + cs.fabs(new)) if draw(st.booleans()) else cs.sin(new))
+        return cs.vertcat(*values[-4:]), cs.vertcat(*values[:6]) @ cs.vertcat(*values[-2:]).T
+
+    return trace("random", body, [Port("x", (3,)), Port("y", (2,))], [Port("a", (4,)), Port("b", (6, 2))])

@@ -6,9 +6,10 @@ Names are imported when they are first used, so that `import taupi` costs next t
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
+    "Accumulator": "taupi.program.accumulate",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
     "Offset": "taupi.dynamics.terms",
@@ -26,6 +27,7 @@ _HOME: dict[str, str] = {
     "catalogue": "taupi.model.catalogue:names",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "coriolis_matrix": "taupi.dynamics.coriolis",
+    "emit": "taupi.program.emit",
     "energy_regressor": "taupi.regressors.classical",
     "forward_dynamics": "taupi.dynamics.forward",
     "forward_kinematics": "taupi.dynamics.kinematics",
@@ -97,6 +99,8 @@ if TYPE_CHECKING:
     from taupi.model.parameters import ParameterLayout as ParameterLayout
     from taupi.model.parameters import Parameters as Parameters
     from taupi.model.robot import Robot as Robot
+    from taupi.program.accumulate import Accumulator as Accumulator
+    from taupi.program.emit import emit as emit
     from taupi.program.program import Constants as Constants
     from taupi.program.program import Port as Port
     from taupi.program.program import Program as Program

@@ -10,6 +10,10 @@ class TaupiError(ValueError):
     """Something in the user's input cannot be used; the message says what, and what to do instead."""
 
 
+class NotRationalError(TaupiError):
+    """Exact arithmetic was asked for something whose value is no fraction."""
+
+
 class TaupiWarning(UserWarning):
     """An answer that is usable but suspect; the message states the number."""
 

@@ -6,7 +6,6 @@ import inspect
 import pkgutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,15 +18,6 @@ HEAVY = ("numpy", "casadi", "sympy", "llvmlite", "flint", "matplotlib", "mujoco"
 
 def run(*code: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *code], capture_output=True, text=True, check=True)
-
-
-def best_of(count: int, *code: str) -> float:
-    times = []
-    for _ in range(count):
-        start = time.perf_counter()
-        run(*code)
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def test_import_brings_nothing_heavy():

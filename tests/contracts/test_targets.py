@@ -9,68 +9,12 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import error, random_robot, random_states
+from support import error, programs, random_robot, random_states
 
 import taupi as tp
 from taupi.program.program import Port, trace
 
 SIZES = [(), (0,), (1,), (3,), (8,), (17,), (2, 3), (2, 0), (1, 1, 5)]
-UNARY = [
-    cs.sin,
-    cs.cos,
-    cs.tan,
-    cs.exp,
-    cs.tanh,
-    cs.sign,
-    cs.fabs,
-    cs.atan,
-    lambda a: a * a,
-    lambda a: -a,
-    lambda a: 2 * a,
-]
-UNARY += [
-    lambda a: cs.sqrt(a * a + 1),
-    lambda a: cs.log(a * a + 1),
-    lambda a: 1 / (a * a + 1),
-    cs.logic_not,
-]
-UNARY += [lambda a: cs.asin(a / (1 + a * a)), lambda a: cs.acos(a / (1 + a * a))]
-BINARY = [
-    lambda a, b: a + b,
-    lambda a, b: a - b,
-    lambda a, b: a * b,
-    cs.atan2,
-    cs.fmin,
-    cs.fmax,
-    lambda a, b: a / (1 + b * b),
-]
-BINARY += [
-    lambda a, b: cs.if_else(a < b, a, b),
-    lambda a, b: cs.if_else(a <= b, b, 2 * a),
-    lambda a, b: (1 + a * a) ** b,
-]
-BINARY += [
-    lambda a, b: cs.if_else(cs.logic_and(a > 0, b > 0), a, b),
-    lambda a, b: cs.if_else(cs.logic_or(a > 0, b > 0), a, b),
-]
-BINARY += [lambda a, b: cs.if_else(cs.eq(a, b), a, b), lambda a, b: cs.if_else(cs.ne(a, b), a + b, b)]
-
-
-@st.composite
-def programs(draw):
-    """A random straight-line program of two inputs; values are squashed so that nothing overflows."""
-
-    def body(x, y):
-        values = [x[0], x[1], x[2], y[0], y[1], cs.SX(0.5)]
-        for _ in range(draw(st.integers(1, 20))):
-            if draw(st.booleans()):
-                new = draw(st.sampled_from(UNARY))(draw(st.sampled_from(values)))
-            else:
-                new = draw(st.sampled_from(BINARY))(draw(st.sampled_from(values)), draw(st.sampled_from(values)))
-            values.append(new / (1 + cs.fabs(new)) if draw(st.booleans()) else cs.sin(new))
-        return cs.vertcat(*values[-4:]), cs.vertcat(*values[:6]) @ cs.vertcat(*values[-2:]).T
-
-    return trace("random", body, [Port("x", (3,)), Port("y", (2,))], [Port("a", (4,)), Port("b", (6, 2))])
 
 
 @settings(max_examples=40, deadline=None)

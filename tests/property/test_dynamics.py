@@ -213,3 +213,13 @@ def test_energy_regressor(kind):
     energy = {"kinetic": tp.kinetic_energy(robot)(q, qd), "potential": tp.potential_energy(robot)(q)}
     energy["total"] = energy["kinetic"] + energy["potential"]
     assert error(tp.energy_regressor(robot, which=kind)(q, qd) @ robot.parameters.values, energy[kind]) < ROUNDING
+
+
+def test_frames_on_a_placed_base():
+    """A frame fixed to the base moves with `robot.base`, as every link does."""
+    robot = random_robot(9, joints=2, tree=False)
+    fixed = dataclasses.replace(robot.frames[0], name="stand", link=-1)
+    placed = dataclasses.replace(robot, frames=(*robot.frames, fixed))
+    t = tp.forward_kinematics(placed, frame="stand")([0.1, 0.2])
+    assert error(t, robot.base.matrix @ fixed.placement.matrix) < ROUNDING
+    assert not tp.jacobian(placed, frame="stand")([0.1, 0.2]).any()

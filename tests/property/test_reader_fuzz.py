@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.formats.text import decode
-from taupi.model.formats.toml import reads
+from taupi.model.formats.toml import reads, writes
 from taupi.model.formats.tree import robot_from_tree
 from taupi.model.formats.urdf import tree_of
 from taupi.model.robot import Robot, Source
@@ -72,9 +72,12 @@ def survives(read, data: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TaupiWarning)
         try:
-            assert isinstance(read(data), Robot)
+            robot = read(data)
         except TaupiError as error:
             assert 0 < len(str(error)) < 1500 and "\n" not in str(error)
+        else:
+            assert isinstance(robot, Robot)
+            assert reads(writes(robot)).fingerprint == robot.fingerprint
     assert time.perf_counter() - start < SOON
 
 
@@ -129,13 +132,10 @@ def test_any_bytes(read, data):
     survives(read, data)
 
 
-values = st.recursive(
-    st.none().map(lambda _: "x") | st.booleans() | st.integers() | st.floats() | st.sampled_from(TOKENS),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["xyz", "rpy", "m", "name", "?"]), inner)
-    ),
-    max_leaves=8,
-)
+INNER = ["xyz", "rpy", "quaternion", "m", "name", "viscous", "gear_ratio", "stiffness", "motor_axis", "?"]
+leaves = st.none().map(lambda _: "x") | st.booleans() | st.integers() | st.floats() | st.sampled_from(TOKENS)
+flat = st.lists(leaves, max_size=4) | st.dictionaries(st.sampled_from(INNER), leaves)
+values = leaves | flat | st.lists(leaves | flat, max_size=4) | st.dictionaries(st.sampled_from(INNER), leaves | flat)
 KEYS = (
     *("name", "type", "parent", "origin", "axis", "after", "mimic", "limits", "friction", "transmission", "link"),
     *("a", "alpha", "d", "theta", "x_deg"),

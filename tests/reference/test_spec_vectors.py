@@ -160,6 +160,8 @@ def test_lecture_terms(case):
     forms["ut_minus_half_u"] = "C_alt2_UT_minus_halfU"
     for form, key in forms.items():
         assert error(tp.coriolis_matrix(arm, form=form)(q, qd), expected(case, key)) < SPEC
+    u = 2 * (tp.mass_matrix_derivative(arm)(q, qd) - tp.coriolis_matrix(arm, form="mdot_minus_half_u")(q, qd))
+    assert error(u, expected(case, "U")) < SPEC
     assert error(tp.gravity_torque(arm)(q), expected(case, "g")) < SPEC
     assert error(tp.bias_torque(arm)(q, qd), expected(case, "h")) < SPEC
     assert error(tp.inverse_dynamics(arm)(q, qd, qdd), expected(case, "tau_frictionless")) < SPEC

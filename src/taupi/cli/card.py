@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from taupi.errors import TaupiError
 from taupi.model.body import why_not_physical
 from taupi.model.robot import Robot
@@ -23,6 +25,7 @@ def card_data(robot: Robot) -> dict[str, Any]:
             "name": j.name,
             "type": j.kind,
             "coordinate": j.coordinate,
+            "follows": robot.driving_joints[j.coordinate].name if j.mimic else None,
             "parent": robot.links[j.parent].name if j.parent >= 0 else "base",
             "link": link.name,
             "mass": _number(link.body[0]),
@@ -75,7 +78,8 @@ def _joint_row(joint: dict[str, Any]) -> tuple[str, ...]:
     limits = (joint["lower"], joint["upper"])
     span = "-" if None in limits else f"{limits[0]:.4g} .. {limits[1]:.4g} {unit}"
     rest = ("-" if joint[k] is None else f"{joint[k]:.4g}" for k in ("velocity", "effort"))
-    return (joint["name"], joint["type"], joint["link"], joint["parent"], _short(joint["mass"]), span, *rest)
+    kind = joint["type"] + (f", follows {joint['follows']}" if joint["follows"] else "")
+    return (joint["name"], kind, joint["link"], joint["parent"], _short(joint["mass"]), span, *rest)
 
 
 def _short(x: float | str) -> str:
@@ -124,12 +128,14 @@ def evaluate(program: Program, at: str, as_json: bool) -> str:
     """Return a program's value at a state given as JSON lists."""
     try:
         state = json.loads(at)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         state = None
     if not isinstance(state, list):
         names = ", ".join(p.name for p in program.inputs)
         raise TaupiError(f"--at is {at[:60]!r}, expected JSON: a list of the vectors {names}.")
     value = program.compile("numpy")(*state)
+    if not np.isfinite(value).all():
+        raise TaupiError("--at gives a result that is not finite: are all its numbers?")
     if as_json:
         return json.dumps({"columns": list(program.parameters.names), "Y": value.tolist()})
     return "\n".join(" ".join(f"{v: .9g}" for v in row) for row in value.reshape(-1, value.shape[-1]))

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
+from taupi.cli.programs import PROGRAMS, built, next_step
 
 app = typer.Typer(
     add_completion=False,
@@ -33,6 +34,7 @@ TipOption = Annotated[str | None, typer.Option("--tip", help="Link at the end of
 SnapOption = Annotated[
     bool, typer.Option("--snap/--no-snap", help="Take near-right angles of the file as right angles.")
 ]
+TermsOption = Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -44,7 +46,7 @@ def run() -> None:
     try:
         app()
     except TaupiError as error:
-        print(f"taupi: {error}", file=sys.stderr)
+        print(f"taupi: {str(error).replace('force=True', '--force')}", file=sys.stderr)
         raise SystemExit(3) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
@@ -78,6 +80,10 @@ def _load(robot: str, lock: list[str] | None, tip: str | None, snap: bool) -> An
     return tp.load(robot, **options)
 
 
+def _split(terms: str) -> tuple[str, ...]:
+    return tuple(t.strip() for t in terms.split(",") if t.strip())
+
+
 @app.command()
 def info(
     robot: Annotated[
@@ -108,7 +114,7 @@ def info(
 def regressor(
     robot: RobotArgument,
     form: Annotated[str, typer.Option("--form", help="classical or slotine-li.")] = "classical",
-    terms: Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")] = "",
+    terms: TermsOption = "",
     at: Annotated[
         str | None, typer.Option("--at", help="Evaluate at a state: JSON lists q, qd, qdd (or q, qd, qrd, qrdd).")
     ] = None,
@@ -130,12 +136,40 @@ def regressor(
     builders = {"classical": tp.regressor, "slotine-li": tp.slotine_li_regressor}
     if form not in builders:
         raise unknown("form", form, builders)
-    chosen = tuple(t for t in terms.split(",") if t)
-    program = builders[form](_load(robot, lock, tip, snap), terms=chosen)
+    program = builders[form](_load(robot, lock, tip, snap), terms=_split(terms))
     if at is not None:
         print(evaluate(program, at, as_json))
     else:
         print(json.dumps(regressor_data(program), indent=2) if as_json else regressor_text(program))
+
+
+@app.command()
+def emit(
+    robot: RobotArgument,
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join(PROGRAMS)}.")],
+    directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
+    language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
+    name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
+    terms: TermsOption = "",
+    dtype: Annotated[str, typer.Option("--dtype", help="float64 or float32.")] = "float64",
+    project: Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")] = False,
+    lock: LockOption = None,
+    tip: TipOption = None,
+    snap: SnapOption = True,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+) -> None:
+    """Write a program of a robot as source: C99, Python, MATLAB/Octave or CUDA.
+
+    \b
+    taupi emit puma560 regressor --language c -o out --project
+    taupi emit panda.urdf inverse-dynamics --language python -o out --terms viscous,coulomb
+    """
+    import taupi as tp
+
+    made = built(program, _load(robot, lock, tip, snap), _split(terms))
+    paths = tp.emit(made, language, directory, name, dtype, project, force)
+    print("\n".join(map(str, paths)))
+    print(f"wrote {len(paths)} files; next: {next_step(paths, language, project)}", file=sys.stderr)
 
 
 @app.command()

@@ -27,7 +27,7 @@ class Chain:
         self.n, self.links = robot.n, len(robot.links)
         self.values = dict(robot.symbols)
         self.gravity = self.vector("gravity", robot.gravity)
-        base = self._placement("base", robot.base)
+        self.base = base = self._placement("base", robot.base)
         self._before = []
         for joint in robot.joints:
             before = self._placement(f"{joint.name}.before", joint.before)
@@ -79,9 +79,8 @@ class Chain:
 
     def body(self, i: int) -> Any:
         """Return the ten parameters of link i."""
-        link = self.robot.links[i]
-        names = self.robot.parameters.layout.names[10 * i : 10 * i + 10]
-        return cs.vertcat(*(self.scalar(n, v) for n, v in zip(names, link.body, strict=True)))
+        names = self.robot.parameters.layout.names[self.robot.parameters.layout.link(i)]
+        return cs.vertcat(*(self.scalar(n, v) for n, v in zip(names, self.robot.links[i].body, strict=True)))
 
     def inertia(self, i: int) -> Any:
         """Return the spatial inertia G_i in link frame i."""
@@ -163,6 +162,8 @@ def builder(function: Builder) -> Builder:
             raise TaupiError(
                 f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
             )
+        if any(isinstance(v, set | frozenset) for v in (*args, *kwargs.values())):
+            raise TaupiError(f"{function.__name__} got a set, which has no order: give a tuple.")
         frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
         try:
             return cached(robot, *(tuple(a) if isinstance(a, list) else a for a in args), **frozen)

@@ -18,15 +18,15 @@ Task = str | Callable[[Any], Any]
 
 
 def link_placements(chain: Chain, q: Any) -> list[tuple[Any, Any]]:
-    """Return (R_i, p_i) of every link frame in base axes: T_i = T_parent T(parent, i)."""
+    """Return (R_i, p_i) of every link frame in world axes: T_i = T_parent T(parent, i), from `robot.base` on."""
     joints = chain.spread(q)
     return chain.outward(lambda i, parent: compose(parent, chain.placement(i, joints[i])), (SX.eye(3), SX.zeros(3)))
 
 
 def frame_placement(chain: Chain, q: Any, frame: str) -> tuple[Any, Any]:
-    """Return (R, p) of a named frame in base axes."""
+    """Return (R, p) of a named frame in world axes, those that `robot.base` is placed in."""
     link, fixed = chain.frame(frame)
-    return compose(link_placements(chain, q)[link], fixed) if link != BASE else fixed
+    return compose(link_placements(chain, q)[link] if link != BASE else chain.base, fixed)
 
 
 def link_screws(chain: Chain, q: Any) -> list[dict[int, Any]]:
@@ -131,7 +131,7 @@ def task_jacobian(chain: Chain, q: Any, task: Task, frame: str) -> Any:
 
 @builder
 def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
-    """Return T(q), the 4 x 4 homogeneous matrix of a frame in base axes: T_i = A_1(q_1) ... A_i(q_i) (spec 1.1).
+    """Return T(q), the 4 x 4 homogeneous matrix of a frame in world axes: T_i = A_1(q_1) ... A_i(q_i) (spec 1.1).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -157,9 +157,10 @@ def _checked_kind(robot: Robot, frame: str, kind: str) -> None:
 def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Task | None = None) -> Program:
     """Return J(q), 6 x n, with twist V = J qd, ordered (angular, linear) (spec 1.3, 2.2).
 
-    `kind`: "geometric", the frame's origin in base axes; "body", in the frame's own axes, [V] = T^-1 dT/dt; "spatial", the
-    point at the base's origin, [V] = dT/dt T^-1. With `task` it is the analytic dr/dq instead: "position", "xy",
-    "planar" (x, y, phi), "pose" (roll, pitch, yaw, position), or a function r(q) written over CasADi SX.
+    `kind`: "geometric", the frame's origin in world axes; "body", in the frame's own axes, [V] = T^-1 dT/dt; "spatial", the
+    point at the world's origin, [V] = dT/dt T^-1. The world is what `robot.base` is placed in, by default the base itself.
+    With `task` it is the analytic dr/dq instead: "position", "xy", "planar" (x, y, phi), "pose" (roll,
+    pitch, yaw, position), or a function r(q) written over CasADi SX.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)

@@ -10,11 +10,14 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.model.placement import IDENTITY3, Placement, dot, matmul, matvec, transpose
-from taupi.model.scalars import Matrix, Scalar, Vector, exact, exact_vector, is_symbolic
+from taupi.model.scalars import Matrix, Scalar, Vector, exact, exact_vector, is_symbolic, items_of
 
 Body = tuple[Scalar, ...]  # m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the link frame's origin
 
 NO_BODY: Body = (Fraction(0),) * 10
+# How far an inertia's two sides may differ, relative to its largest entry: far above the rounding of a product of doubles
+# and far below the digits that people print.
+SYMMETRIC = Fraction(1, 10**9)
 
 
 def symmetric(ixx: Scalar, ixy: Scalar, ixz: Scalar, iyy: Scalar, iyz: Scalar, izz: Scalar) -> Matrix:
@@ -39,19 +42,41 @@ def _add(a: Matrix, b: Matrix) -> Matrix:
     return tuple(tuple(exact(x + y) for x, y in zip(r, s, strict=True)) for r, s in zip(a, b, strict=True))  # type: ignore[return-value]
 
 
+def stated_mass(m: Any, what: str) -> Scalar:
+    """Return a mass that a description states: 0 or more, or a symbol. An estimated one may be any number."""
+    mass = exact(m, what)
+    if not is_symbolic(mass) and mass < 0:
+        raise TaupiError(f"{what} is {float(mass)}, expected 0 or more.")
+    return mass
+
+
+def _symmetrised(rows: Sequence[Sequence[Scalar]], what: str) -> Matrix:
+    largest = max((abs(v) for row in rows for v in row if not is_symbolic(v)), default=Fraction(0))
+
+    def entry(i: int, j: int) -> Scalar:
+        a, b = rows[i][j], rows[j][i]
+        if a == b:
+            return a
+        if is_symbolic(a) or is_symbolic(b) or abs(a - b) > SYMMETRIC * largest:
+            raise TaupiError(f"{what}: inertia is not symmetric. Give the tensor I with I = I^T, or its six entries.")
+        return (a + b) / 2
+
+    return symmetric(*(entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+
+
 def body_from_com(m: Any, com: Any, inertia: Any, what: str = "link") -> Body:
     """Return the ten parameters from mass, centre of mass and inertia at the centre of mass.
 
     h = m c and I = I_G + m S(c)^T S(c) (spec 1.2). `inertia` is a 3 x 3 tensor, or six entries xx, xy, xz, yy, yz, zz.
+    A tensor that rounding made asymmetric (R D R^T in doubles) is taken for the mean of both sides.
     """
-    mass = exact(m, f"{what}: mass")
+    mass = stated_mass(m, f"{what}: mass")
     c: Vector = exact_vector(com, f"{what}: com")
-    if hasattr(inertia, "__len__") and len(inertia) == 6:
-        tensor = symmetric(*exact_vector(inertia, f"{what}: inertia", 6))
-    elif hasattr(inertia, "__len__") and len(inertia) == 3:
-        tensor = tuple(exact_vector(row, f"{what}: inertia row") for row in inertia)  # type: ignore[assignment]
-        if transpose(tensor) != tensor:
-            raise TaupiError(f"{what}: inertia is not symmetric. Give the tensor I with I = I^T, or its six entries.")
+    rows = items_of(inertia) or []
+    if len(rows) == 6:
+        tensor = symmetric(*exact_vector(rows, f"{what}: inertia", 6))
+    elif len(rows) == 3:
+        tensor = _symmetrised([exact_vector(row, f"{what}: inertia row") for row in rows], what)
     else:
         raise TaupiError(f"{what}: inertia is {shown(inertia)}, expected 3 x 3 or six: xx, xy, xz, yy, yz, zz.")
     moved = _add(tensor, _steiner(mass, c, c))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.model.scalars import Scalar, exact, to_float
 
 MASS, MOMENT = ("m",), ("mx", "my", "mz")
 INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LINK_KINDS = (*MASS, *MOMENT, *INERTIA)
+LINK_SIZE = len(LINK_KINDS)
 _UNITS = dict.fromkeys(MASS, "kg") | dict.fromkeys(MOMENT, "kg m") | dict.fromkeys(INERTIA, "kg m^2")
 
 _DOCUMENT_INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -82,6 +85,17 @@ class ParameterLayout:
             raise unknown("parameter", name, self.names)
         return self.names.index(name)
 
+    def link(self, i: int) -> slice:
+        """Return where the ten parameters of link i stand.
+
+        >>> ParameterLayout.of_links(["upper arm", "forearm"]).link(1)
+        slice(10, 20, None)
+        """
+        here = slice(LINK_SIZE * i, LINK_SIZE * (i + 1))
+        if [(e.index, e.kind) for e in self.entries[here]] != [(i, kind) for kind in LINK_KINDS]:
+            raise TaupiError(f"No link {i} with its ten parameters in this layout of {len(self)} parameters.")
+        return here
+
     def select(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return positions by name; `forearm.*` means all of an owner and `*.mx` all of a kind."""
         result: list[int] = []
@@ -120,7 +134,17 @@ class ParameterLayout:
 
 @dataclass(frozen=True)
 class Parameters:
-    """A parameter vector pi: its layout and its values, exact where the description was."""
+    """A parameter vector pi: its layout and its values, exact where the description was.
+
+    A sequence of exact scalars, by position or by name; `values` and `np.asarray(pi)` are the doubles.
+
+    >>> import taupi as tp
+    >>> pi = tp.load("zollo2r").parameters
+    >>> float(pi["link1.mx"]), pi[1] == pi["link1.mx"], pi[-1]
+    (-5.0, True, Fraction(103, 120))
+    >>> np.asarray(pi).shape, len(list(pi))
+    ((20,), 20)
+    """
 
     layout: ParameterLayout
     exact: tuple[Scalar, ...]
@@ -163,6 +187,10 @@ class Parameters:
             result[int(place)] = exact(value, "parameter")
         return Parameters(self.layout, tuple(result))
 
+    def link(self, i: int) -> tuple[Scalar, ...]:
+        """Return the ten parameters of link i."""
+        return self.exact[self.layout.link(i)]
+
     def take(self, positions: Sequence[int]) -> Parameters:
         """Return a choice of the parameters, by position."""
         return Parameters(self.layout.take(positions), tuple(self.exact[i] for i in positions), self.symbols)
@@ -173,8 +201,29 @@ class Parameters:
     def __len__(self) -> int:
         return len(self.exact)
 
-    def __getitem__(self, name: str) -> Scalar:
-        return self.exact[self.layout.index(name)]
+    def __iter__(self) -> Iterator[Scalar]:
+        return iter(self.exact)
+
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Scalar, ...]: ...
+
+    @overload
+    def __getitem__(self, which: str | SupportsIndex) -> Scalar: ...
+
+    def __getitem__(self, which: str | SupportsIndex | slice) -> Any:
+        if isinstance(which, slice):
+            return self.exact[which]
+        if isinstance(which, str):
+            return self.exact[self.layout.index(which)]
+        if not hasattr(which, "__index__"):
+            raise TaupiError(f"parameters got the index {shown(which)}, expected a name, a position or a slice.")
+        position = operator.index(which)
+        if not -len(self) <= position < len(self):
+            raise TaupiError(f"parameters has no position {position}: there are {len(self)}.")
+        return self.exact[position]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
         entries = zip(self.names, map(_shown, self.exact), self.units, strict=True)

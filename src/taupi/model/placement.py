@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.model.scalars import (
+    SNAP_ANGLE,
     Matrix,
     Scalar,
     Vector,
@@ -18,6 +19,7 @@ from taupi.model.scalars import (
     exact,
     exact_vector,
     is_symbolic,
+    items_of,
     short_fraction,
     to_float,
 )
@@ -64,17 +66,18 @@ def rotation_about(axis: str, angle: Any, snap: bool = True, what: str = "angle"
     return tuple(tuple(r) for r in rows), snapped  # type: ignore[return-value]
 
 
-def rotation_about_vector(u: Vector, angle: Any, snap: bool = True, what: str = "angle") -> Matrix:
-    """Return the rotation about a unit vector, R = c 1 + s S(u) + (1 - c) u u^T (Rodrigues)."""
-    c, s, _ = circle_point(angle, snap, what)
+def rotation_about_vector(u: Vector, angle: Any, snap: bool = True, what: str = "angle") -> tuple[Matrix, float]:
+    """Return R = c 1 + s S(u) + (1 - c) u u^T about a unit vector (Rodrigues), and by how much its angle was snapped."""
+    c, s, snapped = circle_point(angle, snap, what)
     skew = ((_ZERO, -u[2], u[1]), (u[2], _ZERO, -u[0]), (-u[1], u[0], _ZERO))
-    return tuple(
+    rows = tuple(
         tuple(c * IDENTITY3[i][j] + s * skew[i][j] + (1 - c) * u[i] * u[j] for j in range(3)) for i in range(3)
-    )  # type: ignore[return-value]
+    )
+    return rows, snapped  # type: ignore[return-value]
 
 
-def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) -> Matrix:
-    """Return the rotation R(q)/|q|^2 of a quaternion, orthogonal exactly whatever its length.
+def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) -> tuple[Matrix, float]:
+    """Return the rotation R(q)/|q|^2 of a quaternion, orthogonal exactly whatever its length, and by how much it moved.
 
     With `snap`, component ratios within 1e-5 of 0 or +-1 are taken as meant, so that a rounded half turn is one.
     """
@@ -82,11 +85,16 @@ def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) 
     k = max(range(4), key=lambda i: abs(q[i]))
     if not abs(q[k]) > 1e-12:
         raise TaupiError(f"quaternion is {tuple(q)}, which has no direction.")
-    tolerance = 1e-5 if snap else 1e-15
+    tolerance = SNAP_ANGLE if snap else 1e-15
     ratios = [v / q[k] for v in q]
-    return rotation_from_exact_quaternion(
-        *(Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios)
-    )
+    meant = [Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios]
+    return rotation_from_exact_quaternion(*meant), _angle_between(ratios, [float(v) for v in meant])
+
+
+def _angle_between(p: Sequence[float], q: Sequence[float]) -> float:
+    """Return the angle (rad) of the rotation from one quaternion to another, 4 asin(|p - q|/2) of unit ones."""
+    a, b = (np.asarray(v) / np.linalg.norm(v) for v in (p, q))
+    return 4 * float(np.arcsin(min(1.0, float(np.linalg.norm(a - b)) / 2)))
 
 
 def rotation_from_exact_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Matrix:
@@ -100,15 +108,18 @@ def rotation_from_exact_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -
     return tuple(tuple(v / n for v in row) for row in rows)  # type: ignore[return-value]
 
 
-def rotation_from_matrix(rows: Any, snap: bool = True) -> Matrix:
-    """Return the exact rotation nearest to a 3 x 3 matrix of numbers; one that is exactly orthogonal stays as it is."""
+def rotation_from_matrix(rows: Any, snap: bool = True) -> tuple[Matrix, float]:
+    """Return the exact rotation nearest to a 3 x 3 matrix of numbers, and by what angle it was snapped.
+
+    One that is exactly orthogonal, or holds symbols, stays as it is; for `snap` see `rotation_from_quaternion`.
+    """
     r = tuple(exact_vector(row, "rotation") for row in rows)
     if len(r) != 3:
         raise TaupiError(f"rotation has {len(r)} rows, expected 3.")
     if any(is_symbolic(v) for row in r for v in row):
-        return r
+        return r, 0.0
     if matmul(r, transpose(r)) == IDENTITY3 and dot(r[0], cross(r[1], r[2])) == 1:
-        return r
+        return r, 0.0
     m = np.array([[float(v) for v in row] for row in r])
     if np.abs(m @ m.T - np.eye(3)).max() > 1e-3 or np.linalg.det(m) < 0:
         raise TaupiError("rotation is not a rotation matrix: its rows must be orthonormal and right-handed.")
@@ -159,14 +170,16 @@ class Placement:
 IDENTITY = Placement()
 
 
-def placement_from(value: Any, what: str = "placement", snap: bool = True) -> Placement:
-    """Return a Placement from one, from a 4 x 4 matrix of numbers, or from a translation of 3."""
+def placement_from(value: Any, what: str = "placement", snap: bool = True) -> tuple[Placement, float]:
+    """Return a Placement from one, from a 4 x 4 matrix of numbers, or from a translation of 3; and how far it moved."""
     if isinstance(value, Placement):
-        return value
-    flat = not isinstance(value, str) and hasattr(value, "__len__") and len(value) == 3
-    if flat and (isinstance(value[0], str) or not hasattr(value[0], "__len__")):
-        return Placement(translation=exact_vector(value, what))
-    if not hasattr(value, "__len__") or len(value) != 4 or any(not hasattr(r, "__len__") or len(r) != 4 for r in value):
+        return value, 0.0
+    rows = items_of(value) or []
+    entries = [items_of(row) for row in rows]
+    if len(rows) == 3 and not any(entries):
+        return Placement(translation=exact_vector(rows, what)), 0.0
+    if len(rows) != 4 or any(row is None or len(row) != 4 for row in entries):
         raise TaupiError(f"{what} is {shown(value)}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).")
-    rotation = rotation_from_matrix([row[:3] for row in value[:3]], snap)
-    return Placement(rotation, tuple(exact(row[3], what) for row in value[:3]))
+    matrix: list[Any] = entries[:3]
+    rotation, moved = rotation_from_matrix([row[:3] for row in matrix], snap)
+    return Placement(rotation, tuple(exact(row[3], what) for row in matrix)), moved

@@ -10,112 +10,45 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
-from taupi.model.body import NO_BODY, Body
-from taupi.model.parameters import ParameterLayout, Parameters
+from taupi.errors import TaupiError, shown, unknown
+from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import IDENTITY, Placement
-from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic
+from taupi.model.records import (
+    BASE,
+    KINDS,
+    Frame,
+    Friction,
+    Joint,
+    Kind,
+    Limits,
+    Link,
+    Source,
+    Transmission,
+    stated,
+)
+from taupi.model.scalars import Vector, exact, exact_vector, is_symbolic, items_of
+from taupi.model.symbols import collect_symbols
 
-Kind = Literal["revolute", "continuous", "prismatic"]
-KINDS: tuple[str, ...] = ("revolute", "continuous", "prismatic")
-BASE = -1
-_ZERO, _ONE = Fraction(0), Fraction(1)
+# The records are at home next door; whoever handles a robot finds them here too.
+__all__ = [
+    "BASE",
+    "KINDS",
+    "Frame",
+    "Friction",
+    "Joint",
+    "Kind",
+    "Limits",
+    "Link",
+    "Robot",
+    "Source",
+    "Transmission",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Range of a joint: position (rad or m), speed and effort; None where the description states none."""
-
-    lower: float | None = None
-    upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Friction:
-    """Friction of a joint: torque = viscous qd + coulomb sgn(qd) + offset + stribeck shape(qd)."""
-
-    viscous: Scalar = _ZERO
-    coulomb: Scalar = _ZERO
-    offset: Scalar = _ZERO
-    stribeck: Scalar = _ZERO
-
-
-@dataclass(frozen=True, slots=True)
-class Transmission:
-    """Drive of a joint: gear ratio d(motor angle)/d(joint angle), rotor inertia about its axis, stiffness, motor axis.
-
-    `rotor_inertia` is the rotor's own (kg m^2); seen from the joint it is gear_ratio^2 times that.
-    """
-
-    gear_ratio: Scalar = _ONE
-    rotor_inertia: Scalar = _ZERO
-    stiffness: Scalar | None = None
-    motor_axis: Vector = (_ZERO, _ZERO, _ONE)
-
-
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """One degree of freedom: link frame = parent link frame . before . motion(q) about/along axis . after.
-
-    `axis` is a unit vector in the frame after `before`. A joint that mimics another (`mimic`) has that one's
-    `coordinate` and moves by `ratio` times it.
-    """
-
-    name: str
-    kind: Kind
-    parent: int
-    coordinate: int
-    before: Placement = IDENTITY
-    axis: Vector = (_ZERO, _ZERO, _ONE)
-    after: Placement = IDENTITY
-    ratio: Scalar = _ONE
-    limits: Limits = Limits()
-    friction: Friction = Friction()
-    transmission: Transmission = Transmission()
-    mimic: bool = False
-
-    @property
-    def prismatic(self) -> bool:
-        """Whether it slides; otherwise it turns."""
-        return self.kind == "prismatic"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A moving body: its ten parameters about its own frame's origin, in its own frame."""
-
-    name: str
-    body: Body = NO_BODY
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A named frame fixed to a link (or to the base, link -1)."""
-
-    name: str
-    link: int
-    placement: Placement = IDENTITY
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a robot was read from: the format, the path, and the text, so that it can be written back."""
-
-    format: str
-    path: str = ""
-    text: str = field(default="", repr=False)
-    # The file's own inertials that were merged into a moving link: link name -> names of the file's links.
-    merged: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # The choices it was read with, so that it can be read again.
-    lock: tuple[tuple[str, Fraction], ...] = ()
-    tip: str | None = None
-    snap: bool = True
+_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -138,24 +71,26 @@ class Robot:
     source: Source = field(default=Source("python"), compare=False)
 
     def __post_init__(self) -> None:
+        _text(self.name)
         if not self.joints:
             raise TaupiError(f"{self.name}: no moving joint. A robot needs at least one revolute or prismatic joint.")
         if len(self.links) != len(self.joints):
             raise TaupiError(f"{self.name}: {len(self.links)} links for {len(self.joints)} joints, expected one each.")
-        for what, names in (("joint", [j.name for j in self.joints]), ("link", [k.name for k in self.links])):
-            twice = [n for n, count in Counter(names).items() if count > 1]
-            if twice:
-                raise TaupiError(f"{self.name}: {what} name {twice[0]!r} is used twice. Give each {what} its own name.")
+        links = [k.name for k in self.links]
+        _own_names("joint", [j.name for j in self.joints], self.name)
+        _own_names("link", links, self.name)
+        _own_names("frame", [*links, *(f.name for f in self.frames)], self.name)
         for i, joint in enumerate(self.joints):
             if not BASE <= joint.parent < i:
                 raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
-        for link in self.links:
-            if not is_symbolic(link.body[0]) and link.body[0] < 0:
-                raise TaupiError(f"{self.name}: link {link.name!r} has mass {float(link.body[0])}, expected 0 or more.")
+
+    @property
+    def _description(self) -> tuple[Any, ...]:
+        return (self.name, self.joints, self.links, self.gravity, self.base, self.frames, self.tip, self.symbols)
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.joints, self.links, self.gravity, self.base, self.frames, self.symbols))
+        return hash(self._description)
 
     def __hash__(self) -> int:
         return self._hash
@@ -203,14 +138,21 @@ class Robot:
         return all(j.parent == i - 1 for i, j in enumerate(self.joints))
 
     def frame(self, name: str) -> Frame:
-        """Return a frame by name: a link's own, one fixed to a link, or "tip"."""
+        """Return a frame by name: a link's own, one fixed to a link, or "tip".
+
+        "tip" is the frame that `robot.tip` names: the tool of a table, the `tip=` of a file, or the end that the file's
+        one chain has. Where none is named, as in a tree without `tip=`, it is the last link's frame.
+        """
+        wanted = self.tip if name == "tip" and self.tip else name
         for frame in self.frames:
-            if frame.name == (self.tip if name == "tip" and self.tip else name):
+            if frame.name == wanted:
                 return frame
-        wanted = (self.tip or self.links[-1].name) if name == "tip" else name
-        if wanted in self.link_names:
-            return Frame(wanted, self.link_names.index(wanted))
-        raise unknown("frame", name, self.frame_names, self.name)
+        for i, link in enumerate(self.links):
+            if link.name == wanted:
+                return Frame(wanted, i)
+        if name == "tip" and not self.tip:
+            return Frame(self.links[-1].name, len(self.links) - 1)
+        raise unknown("frame", wanted, self.frame_names, self.name)
 
     def path(self, link: int) -> tuple[int, ...]:
         """Return the joints between the base and a link, base first."""
@@ -223,43 +165,41 @@ class Robot:
     # Changed copies -----------------------------------------------------------------------------------------------
 
     def with_parameters(self, pi: Parameters | Sequence[Any] | np.ndarray) -> Robot:
-        """Return the robot with other standard parameters, (10 links,) in our order."""
-        values = pi.exact if isinstance(pi, Parameters) else tuple(pi)
-        if len(values) != 10 * len(self.links):
-            raise TaupiError(f"pi has {len(values)} values, expected {10 * len(self.links)}: ten per link.")
-        flat = tuple(exact(v, f"pi[{i}]") for i, v in enumerate(values))
-        links = tuple(dataclasses.replace(k, body=flat[10 * i : 10 * i + 10]) for i, k in enumerate(self.links))
-        return dataclasses.replace(self, links=links, symbols=collect_symbols(self, links, dict(self.symbols)))
+        """Return the robot with other standard parameters, (10 links,) in our order; any numbers, as estimates are."""
+        values, expected = items_of(pi), LINK_SIZE * len(self.links)
+        if values is None or len(values) != expected:
+            got = f"is {shown(pi)}" if values is None else f"has {len(values)} values"
+            raise TaupiError(f"pi {got}, expected {expected} values: ten per link.")
+        layout = self.parameters.layout
+        new = Parameters(layout, tuple(exact(v, name) for v, name in zip(values, layout.names, strict=True)))
+        links = tuple(dataclasses.replace(k, body=new.link(i)) for i, k in enumerate(self.links))
+        return self._changed(known=dict(pi.symbols) if isinstance(pi, Parameters) else {}, links=links)
 
     def with_gravity(self, gravity: Sequence[Any]) -> Robot:
         """Return the robot under another gravity, the acceleration vector in base axes (it points down)."""
-        changed = dataclasses.replace(self, gravity=exact_vector(gravity, "gravity"))
-        return dataclasses.replace(changed, symbols=collect_symbols(changed, self.links, dict(self.symbols)))
+        return self._changed(gravity=exact_vector(gravity, "gravity"))
 
     def with_friction(self, **values: Any) -> Robot:
         """Return the robot with other friction: viscous=, coulomb=, offset=, stribeck=, one number or one per joint."""
-        return self._with_joint_data("friction", Friction, values)
+        return self._with_joint_data("friction", values)
 
     def with_transmissions(self, **values: Any) -> Robot:
         """Return it with other drives: gear_ratio=, rotor_inertia=, stiffness=, motor_axis=, one or per joint."""
-        return self._with_joint_data("transmission", Transmission, values)
+        return self._with_joint_data("transmission", values)
 
-    def _with_joint_data(self, attribute: str, record: type, values: Mapping[str, Any]) -> Robot:
-        fields = [f.name for f in dataclasses.fields(record)]
-        for name in values:
-            if name not in fields:
-                raise unknown(attribute, name, fields)
+    def _with_joint_data(self, attribute: str, values: Mapping[str, Any]) -> Robot:
+        each = {name: _for_each_joint(given, len(self.joints), name) for name, given in values.items()}
         joints = []
         for i, joint in enumerate(self.joints):
-            change = {
-                name: exact_vector(v, name) if name == "motor_axis" else exact(v, name)
-                for name, given in values.items()
-                if (v := _for_joint(given, i, len(self.joints), name)) is not None
-            }
-            data = dataclasses.replace(getattr(joint, attribute), **change)
-            joints.append(dataclasses.replace(joint, **{attribute: data}))
-        changed = dataclasses.replace(self, joints=tuple(joints))
-        return dataclasses.replace(changed, symbols=collect_symbols(changed, self.links, dict(self.symbols)))
+            change = {name: given[i] for name, given in each.items() if given[i] is not None}
+            joints.append(dataclasses.replace(joint, **{attribute: stated(getattr(joint, attribute), change)}))
+        return self._changed(joints=tuple(joints))
+
+    def _changed(self, known: Mapping[str, Fraction | None] | None = None, **fields: Any) -> Robot:
+        """Return a copy with other fields and the symbols that it then has; values `known` are for new symbols."""
+        changed = dataclasses.replace(self, **fields)
+        values = dict(known or {}) | {name: value for name, value in self.symbols if value is not None}
+        return dataclasses.replace(changed, symbols=collect_symbols(changed, values))
 
     def bind(self, /, **values: Any) -> Robot:
         """Return the robot with values for its symbols: `robot.bind(l1=0.5)`. The names stay in explicit forms."""
@@ -282,7 +222,7 @@ class Robot:
         convention: str = "classic",
         *,
         links: Sequence[Mapping[str, Any]] | None = None,
-        parameters: Sequence[Any] | None = None,
+        parameters: Parameters | Sequence[Any] | np.ndarray | None = None,
         gravity: Sequence[Any] = (0, 0, "-9.81"),
         base: Any = None,
         tool: Any = None,
@@ -309,22 +249,10 @@ class Robot:
         (2, ['a1', 'a2', 'g'])
         """
         from taupi.model.formats.dh import from_dh
+        from taupi.model.formats.serial import Arm
 
-        return from_dh(
-            rows,
-            convention,
-            links=links,
-            parameters=parameters,
-            gravity=gravity,
-            base=base,
-            tool=tool,
-            name=name,
-            limits=limits,
-            friction=friction,
-            transmissions=transmissions,
-            values=values,
-            snap=snap,
-        )
+        arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
+        return from_dh(rows, convention, arm)
 
     @classmethod
     def from_poe(
@@ -333,7 +261,7 @@ class Robot:
         home: Iterable[Any],
         *,
         links: Sequence[Mapping[str, Any]] | None = None,
-        parameters: Sequence[Any] | None = None,
+        parameters: Parameters | Sequence[Any] | np.ndarray | None = None,
         gravity: Sequence[Any] = (0, 0, "-9.81"),
         base: Any = None,
         tool: Any = None,
@@ -357,23 +285,10 @@ class Robot:
         (2, ['l1', 'l2'])
         """
         from taupi.model.formats.poe import from_poe
+        from taupi.model.formats.serial import Arm
 
-        return from_poe(
-            screws,
-            home,
-            links=links,
-            parameters=parameters,
-            gravity=gravity,
-            base=base,
-            tool=tool,
-            name=name,
-            joint_names=joint_names,
-            limits=limits,
-            friction=friction,
-            transmissions=transmissions,
-            values=values,
-            snap=snap,
-        )
+        arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
+        return from_poe(screws, home, joint_names, arm)
 
     @classmethod
     def from_urdf(
@@ -390,11 +305,18 @@ class Robot:
         return read(path, lock=lock, tip=tip, gravity=gravity, snap=snap)
 
     @classmethod
-    def from_mjcf(cls, path: str | Path, **options: Any) -> Robot:
+    def from_mjcf(
+        cls,
+        path: str | Path,
+        gravity: Sequence[Any] | None = None,
+        lock: Sequence[str] | Mapping[str, float] = (),
+        tip: str | None = None,
+        snap: bool = True,
+    ) -> Robot:
         """Return a robot from a MuJoCo XML file; see `taupi.model.formats.mjcf.read`."""
         from taupi.model.formats.mjcf import read
 
-        return read(path, **options)
+        return read(path, gravity, lock, tip, snap)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Robot:
@@ -412,57 +334,29 @@ class Robot:
     @property
     def fingerprint(self) -> str:
         """A short hash of all that the robot is, for provenance."""
-        told = repr((self.joints, self.links, self.gravity, self.base, self.frames, self.symbols))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        return hashlib.sha256(repr(self._description).encode()).hexdigest()[:16]
 
 
-def _for_joint(given: Any, i: int, n: int, name: str) -> Any:
-    if given is None or isinstance(given, str) or not hasattr(given, "__len__"):
-        return given
-    if name == "motor_axis" and len(given) == 3 and not hasattr(given[0], "__len__"):
-        return given
-    if len(given) != n:
-        raise TaupiError(f"{name} has {len(given)} values, expected one or {n}: one per joint.")
-    return given[i]
+def _own_names(what: str, names: Sequence[Any], robot: str) -> None:
+    for name, count in Counter(map(_text, names)).items():
+        if count > 1:
+            raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
 
 
-def collect_symbols(
-    robot: Robot, links: Sequence[Link], known: Mapping[str, Fraction | None]
-) -> tuple[tuple[str, Fraction | None], ...]:
-    """Return the symbols that a robot's description uses, with the values known for them, in order of appearance."""
-    return symbols_of(robot.joints, links, robot.gravity, robot.frames, robot.base, known)
+def _text(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TaupiError(f"name is {shown(name)}, expected a text.")
+    return name
 
 
-def symbols_of(
-    joints: Sequence[Joint],
-    links: Sequence[Link],
-    gravity: Vector,
-    frames: Sequence[Frame],
-    base: Placement,
-    known: Mapping[str, Fraction | None] | None = None,
-) -> tuple[tuple[str, Fraction | None], ...]:
-    """Return the free symbols of a description in order of appearance, each with its value or None."""
-    known = known or {}
-    found: dict[str, Fraction | None] = {}
-
-    def visit(x: Any) -> None:
-        if isinstance(x, tuple):
-            for y in x:
-                visit(y)
-        elif isinstance(x, Placement):
-            visit(x.rotation)
-            visit(x.translation)
-        elif x is not None and not isinstance(x, Fraction | str) and is_symbolic(x):
-            for symbol in sorted(x.free_symbols, key=lambda s: s.name):
-                found.setdefault(symbol.name, known.get(symbol.name))
-
-    visit(base)
-    for joint in joints:
-        visit((joint.before, joint.after, joint.ratio))
-    visit(gravity)
-    visit(tuple(k.body for k in links))
-    visit(tuple(f.placement for f in frames))
-    for joint in joints:
-        f, t = joint.friction, joint.transmission
-        visit((f.viscous, f.coulomb, f.offset, f.stribeck, t.gear_ratio, t.rotor_inertia, t.stiffness))
-    return tuple(found.items())
+def _for_each_joint(given: Any, n: int, name: str) -> list[Any]:
+    """Return a value per joint from one for all, or from one each; an axis is itself a list."""
+    values = items_of(given)
+    one_axis = (
+        name == "motor_axis" and values is not None and all(v is not None and items_of(v) is None for v in values)
+    )
+    if values is None or one_axis:
+        return [given] * n
+    if len(values) != n:
+        raise TaupiError(f"{name} has {len(values)} values, expected one or {n}: one per joint.")
+    return values

@@ -13,7 +13,7 @@ import numbers
 import operator
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -30,11 +30,15 @@ _HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
 _SHORT = 10**17
 # Angles closer than this to a multiple of 90 degrees are snapped to it (and those that are one, rounded as printed).
 SNAP_ANGLE = 1e-5
+# A snapped angle is reported from here on; smaller moves are the rounding of files with ten or more digits.
+REPORTED_ANGLE = 1e-9
 # Lengths below this many metres are exporter's noise.
 SNAP_LENGTH = 1e-9
 # No quantity of a robot is larger; products of three such numbers are still doubles.
 LARGEST = 1e60
 _ROUNDED_AT_MOST = 2e-3  # 3.14 is taken for pi, 3.1 is not
+# A power of a number with more bits than this is no number of a robot, and one of its powers would not end.
+_MAX_BASE_BITS = 1000
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _RATIO = re.compile(r"([+-]?\d{1,4000})/(\d{1,4000})\Z", re.ASCII)
 _QUARTERS = re.compile(r"([+-]?)(?:(\d{1,6})\s*\*\s*)?pi(?:\s*/\s*([12]))?\Z", re.ASCII)
@@ -71,6 +75,8 @@ def exact(x: Any, what: str = "value") -> Scalar:
     """
     if isinstance(x, Fraction):
         return x
+    if getattr(x, "shape", None) == () and hasattr(x, "item"):  # NumPy's scalars, without importing it
+        x = x.item()
     if isinstance(x, str):
         return _from_text(x.strip(), what)
     if isinstance(x, bool):
@@ -93,11 +99,19 @@ def _sized(x: Scalar, what: str) -> Scalar:
     return x
 
 
+def items_of(values: Any) -> list[Any] | None:
+    """Return the items of a list, an array or an iterator in their order; None for what has none, or no order."""
+    if isinstance(values, str | bytes | Mapping | Set) or getattr(values, "shape", None) == ():
+        return None
+    return list(values) if isinstance(values, Iterable) else None
+
+
 def exact_vector(values: Any, what: str, length: int = 3) -> tuple[Scalar, ...]:
     """Return a sequence of exact scalars of the given length."""
-    if isinstance(values, str | Mapping) or not hasattr(values, "__len__") or len(values) != length:
+    items = items_of(values)
+    if items is None or len(items) != length:
         raise TaupiError(f"{what} is {shown(values)}, expected {length} numbers.")
-    return tuple(exact(v, what) for v in values)
+    return tuple(exact(v, what) for v in items)
 
 
 def to_float(x: Scalar, what: str = "value", values: Mapping[str, Fraction | None] | None = None) -> float:
@@ -146,9 +160,9 @@ def _simplest(expression: Any) -> Scalar:
         return Fraction(repr(float(expression)))
     if not expression.free_symbols:  # pi/3, sqrt(2): rational to 40 digits
         value = expression.evalf(40)
-        if not value.is_Float:
-            raise TaupiError(f"{expression} is not a real, finite number.")
-        return Fraction(str(value))
+        if not value.is_Float or abs(value) > LARGEST:
+            raise TaupiError(f"{shown(str(expression))} is not a real number below {LARGEST:g}.")
+        return Fraction(str(value)) if float(value) else Fraction(0)
     return expression
 
 
@@ -162,10 +176,12 @@ _OPERATORS: dict[type, Any] = {
 }
 
 
-def _small_power(power: Any) -> Any:
+def _power(base: Any, power: Any) -> Any:
     if not power.is_Rational or abs(power) > 16 or power.q > 16:
         raise SyntaxError  # 9**9**9 would not end
-    return power
+    if base.is_Rational and max(abs(base.p), base.q).bit_length() > _MAX_BASE_BITS:
+        raise SyntaxError  # ((9**16)**16)**16 ... would not either
+    return base**power
 
 
 def parse_expression(text: str, what: str = "value") -> Scalar:
@@ -188,7 +204,7 @@ def parse_expression(text: str, what: str = "value") -> Scalar:
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](walk(operand))
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                return walk(left) ** _small_power(walk(right))
+                return _power(walk(left), walk(right))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](walk(left), walk(right))
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in functions:
@@ -229,7 +245,7 @@ def circle_point(angle: Any, snap: bool = True, what: str = "angle") -> tuple[Sc
     """Return exact (cos, sin) of an angle, with cos^2 + sin^2 = 1 exactly, and by how much the angle was snapped.
 
     With `snap`, an angle within 1e-5 rad of a multiple of 90 degrees becomes it, and so does one that is that multiple
-    rounded to the digits printed (1.571, 3.14). Any other angle r beyond the nearest multiple is the rational point
+    rounded or cut at the printed digit (1.571, 1.5707, 3.14). Any other angle r beyond the nearest multiple is the rational point
     ((1 - t^2)/(1 + t^2), 2t/(1 + t^2)) with t the double nearest to tan(r/2), to 1e-17.
     """
     if isinstance(angle, str) and (turn := _QUARTERS.match(angle.strip())):
@@ -262,16 +278,28 @@ def _quarter_turns(c: Fraction, s: Fraction, quarters: int) -> tuple[Fraction, F
     return c, s
 
 
+def note_snapped(notes: list[str], what: str, moved: float, to: str = "a right angle") -> None:
+    """Append one line of what was snapped, and by how much, unless that is the rounding of a file with many digits."""
+    if abs(moved) > REPORTED_ANGLE:
+        notes.append(f"{what} snapped by {abs(moved):.1e} rad to {to}")
+
+
 def unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) -> Vector:
     """Return a rational vector of length 1 exactly, along the given direction (to 1e-17).
 
     A coordinate axis is met exactly; any other direction is a rational point of the sphere by stereographic projection.
+    With `snap`, a direction whose other components are below 1e-5 becomes a coordinate axis.
     """
+    return snapped_unit_vector(values, what, snap)[0]
+
+
+def snapped_unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) -> tuple[Vector, float]:
+    """Return the unit vector of `unit_vector`, and by what angle it was snapped to a coordinate axis."""
     x = exact_vector(values, what)
     if any(is_symbolic(v) for v in x):
-        raise TaupiError(f"{what} is {tuple(map(str, x))}: a joint axis must be numbers.")
+        raise TaupiError(f"{what} is {tuple(map(str, x))}: a direction must be numbers.")
     if sum(v * v for v in x) == 1:
-        return x
+        return x, 0.0
     direction = [float(v) for v in x]
     length = math.hypot(*direction)
     if not 1e-12 < length < 1e12:
@@ -280,12 +308,13 @@ def unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) ->
     k = max(range(3), key=lambda i: abs(direction[i]))
     a, b = ((k + 1) % 3, (k + 2) % 3)
     threshold = SNAP_ANGLE if snap else 1e-15
-    if max(abs(direction[a]), abs(direction[b])) < threshold:
-        return tuple(Fraction(0) if i != k else Fraction(int(math.copysign(1, direction[k]))) for i in range(3))  # type: ignore[return-value]
-    # Project from the pole opposite to the dominant component: u_k = (1 - r)/(1 + r), u_a = 2s/(1 + r), r = s^2 + t^2.
     sign = int(math.copysign(1, direction[k]))
+    if max(abs(direction[a]), abs(direction[b])) < threshold:
+        axis: Any = tuple(Fraction(sign if i == k else 0) for i in range(3))
+        return axis, math.hypot(direction[a], direction[b])
+    # Project from the pole opposite to the dominant component: u_k = (1 - r)/(1 + r), u_a = 2s/(1 + r), r = s^2 + t^2.
     s, t = (short_fraction(direction[i] / (1 + abs(direction[k]))) for i in (a, b))
     r = s * s + t * t
     result = [Fraction(0)] * 3
     result[a], result[b], result[k] = 2 * s / (1 + r), 2 * t / (1 + r), sign * (1 - r) / (1 + r)
-    return tuple(result)  # type: ignore[return-value]
+    return tuple(result), 0.0  # type: ignore[return-value]

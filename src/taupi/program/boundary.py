@@ -12,18 +12,20 @@ from taupi.program.program import Port
 
 
 def batch(
-    name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any], dtype: Any = np.float64
 ) -> tuple[list[np.ndarray], tuple[int, ...]]:
-    """Return each input as float64 of shape (N, size) or (1, size) where it is shared, and the batch shape.
+    """Return each input as `dtype` of shape (N, size) or (1, size) where it is shared, and the batch shape.
 
     Batch axes lead and broadcast. NaN and infinity are let through; anything that is not real numbers is an error.
     """
-    arrays = [_checked(port, value) for port, value in zip(ports, _assigned(name, ports, args, kwargs), strict=True)]
+    arrays = [
+        _checked(port, value, dtype) for port, value in zip(ports, assigned(name, ports, args, kwargs), strict=True)
+    ]
     leading = [a.shape[: a.ndim - len(p.shape)] for a, p in zip(arrays, ports, strict=True)]
     if all(s == leading[0] for s in leading):
         shape = leading[0] if leading else ()
         return [
-            _contiguous(a.reshape(-1, p.size) if a.size else np.empty((0, p.size)))
+            _contiguous(a.reshape(-1, p.size) if a.size else np.empty((0, p.size), dtype))
             for a, p in zip(arrays, ports, strict=True)
         ], shape
     try:
@@ -44,7 +46,8 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
-def _assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Return the arguments in the order of the ports, from positions and names."""
     names = [p.name for p in ports]
     if len(args) > len(names):
         raise TaupiError(f"{name} takes {len(names)} arguments ({', '.join(names)}), got {len(args)}.")
@@ -61,7 +64,7 @@ def _assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Map
     return [given[n] for n in names]
 
 
-def _checked(port: Port, value: Any) -> np.ndarray:
+def _checked(port: Port, value: Any, dtype: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError:
@@ -70,8 +73,13 @@ def _checked(port: Port, value: Any) -> np.ndarray:
         raise TaupiError(f"{port.name} holds {array.dtype}, expected real numbers.")
     rank = len(port.shape)
     if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
-        raise TaupiError(f"{port.name} has shape {array.shape}, expected {_expected(port)}{_meaning(port)}.")
-    return array.astype(np.float64, copy=False)
+        raise shape_error(port, array.shape)
+    return array.astype(dtype, copy=False)
+
+
+def shape_error(port: Port, shape: tuple[int, ...]) -> TaupiError:
+    """Return the error for an argument of the wrong shape, with what its entries are."""
+    return TaupiError(f"{port.name} has shape {shape}, expected {_expected(port)}{_meaning(port)}.")
 
 
 def _expected(port: Port) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
+from taupi.program.columns import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
 
 
@@ -92,9 +95,8 @@ class Program:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     constants: tuple[Constant, ...]
-    function: Any = field(
-        repr=False
-    )  # casadi.Function: inputs as column vectors, then the constants; row-major outputs
+    # casadi.Function: inputs as column vectors, then the constants; outputs as row-major columns
+    function: Any = field(repr=False)
     parameters: Any = None  # what the columns of the output stand for, where they stand for parameters
 
     # Calling ------------------------------------------------------------------------------------------------------
@@ -109,24 +111,36 @@ class Program:
     def _compiled(self) -> Callable[..., Any]:
         return self.compile("cpu")
 
-    def compile(self, target: str = "cpu", **options: Any) -> Callable[..., Any]:
-        """Return the program built for a target, called as the program is: "cpu" (SIMD, through LLVM) or "numpy" (reference).
+    def compile(
+        self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: Any = None
+    ) -> Callable[..., Any]:
+        """Return the program built for a target and called as the program is.
 
-        Options of "cpu": `threads=`, the number of threads for a batch. The targets behind `exact` and `sympy` are "exact"
-        and "explicit".
+        `target`: "cpu" (SIMD through LLVM), "cuda" (a GPU, through CuPy), "numpy" (the reference). `threads` share a large
+        batch on the CPU. `layout` of the results: "samples" (..., *shape), "batch_last" (*reversed shape, N), "nonzeros".
+        `dtype`: "float64" or "float32". The targets behind `exact` and `sympy` are "exact" and "explicit".
         """
         from taupi.program.targets import target_module
 
-        return target_module(target).build(self, **options)
+        build = target_module(target).build
+        given = {k: v for k, v in (("threads", threads), ("layout", layout), ("dtype", dtype)) if v is not None}
+        known = inspect.signature(build).parameters
+        for name in [n for n in given if n not in known]:
+            if name != "threads":  # a target that has no use for threads needs none
+                raise TaupiError(f"The target {target!r} has no {name}: leave it out, or compile for the CPU.")
+            del given[name]
+        return build(self, **given)
 
     def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         import casadi as cs
 
-        given = dict(zip((p.name for p in self.inputs), args, strict=False)) | dict(kwargs)
-        columns = [_to_column(cs.SX(given[p.name]), p.shape) for p in self.inputs]
+        from taupi.program.boundary import assigned
+
+        given = assigned(self.name, self.inputs, args, kwargs)
+        columns = [to_column(cs.SX(value), p.shape) for value, p in zip(given, self.inputs, strict=True)]
         results = self._numeric(*columns)
         results = results if isinstance(results, tuple) else (results,)
-        matrices = tuple(_from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
+        matrices = tuple(from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
         return matrices[0] if len(matrices) == 1 else matrices
 
     # What it is ---------------------------------------------------------------------------------------------------
@@ -142,8 +156,7 @@ class Program:
         for name, value in values.items():
             if name not in table:
                 raise unknown("symbol", name, (c.name for c in self.constants if c.named), self.name)
-            number = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
-            table[name] = dataclasses.replace(table[name], value=number)
+            table[name] = dataclasses.replace(table[name], value=_number(name, value))
         return dataclasses.replace(self, constants=tuple(table.values()))
 
     @cached_property
@@ -196,63 +209,31 @@ class Program:
             raise unknown("output", name, names, self.name)
         return names.index(name) if name is not None else 0
 
-    def _input(self, name: str) -> int:
-        names = [p.name for p in self.inputs]
-        if name not in names:
-            raise unknown("input", name, names, self.name)
-        return names.index(name)
-
     # Other programs from it ---------------------------------------------------------------------------------------
 
     def jacobian(self, wrt: str) -> Program:
         """Return d output / d input: a program whose outputs have shape (*output, *input)."""
-        import casadi as cs
-
-        inputs, constants, outputs = self._symbolic()
-        port = self.inputs[self._input(wrt)]
-        x = inputs[self._input(wrt)]
-        derivatives = [cs.vec(cs.jacobian(y, x).T) for y in outputs]
-        ports = [Port(f"d{p.name}_d{wrt}", p.shape + port.shape) for p in self.outputs]
-        return self._rebuilt(f"{self.name}_d{wrt}", self.inputs, inputs, constants, ports, derivatives)
+        return _derived().jacobian(self, wrt)
 
     def jvp(self, wrt: str) -> Program:
         """Return (d output / d input) v without forming it: one more input `d<wrt>` of the input's shape."""
-        import casadi as cs
-
-        inputs, constants, outputs = self._symbolic()
-        port = self.inputs[self._input(wrt)]
-        v = cs.SX.sym(f"d{wrt}", port.size)
-        products = [cs.jtimes(y, inputs[self._input(wrt)], v) for y in outputs]
-        ports = [Port(f"d{p.name}", p.shape) for p in self.outputs]
-        more = (*self.inputs, Port(f"d{wrt}", port.shape, port.labels, port.per))
-        return self._rebuilt(f"{self.name}_jvp_{wrt}", more, [*inputs, v], constants, ports, products)
+        return _derived().jvp(self, wrt)
 
     def vjp(self, wrt: str) -> Program:
         """Return w^T (d output / d input) of a one-output program: one more input `w` of the output's shape."""
-        import casadi as cs
+        return _derived().vjp(self, wrt)
 
-        if len(self.outputs) != 1:
-            raise TaupiError(f"{self.name} has {len(self.outputs)} outputs: vjp needs one.")
-        inputs, constants, (y,) = self._symbolic()
-        port = self.inputs[self._input(wrt)]
-        w = cs.SX.sym("w", self.outputs[0].size)
-        product = cs.jtimes(y, inputs[self._input(wrt)], w, True)
-        more = (*self.inputs, Port("w", self.outputs[0].shape))
-        ports = [Port(f"w_d{wrt}", port.shape, port.labels, port.per)]
-        return self._rebuilt(f"{self.name}_vjp_{wrt}", more, [*inputs, w], constants, ports, [product])
+    def times(self, name: str = "pi") -> Program:
+        """Return Y x of a matrix program, Y never formed: one more input `name` with an entry a column."""
+        return _derived().times(self, name)
+
+    def transpose_times(self, name: str = "s") -> Program:
+        """Return Y^T s of a matrix program, Y never formed: one more input `name` with an entry a row."""
+        return _derived().transpose_times(self, name)
 
     def take(self, places: Sequence[int], axis: int = -1) -> Program:
         """Return the program with a choice of entries along an axis of its only output: chosen rows or columns."""
-        if len(self.outputs) != 1:
-            raise TaupiError(f"{self.name} has {len(self.outputs)} outputs: take needs one.")
-        inputs, constants, (y,) = self._symbolic()
-        port = self.outputs[0]
-        kept = np.take(np.arange(port.size).reshape(port.shape), np.asarray(places, dtype=int), axis=axis)
-        chosen = y[kept.ravel().tolist()]
-        columns = self.parameters is not None and axis in (-1, len(port.shape) - 1)
-        parameters = self.parameters.take(tuple(places)) if columns else self.parameters
-        program = self._rebuilt(self.name, self.inputs, inputs, constants, [Port(port.name, kept.shape)], [chosen])
-        return dataclasses.replace(program, parameters=parameters)
+        return _derived().take(self, places, axis)
 
     def columns(self, names: Sequence[str] | str) -> Program:
         """Return the program with the columns of the named parameters only; `*.mx` takes a kind, `link2.*` an owner."""
@@ -266,26 +247,11 @@ class Program:
 
         return self.take(active_columns(self))
 
-    def _symbolic(self) -> tuple[list[Any], Any, list[Any]]:
-        import casadi as cs
+    def independent(self) -> Program:
+        """Return the program with the leftmost columns that span all columns: Y = Y_b B with a constant B, exactly."""
+        from taupi.program.active import independent_columns
 
-        inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
-        constants = cs.SX.sym("constants", len(self.constants))
-        return inputs, constants, self.function.call([*inputs, constants])
-
-    def _rebuilt(
-        self,
-        name: str,
-        ports: Sequence[Port],
-        inputs: list[Any],
-        constants: Any,
-        outputs: Sequence[Port],
-        values: list[Any],
-    ) -> Program:
-        import casadi as cs
-
-        function = cs.Function(name, [*inputs, constants], simplified(values))
-        return Program(name, tuple(ports), tuple(outputs), self.constants, function)
+        return self.take(independent_columns(self))
 
     # Exact and explicit -------------------------------------------------------------------------------------------
 
@@ -295,7 +261,9 @@ class Program:
 
     def sympy(self, values: bool = False) -> Any:
         """Return the outputs as expanded SymPy arrays, sin^2 + cos^2 reduced; `values` puts numbers for named symbols."""
-        return self.compile("explicit", values=values)()
+        from taupi.program.targets.explicit import build
+
+        return build(self, values)()
 
     def latex(self, values: bool = False) -> str:
         """Return the explicit outputs as LaTeX."""
@@ -303,10 +271,56 @@ class Program:
 
         return sympy.latex(self.sympy(values))
 
+    # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
+
+    def c(self, name: str | None = None, dtype: str = "float64") -> str:
+        """Return the program as C99, the text that goes with the header."""
+        return self._source("c", name, dtype)
+
+    def python(self, name: str | None = None, dtype: str = "float64") -> str:
+        """Return the program as a Python module that needs NumPy only."""
+        return self._source("python", name, dtype)
+
+    def matlab(self, name: str | None = None, dtype: str = "float64") -> str:
+        """Return the program as a function file for MATLAB and Octave."""
+        return self._source("matlab", name, dtype)
+
+    def cuda(self, name: str | None = None, dtype: str = "float64") -> str:
+        """Return the program as a CUDA kernel, one thread a sample."""
+        return self._source("cuda", name, dtype)
+
+    def _source(self, language: str, name: str | None, dtype: str) -> str:
+        from taupi.program.emit import sources
+
+        return next(iter(sources(self, language, name, dtype).values()))
+
     def __repr__(self) -> str:
         told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         made = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
         return f"Program {self.name}({told}) -> {made}"
+
+
+def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> None:
+    """Refuse a user's symbol that is called as an entry of an input is: formulas would mix the two."""
+    taken = {f"{p.name}{k + 1}" for p in inputs for k in range(p.size)} | {p.name for p in inputs}
+    for constant in constants.table.values():
+        if constant.named and constant.name in taken:
+            raise TaupiError(f"The symbol {constant.name!r} is also what {name} calls an input: choose another name.")
+
+
+def _number(name: str, value: Any) -> Fraction:
+    """Return a symbol's value: a float as the decimal that prints it."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str | bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise TaupiError(f"{name} is {value!r}, expected a finite number.")
+    return Fraction(repr(float(value)))
+
+
+def _derived() -> Any:
+    from taupi.program import derived
+
+    return derived
 
 
 def trace(
@@ -331,11 +345,12 @@ def trace(
 
     constants = constants or Constants()
     columns = [cs.SX.sym(p.name, p.size) for p in inputs]
-    results = body(*(_from_column(c, p.shape) for c, p in zip(columns, inputs, strict=True)))
+    results = body(*(from_column(c, p.shape) for c, p in zip(columns, inputs, strict=True)))
+    _refuse_clashes(name, inputs, constants)
     results = results if isinstance(results, tuple) else (results,)
     if len(results) != len(outputs):
         raise TaupiError(f"{name} returned {len(results)} values, expected {len(outputs)}.")
-    flat = [_flatten(r) for r in results]
+    flat = [flatten(r) for r in results]
     for value, port in zip(flat, outputs, strict=True):
         if value.numel() != port.size:
             raise TaupiError(f"{name}: output {port.name} has {value.numel()} entries, expected shape {port.shape}.")
@@ -350,26 +365,3 @@ def simplified(outputs: Sequence[Any]) -> list[Any]:
     import casadi as cs
 
     return [cs.sparsify(e) for e in cs.cse(list(outputs))]
-
-
-def _to_column(value: Any, shape: tuple[int, ...]) -> Any:
-    import casadi as cs
-
-    if value.numel() != math.prod(shape):
-        raise TaupiError(f"An SX argument has {value.numel()} entries, expected shape {shape}.")
-    return cs.vec(value.T) if len(shape) == 2 else cs.vec(value)
-
-
-def _from_column(column: Any, shape: tuple[int, ...]) -> Any:
-    import casadi as cs
-
-    return cs.reshape(column, shape[1], shape[0]).T if len(shape) == 2 else column
-
-
-def _flatten(value: Any) -> Any:
-    """Return the row-major column of an SX or of nested lists of SX."""
-    import casadi as cs
-
-    if isinstance(value, list):
-        return cs.vertcat(*(_flatten(v) for v in value))
-    return cs.densify(cs.vec(cs.SX(value).T))

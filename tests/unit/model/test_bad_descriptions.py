@@ -125,6 +125,8 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path):
         ({"lock": ["k"]}, "No moving joint 'k' in arm.urdf.*Known: j"),
         ({"lock": "j"}, "lock is 'j', expected a list"),
         ({"lock": 3}, "lock is 3, expected a list"),
+        ({"lock": [["j"]]}, "No moving joint"),
+        ({"tip": ["c"]}, "No link"),
         ({"lock": {"j": "x"}}, "expected a number in rad or m"),
         ({"lock": {"j": float("nan")}}, "expected a finite number"),
         ({"lock": ["j"]}, "has no moving joint left. Lock fewer"),

@@ -61,6 +61,25 @@ def test_what_the_file_states(tmp_path):
     assert (locked.joint_names, locked.tip, locked.gravity) == (("j1", "j3"), "s", (0, 0, -1))
 
 
+def test_what_is_snapped_is_said(tmp_path):
+    text = ARM.replace('pos="0 0 .3" quat=".7071 .7071 0 0"', 'euler="1.5708 0 0"')
+    text = text.replace('axis="1 0 0" ref=".1"', 'axis="1 1e-6 0"').replace(
+        'name="j3" axis', 'name="j3" ref="1.5708" axis'
+    )
+    text = text.replace("1.5707963267948966", "3.1416")
+    robot = read(tmp_path, text)
+    told = [note.partition(" snapped by ")[0] for note in robot.notes]
+    assert told == [
+        "body a: quat = 0.707105 0.707108 0 0",
+        "joint j2: axis = 1 1e-06 0",
+        "joint j3: ref = 1.5708",
+        "site s: quat = -3.67321e-06 0 1 0",
+    ]
+    assert "3.7e-06 rad" in robot.notes[0] and read(tmp_path, text, snap=False).notes == ()
+    locked = read(tmp_path, ARM, lock={"j3": 1.5708})
+    assert locked.notes == ("joint j3: held at 1.5708 snapped by 3.7e-06 rad to a right angle",)
+
+
 def test_ignored_parts_are_said(tmp_path):
     text = ARM.replace("</mujoco>", '<equality><joint joint1="j1" joint2="j2"/></equality></mujoco>')
     with pytest.warns(TaupiWarning, match="1 equality constraints ignored; the robot is the bare tree"):

@@ -42,7 +42,8 @@ def test_products_of_turns_are_orthogonal_exactly(a, b, c):
 @given(directions, angles)
 def test_rodrigues_turns_about_any_axis(direction, angle):
     u = unit_vector(direction, snap=False)
-    r = rotation_about_vector(u, angle, snap=False)
+    r, moved = rotation_about_vector(u, angle, snap=False)
+    assert moved == 0
     assert is_rotation(r)
     assert tuple(sum(a * b for a, b in zip(row, u, strict=True)) for row in r) == u
     assert sum(r[i][i] for i in range(3)) == pytest.approx(1 + 2 * math.cos(angle), abs=ENTRY)
@@ -50,9 +51,10 @@ def test_rodrigues_turns_about_any_axis(direction, angle):
 
 @given(quaternions)
 def test_quaternions_of_any_length_and_back_by_the_matrix(q):
-    r = rotation_from_quaternion(*q, snap=False)
+    r, moved = rotation_from_quaternion(*q, snap=False)
+    assert moved < 1e-14
     assert is_rotation(r)
-    again = rotation_from_matrix([[float(v) for v in row] for row in r], snap=False)
+    again, _ = rotation_from_matrix([[float(v) for v in row] for row in r], snap=False)
     assert is_rotation(again)
     np.testing.assert_allclose(np.array(again, dtype=float), np.array(r, dtype=float), atol=ENTRY)
 
@@ -60,18 +62,45 @@ def test_quaternions_of_any_length_and_back_by_the_matrix(q):
 @given(directions, angles, directions)
 def test_inverse_and_identity(direction, angle, shift):
     t = tuple(exact(v) for v in shift)
-    a = Placement(rotation_about_vector(unit_vector(direction, snap=False), angle), t)
+    a = Placement(rotation_about_vector(unit_vector(direction, snap=False), angle)[0], t)
     assert a @ a.inverse() == Placement() == a.inverse() @ a
     assert a @ Placement() == a == Placement() @ a
 
 
 def test_symbols_stay_symbols_and_zeros_numbers():
-    placed = Placement(rotation_about("z", "q1")[0]) @ placement_from(("l1", 0, 0))
+    placed = Placement(rotation_about("z", "q1")[0]) @ placement_from(("l1", 0, 0))[0]
     assert [str(v) for v in placed.translation] == ["l1*cos(q1)", "l1*sin(q1)", "0"]
     assert placed.translation[2] == exact(0) and type(placed.translation[2]) is type(exact(0))
 
 
-@pytest.mark.parametrize("bad", [None, "abc", (1, 2), np.ones((4, 4)), np.diag([1, 1, -1, 1]), [[1, 0], [0, 1]]])
+@pytest.mark.parametrize("off", [3e-6, -4e-6, 1e-7])
+def test_how_far_a_rotation_was_snapped(off):
+    """A right angle about x that is off by so much: said by the quaternion, the matrix and the placement."""
+    half = math.pi / 4 + off / 2
+    r, moved = rotation_from_quaternion(math.cos(half), math.sin(half), 0, 0)
+    assert r[2][1] == 1 and moved == pytest.approx(abs(off), rel=1e-6)
+    c, s = math.cos(math.pi / 2 + off), math.sin(math.pi / 2 + off)
+    matrix = [[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]]
+    placed, moved = placement_from(matrix)
+    assert placed.rotation[2][1] == 1 and moved == pytest.approx(abs(off), rel=1e-6)
+    assert placement_from(matrix, snap=False)[1] < 1e-14
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        "abc",
+        (1, 2),
+        np.ones((4, 4)),
+        np.diag([1, 1, -1, 1]),
+        [[1, 0], [0, 1]],
+        5,
+        np.array(3.0),
+        {"x": 1, "y": 2, "z": 3},
+        {1, 2, 3},
+    ],
+)
 def test_what_is_no_placement_is_refused(bad):
     with pytest.raises(TaupiError, match=r"expected a 4 x 4|not a rotation matrix|3 numbers"):
         placement_from(bad, "tool")

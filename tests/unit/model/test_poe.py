@@ -41,6 +41,16 @@ def test_the_defining_equation():
     assert robot.tip == "tool"
 
 
+def test_what_is_snapped_is_said():
+    tilted = np.array([[1, 0, 0, 0], [0, 3e-6, -1, 0], [0, 1, 3e-6, 0], [0, 0, 0, 1]])
+    screws = [(0, 2e-6, 1, 0, 0, 0), (0, 0, 0, 1, 0, 3e-6)]
+    arm = tp.Robot.from_poe(screws, [np.eye(4), tilted], base=tilted, tool=tilted)
+    expected = ("home 2: rotation", "screw 1: omega", "screw 2: v", "base: rotation", "tool: rotation")
+    assert [note.partition(" snapped by ")[0] for note in arm.notes] == list(expected)
+    assert "3.0e-06 rad" in arm.notes[0] and "2.0e-06 rad" in arm.notes[1]
+    assert tp.Robot.from_poe(screws, [np.eye(4), tilted], base=tilted, tool=tilted, snap=False).notes == ()
+
+
 def test_symbols_and_frames_on_their_axes():
     arm = tp.Robot.from_poe([(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, "-l1", 0)], [(0, 0, 0), ("l1", 0, 0)])
     assert [j.after.translation for j in arm.joints] == [(0, 0, 0)] * 2
@@ -67,5 +77,20 @@ def test_bad_screws(screw, message):
 def test_one_home_a_screw():
     with pytest.raises(TaupiError, match="home has 2 placements for 1 screws"):
         tp.Robot.from_poe([(0, 0, 1, 0, 0, 0)], [np.eye(4)] * 2)
-    with pytest.raises(TaupiError, match="home 1 is"):
-        tp.Robot.from_poe([(0, 0, 1, 0, 0, 0)], [np.eye(3)])
+    for home in ([np.eye(3)], [None]):
+        with pytest.raises(TaupiError, match="home 1 is"):
+            tp.Robot.from_poe([(0, 0, 1, 0, 0, 0)], home)
+
+
+@pytest.mark.parametrize(
+    ("screws", "home", "options", "message"),
+    [
+        (5, [np.eye(4)], {}, "screws is 5, expected a list"),
+        ([(0, 0, 1, 0, 0, 0)], 5, {}, "home is 5, expected a list"),
+        ([(0, 0, 1, 0, 0, 0)], [np.eye(4)], {"joint_names": 5}, "joint_names is 5, expected a list"),
+        ([(0, 0, 1, 0, 0, 0)], [np.eye(4)], {"joint_names": [5]}, "name is 5, expected a text"),
+    ],
+)
+def test_what_is_no_list(screws, home, options, message):
+    with pytest.raises(TaupiError, match=message):
+        tp.Robot.from_poe(screws, home, **options)

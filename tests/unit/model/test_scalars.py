@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taupi.errors import TaupiError
-from taupi.model.scalars import bound, circle_point, exact, parse_expression, short_fraction, unit_vector
+from taupi.model.scalars import (
+    bound,
+    circle_point,
+    exact,
+    note_snapped,
+    parse_expression,
+    short_fraction,
+    snapped_unit_vector,
+    unit_vector,
+)
 
 # A double of an angle up to 100 rad resolves 1.4e-14 rad; the circle point is nearer to it than that.
 ANGLE = 2e-14
@@ -52,6 +61,7 @@ def test_what_is_no_finite_number_is_one_sentence(bad):
         ("3.14", 2),
         ("1.57", 1),
         ("1.571", 1),
+        ("1.5707", 1),
         ("-3.14159", -2),
         (math.pi / 2, 1),
         ("pi/2", 1),
@@ -96,6 +106,27 @@ def test_unit_vectors_have_length_one_exactly(values):
     u = unit_vector(values, snap=False)
     assert sum(v * v for v in u) == 1
     assert [float(v) for v in u] == pytest.approx([v / math.hypot(*values) for v in values], abs=1e-15)
+
+
+def test_how_far_a_direction_was_snapped():
+    assert snapped_unit_vector((0, -3e-6, 2), "axis") == ((0, 0, 1), pytest.approx(1.5e-6))
+    assert snapped_unit_vector((0, 0, -2)) == ((0, 0, -1), 0)
+    assert snapped_unit_vector((0, 3e-6, 1), snap=False)[1] == 0
+
+
+def test_only_what_exceeds_the_rounding_of_long_numbers_is_noted():
+    notes = []
+    note_snapped(notes, "a: alpha = 1.570796326794897", 4e-16)
+    note_snapped(notes, "b: alpha = 1.5708", -3.7e-6)
+    assert notes == ["b: alpha = 1.5708 snapped by 3.7e-06 rad to a right angle"]
+
+
+@pytest.mark.parametrize(
+    "formula", ["(" * 9 + "9" + "**16)" * 9, "(" * 60 + "sqrt(2)+1" + ")**16" * 60, "((1/9)" + "**16" * 9 + ")"]
+)
+def test_towers_of_powers_end(formula):
+    with pytest.raises(TaupiError, match=r"expected a number or a formula|not a real number"):
+        exact(formula)
 
 
 def test_formulas_are_read_not_run():

@@ -69,6 +69,23 @@ def test_snap_false_keeps_the_numbers_as_printed(tmp_path):
     )
 
 
+def test_what_is_snapped_is_said(tmp_path):
+    parts = (
+        *(link("base"), link("a", 1), link("b", 2), link("c", 3)),
+        joint("j1", "revolute", "base", "a", 'quat_xyzw="0.7071067 0 0 0.7071088"', '<axis xyz="0 1e-6 1"/>'),
+        joint("j2", "revolute", "a", "b"),
+        joint("j3", "revolute", "b", "c", extra='<axis xyz="0 0 1"/><mimic joint="j1" offset="3.1416"/>'),
+    )
+    robot = read(tmp_path, *parts, lock={"j2": 1.5708})
+    assert robot.notes == (
+        "joint j1: quat_xyzw = 0.7071067 0 0 0.7071088 snapped by 3.0e-06 rad to ratios of 0 and 1",
+        "joint j1: axis = 0 1e-6 1 snapped by 1.0e-06 rad to a coordinate axis",
+        "joint j2: held at 1.5708 snapped by 3.7e-06 rad to a right angle",
+        "joint j3: offset 3.1416 snapped by 7.3e-06 rad to a right angle",
+    )
+    assert read(tmp_path, *parts, lock={"j2": 1.5708}, snap=False).notes == ()
+
+
 def test_locked_joints_carry_their_links_along(tmp_path):
     robot = read(tmp_path, *CHAIN, lock={"j2": math.pi / 2, "j3": "0.5"})
     assert robot.joint_names == ("j1",) and robot.links[0].body[0] == 10

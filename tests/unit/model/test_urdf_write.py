@@ -49,6 +49,57 @@ def test_odd_files_keep_every_byte_outside_inertials(tmp_path):
     assert b"\n" not in target.read_bytes().replace(b"\r\n", b"")
 
 
+PARTS = """<robot name="r"><link name="base"/>
+  <link name="a">
+    <inertial>
+      <!-- weighed on 3 May -->
+      <mass
+        value='1.50' /> <!-- kg -->
+      <inertia izz="0.10" ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0"></inertia>
+      {origin}
+    </inertial>
+  </link>
+  <joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint></robot>"""
+
+
+def rewritten(tmp_path, text, pi):
+    source, target = tmp_path / "r.urdf", tmp_path / "new.urdf"
+    source.write_bytes(text.encode())
+    wanted = tp.Robot.from_urdf(source).with_parameters(pi)
+    tp.write_urdf(wanted, target, force=True)
+    close(tp.Robot.from_urdf(target).parameters.values, wanted.parameters.values)
+    return target.read_bytes().decode()
+
+
+def test_numbers_change_in_place_and_comments_stay(tmp_path):
+    text = PARTS.format(origin="")
+    assert rewritten(tmp_path, text, [2, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.1]) == text.replace("1.50", "2.0")
+    new = rewritten(tmp_path, text, [1.5, 0, 0, 0, 0.1, 0, 0, 0.2, 0, 0.2])
+    assert new == text.replace('izz="0.10"', 'izz="0.2"').replace('iyy="0.1"', 'iyy="0.2"')
+
+
+@pytest.mark.parametrize(
+    ("origin", "becomes"),
+    [
+        ('<origin rpy="0.1 0.2 0.3"/>', '<origin rpy="0 0 0" xyz="0.5 0 0"/>'),
+        ('<origin xyz="0 1 0"></origin>', '<origin xyz="0.5 0 0"></origin>'),
+        ("<origin rpy='0. 0 0.00' xyz='0 1 0' />", "<origin rpy='0. 0 0.00' xyz='0.5 0 0' />"),
+        ("<origin />", '<origin xyz="0.5 0 0" />'),
+        ("<origin></origin>", '<origin xyz="0.5 0 0"></origin>'),
+        ('<origin quat_xyzw="1 0 0 1" xyz="0 0 0"/>', '<origin quat_xyzw="0 0 0 1.0" xyz="0.5 0 0"/>'),
+    ],
+)
+def test_an_origin_is_changed_in_place(tmp_path, origin, becomes):
+    new = rewritten(tmp_path, PARTS.format(origin=origin), [2, 1, 0, 0, 0.1, 0, 0, 0.6, 0, 0.6])
+    assert new == PARTS.format(origin=becomes).replace("1.50", "2.0")
+
+
+def test_a_missing_origin_is_added(tmp_path):
+    new = rewritten(tmp_path, PARTS.format(origin=""), [2, 1, 0, 0, 0.1, 0, 0, 0.6, 0, 0.6])
+    expected = PARTS.format(origin="").replace("1.50", "2.0")
+    assert new == expected.replace("<inertial>", '<inertial>\n      <origin xyz="0.5 0 0"/>')
+
+
 @pytest.mark.parametrize(
     ("file", "options"),
     [

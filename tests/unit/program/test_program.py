@@ -137,6 +137,46 @@ def test_unbound_symbols_say_how_to_bind():
         tp.regressor(arm).bind(l2=2)
 
 
+def test_compile_takes_what_a_target_knows(puma):
+    y = tp.regressor(puma)
+    states = random_states(puma, 3, 3)
+    want = y(*states)
+    assert error(y.compile("numpy", threads=2)(*states), want) < ROUNDING
+    assert np.array_equal(y.compile(target="cpu", threads=np.int64(2))(*states), want)
+    with pytest.raises(TaupiError, match="'numpy' has no layout"):
+        y.compile("numpy", layout="batch_last")
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan, "x", None, True, [1.0]])
+def test_symbols_are_bound_to_numbers(bad):
+    arm = tp.Robot.from_dh([{"a": "l1"}], parameters=[1] * 10)
+    with pytest.raises(TaupiError, match=r"l1 is .*expected a finite number"):
+        tp.regressor(arm).bind(l1=bad)
+
+
+def test_symbols_called_as_inputs_are_refused():
+    arm = tp.Robot.from_dh([{"a": "q1"}, {"a": "a2"}], parameters=[1] * 20)
+    with pytest.raises(TaupiError, match="'q1' is also what"):
+        tp.mass_matrix(arm)
+
+
+def test_programs_of_symbols_check_their_arguments(puma):
+    tau = tp.inverse_dynamics(puma)
+    q = cs.SX.sym("q", 6)
+    with pytest.raises(TaupiError, match="needs qd, qdd"):
+        tau(q)
+    with pytest.raises(TaupiError, match="No argument 'x'"):
+        tau(q, q, q, x=q)
+    with pytest.raises(TaupiError, match="has 5 entries"):
+        tau(q[:5], q, q)
+
+
+def test_columns_that_act_without_exact_arithmetic():
+    """An exponential, and a joint that follows by half an angle, are no fractions: doubles decide then."""
+    arm = tp.load("elbow2r")
+    assert len(tp.regressor(arm, terms=("stribeck",)).reduced().parameters) == 10
+
+
 def test_operations_unknown_to_targets_are_refused():
     x = cs.SX.sym("x")
     with pytest.raises(TaupiError, match="which no target knows"):

@@ -30,10 +30,12 @@ TERMS: dict[str, type] = {t.name: t for t in (Viscous, Coulomb, Offset, Rotor, S
 def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
     """Return terms from their names or as they are, in the order given."""
     result: list[Term] = []
+    if not isinstance(terms, Iterable):
+        raise TaupiError(f"terms is {terms!r}, expected names such as ('viscous', 'coulomb'), or () for none.")
     for given in (terms,) if isinstance(terms, str) else tuple(terms):
         if isinstance(given, str) and given not in TERMS:
             raise unknown("term", given, TERMS)
-        term = TERMS[given]() if isinstance(given, str) else given
+        term = TERMS[given]() if isinstance(given, str) else given() if isinstance(given, type) else given
         if not isinstance(term, Term):
             raise TaupiError(f"A term is {term!r}, expected one of {', '.join(TERMS)} or an object with a column.")
         if any(t.name == term.name for t in result):

@@ -2,74 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.formats.serial import per_joint, serial_robot
+from taupi.model.formats.serial import Arm, listed, serial_robot
 from taupi.model.placement import Placement, rotation_about
-from taupi.model.robot import KINDS, Friction, Joint, Limits, Robot, Source, Transmission
-from taupi.model.scalars import exact
+from taupi.model.records import KINDS, Joint, Source
+from taupi.model.robot import Robot
+from taupi.model.scalars import exact, note_snapped
 
 ROW_KEYS = ("a", "alpha", "d", "theta", "joint", "name")
 
 
-def from_dh(
-    rows: Iterable[Mapping[str, Any]],
-    convention: str = "classic",
-    *,
-    links: Sequence[Mapping[str, Any]] | None = None,
-    parameters: Sequence[Any] | None = None,
-    gravity: Sequence[Any] = (0, 0, "-9.81"),
-    base: Any = None,
-    tool: Any = None,
-    name: str = "arm",
-    limits: Sequence[Limits] | None = None,
-    friction: Sequence[Friction] | None = None,
-    transmissions: Sequence[Transmission] | None = None,
-    values: Mapping[str, Any] | None = None,
-    snap: bool = True,
-) -> Robot:
-    """Return a serial arm from its Denavit-Hartenberg table; see `Robot.from_dh`."""
+def from_dh(rows: Iterable[Mapping[str, Any]], convention: str, arm: Arm) -> Robot:
+    """Return a serial arm from its Denavit-Hartenberg table; see `Robot.from_dh`, which calls this."""
     if convention not in ("classic", "modified"):
         raise unknown("DH convention", convention, ("classic", "modified"))
-    table = [_row(row, i) for i, row in enumerate(rows, 1)]
-    n = len(table)
-    if not n:
+    table = [_row(row, i) for i, row in enumerate(listed(rows, "rows"), 1)]
+    if not table:
         raise TaupiError("The DH table has no rows. Give one a joint: dict(a=, alpha=, d=, theta=, joint='revolute').")
     notes: list[str] = []
-    ranges = per_joint(limits, n, "limits", Limits())
-    frictions = per_joint(friction, n, "friction", Friction())
-    drives = per_joint(transmissions, n, "transmissions", Transmission())
     joints = []
-    for i, row in enumerate(table):
-        before, after = dh_placements(row, convention, snap, f"row {i + 1}", notes)
-        data = dict(limits=ranges[i], friction=frictions[i], transmission=drives[i])
+    for i, (row, data) in enumerate(zip(table, arm.per_joint(len(table)), strict=True)):
+        before, after = dh_placements(row, convention, arm.snap, f"row {i + 1}", notes)
         joints.append(Joint(row["name"], row["joint"], i - 1, i, before=before, after=after, **data))
-    return serial_robot(
-        name,
-        joints,
-        links=links,
-        parameters=parameters,
-        gravity=gravity,
-        base=base,
-        tool=tool,
-        values=values,
-        snap=snap,
-        notes=notes,
-        source=Source("dh"),
-    )
+    return serial_robot(joints, arm, notes, Source("dh"))
 
 
-def _row(row: Mapping[str, Any], i: int) -> dict[str, Any]:
-    if not hasattr(row, "keys"):
+def _row(row: Any, i: int) -> dict[str, Any]:
+    if not isinstance(row, Mapping):
         raise TaupiError(f"DH row {i} is {shown(row)}, expected dict(a=, alpha=, d=, theta=, joint='revolute').")
     for key in row:
         if key not in ROW_KEYS:
             raise unknown("DH entry", key, ROW_KEYS, f"row {i}")
     kind = row.get("joint", "revolute")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise unknown("joint type", kind, KINDS, f"DH row {i}")
     result = {key: row.get(key, 0) for key in ("a", "alpha", "d", "theta")}
     return result | {"joint": kind, "name": row.get("name", f"joint{i}")}
@@ -83,8 +52,7 @@ def dh_placements(
     turned: dict[str, Any] = {}
     for key, axis in (("alpha", "x"), ("theta", "z")):
         turned[key], snapped = rotation_about(axis, row[key], snap, f"{where}: {key}")
-        if snapped:
-            notes.append(f"{where}: {key} = {row[key]} snapped by {snapped:.1e} rad to a right angle")
+        note_snapped(notes, f"{where}: {key} = {row[key]}", snapped)
     along_x = Placement(turned["alpha"], (exact(row["a"], f"{where}: a"), zero, zero))
     along_z = Placement(turned["theta"], (zero, zero, exact(row["d"], f"{where}: d")))
     if convention == "classic":

@@ -18,8 +18,9 @@ from taupi.model.formats.serial import warn_not_physical
 from taupi.model.formats.text import read_text
 from taupi.model.formats.tree import Tree, TreeJoint, motion, robot_from_tree
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
-from taupi.model.robot import Friction, Limits, Robot, Source, Transmission
-from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, unit_vector
+from taupi.model.records import Friction, Limits, Source, Transmission
+from taupi.model.robot import Robot
+from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, note_snapped, snapped_unit_vector
 
 WORLD = 0
 
@@ -87,23 +88,26 @@ def _tree(model: Any, name: str, where: str, snap: bool) -> Tree:
     bodies = [model.body(b).name or f"body{b}" for b in range(model.nbody)]
     links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
     joints: list[TreeJoint] = []
+    notes: list[str] = []
     for b in range(1, model.nbody):
-        chain = _body_joints(model, b, bodies, where, snap)
+        chain = _body_joints(model, b, bodies, where, snap, notes)
         joints += chain
         links += [(j.child, NO_BODY) for j in chain[:-1]]
         links.append((bodies[b], _inertia(model, b, bodies[b])))
     for s in range(model.nsite):
         site = model.site(s).name
         if site and site not in (n for n, _ in links):
-            placed = _placement(model.site_pos[s], model.site_quat[s], snap)
+            placed = _placement(model.site_pos[s], model.site_quat[s], snap, notes, f"site {site}")
             joints.append(TreeJoint(f"site {site}", "fixed", bodies[model.site_bodyid[s]], site, placed))
             links.append((site, NO_BODY))
-    return Tree(name, where, tuple(links), tuple(joints))
+    return Tree(name, where, tuple(links), tuple(joints), tuple(notes))
 
 
-def _body_joints(model: Any, b: int, bodies: Sequence[str], where: str, snap: bool) -> list[TreeJoint]:
+def _body_joints(
+    model: Any, b: int, bodies: Sequence[str], where: str, snap: bool, notes: list[str]
+) -> list[TreeJoint]:
     """Return the joints that carry a body, in their order; a fixed one where it has none."""
-    before = _placement(model.body_pos[b], model.body_quat[b], snap)
+    before = _placement(model.body_pos[b], model.body_quat[b], snap, notes, f"body {bodies[b]}")
     parent, first, count = bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
     if not count:
         return [TreeJoint(f"fixed {bodies[b]}", "fixed", parent, bodies[b], before)]
@@ -111,13 +115,13 @@ def _body_joints(model: Any, b: int, bodies: Sequence[str], where: str, snap: bo
     for k in range(first, first + count):
         name = model.joint(k).name or f"joint{k}"
         child = bodies[b] if k == first + count - 1 else f"{bodies[b]}/{name}"
-        result.append(_joint(model, k, name, parent, child, before, where, snap))
+        result.append(_joint(model, k, name, parent, child, before, where, snap, notes))
         parent, before = child, Placement()
     return result
 
 
 def _joint(
-    model: Any, k: int, name: str, parent: str, child: str, before: Placement, where: str, snap: bool
+    model: Any, k: int, name: str, parent: str, child: str, before: Placement, where: str, snap: bool, notes: list[str]
 ) -> TreeJoint:
     kinds = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
     kind = kinds[int(model.jnt_type[k])]
@@ -127,8 +131,11 @@ def _joint(
             "Remove it to fix the body, or replace it by hinges and slides."
         )
     at = Placement(translation=_lengths(model.jnt_pos[k], snap))
-    axis = unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
-    reference = motion(kind, axis, -exact(float(model.qpos0[model.jnt_qposadr[k]])), snap)
+    axis, turned = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
+    note_snapped(notes, f"joint {name}: axis = {_told(model.jnt_axis[k])}", turned, "a coordinate axis")
+    start = float(model.qpos0[model.jnt_qposadr[k]])
+    reference, moved = motion(kind, axis, -exact(start), snap)
+    note_snapped(notes, f"joint {name}: ref = {start:.6g}", moved)
     dof = model.jnt_dofadr[k]
     return TreeJoint(
         name=name,
@@ -156,8 +163,8 @@ def _inertia(model: Any, b: int, name: str) -> Body:
     if not m and not any(principal):
         return NO_BODY
     w, x, y, z = map(float, model.body_iquat[b])
-    turned = _diagonal(rotation_from_quaternion(w, x, y, z, snap=False), principal)
-    return body_from_com(m, [float(v) for v in model.body_ipos[b]], turned, name)
+    rotation, _ = rotation_from_quaternion(w, x, y, z, snap=False)
+    return body_from_com(m, [float(v) for v in model.body_ipos[b]], _diagonal(rotation, principal), name)
 
 
 def _diagonal(r: Matrix, principal: Sequence[float]) -> Matrix:
@@ -166,11 +173,17 @@ def _diagonal(r: Matrix, principal: Sequence[float]) -> Matrix:
     return matmul(matmul(r, ((a, zero, zero), (zero, b, zero), (zero, zero, c))), transpose(r))
 
 
-def _placement(position: Any, quaternion: Any, snap: bool) -> Placement:
+def _placement(position: Any, quaternion: Any, snap: bool, notes: list[str], who: str) -> Placement:
     w, x, y, z = map(float, quaternion)
     if x == y == z == 0:
         return Placement(translation=_lengths(position, snap))
-    return Placement(rotation_from_quaternion(w, x, y, z, snap), _lengths(position, snap))
+    rotation, snapped = rotation_from_quaternion(w, x, y, z, snap)
+    note_snapped(notes, f"{who}: quat = {_told(quaternion)}", snapped, "ratios of 0 and 1")
+    return Placement(rotation, _lengths(position, snap))
+
+
+def _told(values: Any) -> str:
+    return " ".join(f"{float(v):.6g}" for v in values)
 
 
 def _lengths(values: Any, snap: bool) -> Vector:

@@ -1,43 +1,101 @@
-"""What the readers of serial arms share: bodies, data per joint, and the robot made of them."""
+"""What the readers of serial arms share: the arm's data beside its geometry, and the robot made of both."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from taupi.errors import TaupiError, TaupiWarning, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, smallest_eigenvalue, why_not_physical
+from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import Placement, placement_from
-from taupi.model.robot import Frame, Joint, Link, Robot, Source, symbols_of
-from taupi.model.scalars import Vector, exact, exact_vector
+from taupi.model.records import Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.robot import Robot
+from taupi.model.scalars import Vector, exact, exact_vector, items_of, note_snapped
+from taupi.model.symbols import symbols_of
 
 LINK_KEYS = ("m", "com", "inertia", "name")
 NO_INERTIA = (0, 0, 0, 0, 0, 0)
 
 
-def bodies_of(
-    n: int, links: Sequence[Mapping[str, Any]] | None, parameters: Sequence[Any] | None
-) -> tuple[list[Body], list[str]]:
-    """Return each link's ten parameters and name, from `links` (m, com, inertia at it) or from pi itself."""
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What a serial arm has beside its geometry, as given: the keywords that `Robot.from_dh` documents."""
+
+    name: Any
+    links: Any
+    parameters: Any
+    gravity: Any
+    base: Any
+    tool: Any
+    limits: Any
+    friction: Any
+    transmissions: Any
+    values: Any
+    snap: bool
+
+    def per_joint(self, n: int) -> list[dict[str, Any]]:
+        """Return each joint's limits, friction and transmission."""
+        limits = _records(self.limits, n, "limits", Limits())
+        friction = [_exact(f) for f in _records(self.friction, n, "friction", Friction())]
+        drives = [_exact(t) for t in _records(self.transmissions, n, "transmissions", Transmission())]
+        return [dict(limits=k, friction=f, transmission=t) for k, f, t in zip(limits, friction, drives, strict=True)]
+
+
+def listed(values: Any, what: str, n: int | None = None) -> list[Any]:
+    """Return an argument that has one entry a joint as a list."""
+    items = items_of(values)
+    if items is None:
+        raise TaupiError(f"{what} is {shown(values)}, expected a list with one entry per joint.")
+    if n is not None and len(items) != n:
+        raise TaupiError(f"{what} has {len(items)} entries, expected {n}: one per joint.")
+    return items
+
+
+def _records(values: Any, n: int, what: str, default: Any) -> list[Any]:
+    if values is None:
+        return [default] * n
+    result = [default if v is None else v for v in listed(values, what, n)]
+    for i, value in enumerate(result, 1):
+        if not isinstance(value, type(default)):
+            raise TaupiError(
+                f"{what} of joint {i} is {shown(value)}, expected a {type(default).__name__}(...) or None."
+            )
+    return result
+
+
+def _exact(record: Any) -> Any:
+    return stated(record, {f.name: getattr(record, f.name) for f in fields(record)})
+
+
+def _links_of(arm: Arm, n: int) -> tuple[Link, ...]:
+    """Return the links, from `links` (m, com, inertia at it) or from pi itself."""
     names = [f"link{i + 1}" for i in range(n)]
-    if links is not None and parameters is not None:
+    if arm.links is not None and arm.parameters is not None:
         raise TaupiError("links and parameters are both given: use one of the two.")
-    if parameters is not None:
-        if not hasattr(parameters, "__len__") or len(parameters) != 10 * n:
-            raise TaupiError(f"parameters is {shown(parameters)}, expected {10 * n} values: ten per link.")
-        flat = [exact(v, f"parameters[{k}]") for k, v in enumerate(parameters)]
-        return [tuple(flat[10 * i : 10 * i + 10]) for i in range(n)], names
-    if links is None:
-        return [NO_BODY] * n, names
-    if len(links) != n:
-        raise TaupiError(f"links has {len(links)} entries, expected {n}: one per joint.")
-    for i, link in enumerate(links):
-        for key in link:
-            if key not in LINK_KEYS:
-                raise unknown("link entry", key, LINK_KEYS, f"link {i + 1}")
-        names[i] = link.get("name", names[i])
-    return [body_of(link, name) for link, name in zip(links, names, strict=True)], names
+    if arm.parameters is not None:
+        given = items_of(arm.parameters)
+        if given is None or len(given) != LINK_SIZE * n:
+            expected = f"{LINK_SIZE * n} values: ten per link"
+            raise TaupiError(f"parameters is {shown(arm.parameters)}, expected {expected}.")
+        flat = tuple(exact(v, f"parameters[{k}]") for k, v in enumerate(given))
+        pi = Parameters(ParameterLayout.of_links(names), flat)
+        return tuple(Link(name, pi.link(i)) for i, name in enumerate(names))
+    if arm.links is None:
+        return tuple(Link(name, NO_BODY) for name in names)
+    return tuple(_link(link, name) for link, name in zip(listed(arm.links, "links", n), names, strict=True))
+
+
+def _link(link: Any, name: str) -> Link:
+    if not isinstance(link, Mapping):
+        raise TaupiError(f"{name} is {shown(link)}, expected dict(m=, com=, inertia=).")
+    for key in link:
+        if key not in LINK_KEYS:
+            raise unknown("link entry", key, LINK_KEYS, name)
+    own = link.get("name", name)
+    return Link(own, body_of(link, str(own)))
 
 
 def body_of(link: Mapping[str, Any], what: str) -> Body:
@@ -45,61 +103,63 @@ def body_of(link: Mapping[str, Any], what: str) -> Body:
     return body_from_com(link.get("m", 0), link.get("com", (0, 0, 0)), link.get("inertia", NO_INERTIA), what)
 
 
-def per_joint(values: Sequence[Any] | None, n: int, what: str, default: Any) -> list[Any]:
-    """Return one value per joint, the default where none are given."""
-    if values is None:
-        return [default] * n
-    if len(values) != n:
-        raise TaupiError(f"{what} has {len(values)} entries, expected {n}: one per joint.")
-    return [default if v is None else v for v in values]
-
-
-def serial_robot(
-    name: str,
-    joints: Sequence[Joint],
-    *,
-    links: Sequence[Mapping[str, Any]] | None,
-    parameters: Sequence[Any] | None,
-    gravity: Sequence[Any],
-    base: Any,
-    tool: Any,
-    values: Mapping[str, Any] | None,
-    snap: bool,
-    notes: Iterable[str],
-    source: Source,
-) -> Robot:
+def serial_robot(joints: Sequence[Joint], arm: Arm, notes: Sequence[str], source: Source) -> Robot:
     """Return the arm of these joints; a tool becomes the frame "tool" on the last link, and the tip."""
-    n = len(joints)
-    bodies, names = bodies_of(n, links, parameters)
-    body_links = tuple(Link(k, b) for k, b in zip(names, bodies, strict=True))
-    frames = (Frame("tool", n - 1, placement_from(tool, "tool", snap)),) if tool is not None else ()
-    down: Vector = exact_vector(gravity, "gravity")
-    placed = placement_from(base, "base", snap) if base is not None else Placement()
+    told = list(notes)
+    links = _links_of(arm, len(joints))
+    base = Placement() if arm.base is None else placed(arm.base, "base", arm.snap, told)
+    frames: tuple[Frame, ...] = ()
+    if arm.tool is not None:
+        frames = (Frame("tool", len(joints) - 1, placed(arm.tool, "tool", arm.snap, told)),)
+    down: Vector = exact_vector(arm.gravity, "gravity")
+    known = dict(arm.parameters.symbols) if isinstance(arm.parameters, Parameters) else {}
+    # Published bodies are often none: that is said, but is no reason to warn whoever types them in.
+    if arm.links is not None and (unreal := not_physical(links, str(arm.name))):
+        told.append(unreal)
     robot = Robot(
-        name=name,
+        name=arm.name,
         joints=tuple(joints),
-        links=body_links,
+        links=links,
         gravity=down,
-        base=placed,
+        base=base,
         frames=frames,
         tip="tool" if frames else "",
-        symbols=symbols_of(joints, body_links, down, frames, placed),
-        notes=tuple(notes),
+        symbols=symbols_of(joints, links, down, frames, base, known),
+        notes=tuple(told),
         source=source,
     )
-    return robot.bind(**values) if values else robot
+    return _bound(robot, arm.values)
+
+
+def placed(value: Any, what: str, snap: bool, notes: list[str]) -> Placement:
+    """Return the Placement of a matrix or translation, noting by how much it was snapped."""
+    placement, moved = placement_from(value, what, snap)
+    note_snapped(notes, f"{what}: rotation", moved, "quaternion ratios of 0 and 1")
+    return placement
+
+
+def _bound(robot: Robot, values: Any) -> Robot:
+    if values is None:
+        return robot
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise TaupiError(f"values is {shown(values)}, expected a mapping from symbols to numbers: dict(l1=0.5).")
+    return robot.bind(**values)
+
+
+def not_physical(links: Iterable[Link], where: str) -> str | None:
+    """Return the sentence on links that no real body has the parameters of, with their worst eigenvalue; or None."""
+    bad = [link for link in links if why_not_physical(link.body)]
+    if not bad:
+        return None
+    worst = min(smallest_eigenvalue(link.body) for link in bad)
+    names = ", ".join(link.name for link in bad[:6]) + (", ..." if len(bad) > 6 else "")
+    return (
+        f"{where}: no real body has the inertia of {names} (smallest pseudo-inertia eigenvalue {worst:.2g}); "
+        "Y pi is usable, but M(q) need not be positive definite."
+    )
 
 
 def warn_not_physical(links: Iterable[Link], where: str) -> None:
-    """Warn once, with the links' names and the worst eigenvalue, where no real body has a link's parameters."""
-    bad = [link for link in links if why_not_physical(link.body)]
-    if not bad:
-        return
-    worst = min(smallest_eigenvalue(link.body) for link in bad)
-    names = ", ".join(link.name for link in bad[:6]) + (", ..." if len(bad) > 6 else "")
-    warnings.warn(
-        f"{where}: no real body has the inertia of {names} (smallest pseudo-inertia eigenvalue {worst:.2g}); "
-        "Y pi is usable, but M(q) need not be positive definite.",
-        TaupiWarning,
-        stacklevel=2,
-    )
+    """Warn once where no real body has a link's parameters."""
+    if sentence := not_physical(links, where):
+        warnings.warn(sentence, TaupiWarning, stacklevel=2)

@@ -1,22 +1,15 @@
-"""Files of text, read with care and written whole or not at all."""
+"""Files of text, read with care."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import TaupiError
+from taupi.files import path_of
 
 # The largest URDFs in public use have 1 MB; what is larger than this is not a robot description.
 LIMIT = 32 * 2**20
-
-
-def path_of(path: str | os.PathLike[str]) -> Path:
-    """Return the argument as a Path."""
-    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise TaupiError(f"path is {shown(path)}, expected the path of a file.")
-    return Path(path)
 
 
 def read_text(path: str | os.PathLike[str], limit: int = LIMIT) -> str:
@@ -48,32 +41,3 @@ def decode(data: bytes, where: str, limit: int = LIMIT) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TaupiError(f"{where} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
-
-
-def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a file whole or not at all: to a temporary one beside it, which then takes its name."""
-    file = path_of(path)
-    if file.is_dir():
-        raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
-    if file.exists() and not force:
-        raise TaupiError(f"{file} exists already. Use another name, or force=True to overwrite it.")
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8"))
-        os.chmod(temporary, _mode(file))
-        os.replace(temporary, file)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
-
-
-def _mode(file: Path) -> int:
-    # mkstemp makes files private; keep the mode of the file that is replaced, else what open() would give.
-    if file.exists():
-        return file.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -32,19 +32,23 @@ ten standard parameters instead. Links may also stand in a list of their own, `[
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.body import Body
+from taupi.files import write_text
+from taupi.model.body import Body, stated_mass
 from taupi.model.formats.dh import dh_placements
 from taupi.model.formats.serial import body_of, warn_not_physical
-from taupi.model.formats.text import read_text, write_text
+from taupi.model.formats.text import read_text
 from taupi.model.formats.toml_write import writes
 from taupi.model.formats.tree import motion
+from taupi.model.parameters import LINK_SIZE
 from taupi.model.placement import (
     IDENTITY3,
     Placement,
@@ -53,8 +57,19 @@ from taupi.model.placement import (
     rotation_from_exact_quaternion,
     rotation_from_matrix,
 )
-from taupi.model.robot import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Robot, Source, Transmission, symbols_of
-from taupi.model.scalars import Matrix, Vector, exact, exact_vector, to_float, unit_vector
+from taupi.model.records import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.robot import Robot
+from taupi.model.scalars import (
+    Matrix,
+    Vector,
+    exact,
+    exact_vector,
+    is_number,
+    note_snapped,
+    snapped_unit_vector,
+    to_float,
+)
+from taupi.model.symbols import symbols_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -72,9 +87,7 @@ _TREE = ("origin", "axis", "after")
 _LINK = ("name", "m", "com", "inertia", "parameters")
 _FRAME = ("name", "link", "origin")
 _PLACEMENT = ("xyz", "rpy", "quaternion", "rotation")
-_LIMITS = ("lower", "upper", "velocity", "effort")
-_FRICTION = ("viscous", "coulomb", "offset", "stribeck")
-_TRANSMISSION = ("gear_ratio", "rotor_inertia", "stiffness", "motor_axis")
+_LIMITS, _FRICTION, _TRANSMISSION = (tuple(f.name for f in fields(kind)) for kind in (Limits, Friction, Transmission))
 _MIMIC = ("joint", "ratio", "offset")
 _UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "nm", "n", "s", "hz", "inch", "in")
 
@@ -126,7 +139,7 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
         raise TaupiError(f"{where}: snap is {shown(snap)}, expected true or false.")
     notes: list[str] = []
     joints, links = _joints(rows, _links(data, rows, where), head.get("convention"), snap, where, notes)
-    frames = _frames(data, head, links, where, snap)
+    frames = _frames(data, head, links, where, snap, notes)
     gravity: Vector = exact_vector(head.get("gravity", (0, 0, "-9.81")), f"{where}: gravity")
     base = _placement(head.get("base", {}), f"{where}: base", snap, notes)
     robot = Robot(
@@ -165,7 +178,9 @@ def _body(table: Mapping[str, Any], place: str) -> Body:
         return body_of(table, place)
     if any(key in table for key in ("m", "com", "inertia")):
         raise TaupiError(f"{place} has parameters and m, com or inertia: use one of the two.")
-    return exact_vector(table["parameters"], f"{place}: parameters", 10)
+    body = exact_vector(table["parameters"], f"{place}: parameters", LINK_SIZE)
+    stated_mass(body[0], f"{place}: parameters: mass")
+    return body
 
 
 def _joints(
@@ -187,7 +202,7 @@ def _joints(
         _known(row, (*_JOINT, *(_TREE if convention is None else _DH)), place, convention)
         motions = _dh(row, convention, snap, place, notes) if convention else _general(row, snap, place, notes)
         parent = _parent(row, parents[:i], place)
-        joints.append(_joint(row, names[i], parent, motions, free, snap, place))
+        joints.append(_joint(row, names[i], parent, motions, free, snap, place, notes))
     return tuple(joints), tuple(Link(name, body) for name, body in bodies)
 
 
@@ -200,7 +215,9 @@ def _dh(row: Mapping[str, Any], convention: str, snap: bool, place: str, notes: 
 def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -> Any:
     before = _placement(row.get("origin", {}), f"{place}: origin", snap, notes)
     after = _placement(row.get("after", {}), f"{place}: after", snap, notes)
-    return before, unit_vector(row.get("axis", (0, 0, 1)), f"{place}: axis", snap), after
+    axis, snapped = snapped_unit_vector(row.get("axis", (0, 0, 1)), f"{place}: axis", snap)
+    note_snapped(notes, f"{place}: axis", snapped, "a coordinate axis")
+    return before, axis, after
 
 
 def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
@@ -214,7 +231,14 @@ def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
 
 
 def _joint(
-    row: Mapping[str, Any], name: str, parent: int, motions: Any, free: Sequence[str], snap: bool, place: str
+    row: Mapping[str, Any],
+    name: str,
+    parent: int,
+    motions: Any,
+    free: Sequence[str],
+    snap: bool,
+    place: str,
+    notes: list[str],
 ) -> Joint:
     kind = row.get("type", "revolute")
     if kind not in KINDS:
@@ -227,36 +251,41 @@ def _joint(
         if master not in free:
             raise unknown("driving joint", master, free, f"{place}: mimic")
         ratio, offset = (exact(table.get(k, v), f"{place}: mimic {k}") for k, v in (("ratio", 1), ("offset", 0)))
+    start, snapped = motion(kind, axis, offset, snap)
+    note_snapped(notes, f"{place}: mimic offset", snapped)
     return Joint(
         name=name,
         kind=kind,
         parent=parent,
         coordinate=free.index(master),
-        before=before @ motion(kind, axis, offset, snap),
+        before=before @ start,
         axis=axis,
         after=after,
         ratio=ratio,
         limits=Limits(**_floats(row.get("limits", {}), _LIMITS, f"{place}: limits")),
-        friction=Friction(**_scalars(row.get("friction", {}), _FRICTION, f"{place}: friction")),
-        transmission=Transmission(**_scalars(row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission")),
+        friction=_stated(Friction(), row.get("friction", {}), _FRICTION, f"{place}: friction"),
+        transmission=_stated(Transmission(), row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission"),
         mimic="mimic" in row,
     )
 
 
 def _floats(value: Any, known: Sequence[str], place: str) -> dict[str, float]:
-    numbers = {key: exact(v, f"{place}.{key}") for key, v in _table(value, known, place).items()}
-    return {key: to_float(v, f"{place}.{key}") for key, v in numbers.items()}
+    return {key: _float(v, f"{place}.{key}") for key, v in _table(value, known, place).items()}
 
 
-def _scalars(value: Any, known: Sequence[str], place: str) -> dict[str, Any]:
-    result = {}
-    for key, v in _table(value, known, place).items():
-        result[key] = (exact_vector if key == "motor_axis" else exact)(v, f"{place}.{key}")
-    return result
+def _float(value: Any, what: str) -> float:
+    # Files state "no limit" as large as doubles go, beyond any other number of a robot.
+    if isinstance(value, str) and is_number(value) and math.isfinite(float(value)):
+        return float(value)
+    return to_float(exact(value, what), what)
+
+
+def _stated(record: Any, value: Any, known: Sequence[str], place: str) -> Any:
+    return stated(record, _table(value, known, place), place)
 
 
 def _frames(
-    data: Mapping[str, Any], head: Mapping[str, Any], links: Sequence[Link], where: str, snap: bool
+    data: Mapping[str, Any], head: Mapping[str, Any], links: Sequence[Link], where: str, snap: bool, notes: list[str]
 ) -> tuple[Frame, ...]:
     names = [link.name for link in links]
     frames = []
@@ -268,9 +297,9 @@ def _frames(
         if link not in names and link not in ("base", ""):
             raise unknown("link", link, ("base", *names), place)
         index = names.index(link) if link in names else BASE
-        frames.append(Frame(name, index, _placement(table.get("origin", {}), place, snap, [])))
+        frames.append(Frame(name, index, _placement(table.get("origin", {}), place, snap, notes)))
     if "tool" in head:
-        frames.append(Frame("tool", len(names) - 1, _placement(head["tool"], f"{where}: tool", snap, [])))
+        frames.append(Frame("tool", len(names) - 1, _placement(head["tool"], f"{where}: tool", snap, notes)))
     return tuple(frames)
 
 
@@ -297,14 +326,15 @@ def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) ->
     if key == "rotation":
         if not isinstance(value, list):
             raise TaupiError(f"{place}: rotation is {shown(value)}, expected three rows of three numbers.")
-        return rotation_from_matrix(value, snap)
+        matrix, snapped = rotation_from_matrix(value, snap)
+        note_snapped(notes, f"{place}: rotation", snapped, "quaternion ratios of 0 and 1")
+        return matrix
     if not isinstance(value, list) or len(value) != 3:
         raise TaupiError(f"{place}: rpy is {shown(value)}, expected three angles in rad.")
     rotation = IDENTITY3
     for axis, angle in zip("xyz", value, strict=True):
         turn, snapped = rotation_about(axis, angle, snap, f"{place}: rpy")
-        if snapped:
-            notes.append(f"{place}: rpy {angle} snapped by {abs(snapped):.1e} rad to a right angle")
+        note_snapped(notes, f"{place}: rpy {angle}", snapped)
         rotation = matmul(turn, rotation)
     return rotation
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from taupi.errors import TaupiError
 from taupi.model.body import Body, body_from_com, body_to_com
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about
-from taupi.model.robot import BASE, Friction, Joint, Limits, Link, Robot, Transmission
+from taupi.model.records import BASE, Friction, Joint, Limits, Link, Transmission
+from taupi.model.robot import Robot
 from taupi.model.scalars import Matrix, Scalar, exact, is_symbolic
 
 _HEADER = '# Robot description for taupi: SI units and radians; formulas ("l1/2") and fractions ("1/3") are exact.\n'
@@ -56,10 +58,9 @@ def _joint(robot: Robot, i: int) -> list[str]:
     master = robot.joint_names[joint.coordinate]
     if joint.name != master:
         lines.append(f"mimic = {{ joint = {_text(master)}, ratio = {number(joint.ratio)} }}")
-    lines += _record("limits", joint.limits, Limits(), ("lower", "upper", "velocity", "effort"))
-    lines += _record("friction", joint.friction, Friction(), ("viscous", "coulomb", "offset", "stribeck"))
-    drive = ("gear_ratio", "rotor_inertia", "stiffness", "motor_axis")
-    lines += _record("transmission", joint.transmission, Transmission(), drive)
+    lines += _record("limits", joint.limits, Limits())
+    lines += _record("friction", joint.friction, Friction())
+    lines += _record("transmission", joint.transmission, Transmission())
     return [*lines, f"link = {_link(robot.links[i])}"]
 
 
@@ -69,8 +70,8 @@ def _link_name(robot: Robot, index: int) -> str:
     return '""' if "base" in robot.link_names else '"base"'
 
 
-def _record(name: str, value: Any, default: Any, keys: tuple[str, ...]) -> list[str]:
-    told = {k: v for k in keys if (v := getattr(value, k)) != getattr(default, k)}
+def _record(name: str, value: Any, default: Any) -> list[str]:
+    told = {f.name: v for f in fields(value) if (v := getattr(value, f.name)) != getattr(default, f.name)}
     if not told:
         return []
     inner = ", ".join(f"{k} = {_vector(v) if isinstance(v, tuple) else number(v)}" for k, v in told.items())
@@ -78,6 +79,10 @@ def _record(name: str, value: Any, default: Any, keys: tuple[str, ...]) -> list[
 
 
 def _link(link: Link) -> str:
+    m = link.body[0]
+    if not is_symbolic(m) and m < 0:
+        told = f"Link {link.name!r} has mass {float(m):.6g}, which a description cannot state"
+        raise TaupiError(f"{told}. Give it a mass of 0 or more.")
     return f"{{ name = {_text(link.name)}{_body(link.body)} }}"
 
 
@@ -121,7 +126,7 @@ def _quarter_turns() -> dict[Matrix, tuple[int, int, int]]:
 
 
 def _quaternion(r: Matrix) -> tuple[Fraction, ...]:
-    """Return the smallest integers (w, x, y, z) with R(q)/|q|^2 = R: a row of 4 q q^T, its denominators cleared."""
+    """Return (w, x, y, z) with R(q)/|q|^2 = R and the largest component 1: a row of 4 q q^T by its own entry there."""
     a, b, c = r
     rows = (
         (1 + a[0] + b[1] + c[2], c[1] - b[2], a[2] - c[0], b[0] - a[1]),
@@ -129,10 +134,8 @@ def _quaternion(r: Matrix) -> tuple[Fraction, ...]:
         (a[2] - c[0], a[1] + b[0], 1 - a[0] + b[1] - c[2], b[2] + c[1]),
         (b[0] - a[1], a[2] + c[0], b[2] + c[1], 1 - a[0] - b[1] + c[2]),
     )
-    row = max(rows, key=lambda q: abs(q[rows.index(q)]))
-    scale = math.lcm(*(v.denominator for v in row))
-    whole = [int(v * scale) for v in row]
-    return tuple(Fraction(v // math.gcd(*whole)) for v in whole)
+    k = max(range(4), key=lambda i: rows[i][i])
+    return tuple(v / rows[k][k] for v in rows[k])
 
 
 def _vector(values: Any) -> str:

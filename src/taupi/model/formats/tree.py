@@ -10,8 +10,9 @@ from typing import Any
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
 from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
-from taupi.model.robot import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Robot, Source, Transmission
-from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic
+from taupi.model.records import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
+from taupi.model.robot import Robot
+from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic, note_snapped
 
 MAX_LINKS = 2000
 MAX_MIMIC = 100
@@ -90,7 +91,7 @@ def robot_from_tree(
             listed = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
             notes.append(f"off the path to {tip}, frozen at zero and merged: {listed}")
     _refuse_unsupported(tree, laws)
-    moving, frames, merged = _merge(tree, root, laws, snap)
+    moving, frames, merged = _merge(tree, root, laws, snap, notes)
     if not moving:
         hint = "Lock fewer joints, or name another tip" if held or tip is not None else "It needs at least one"
         raise TaupiError(f"{tree.where} has no moving joint{' left' if held or tip is not None else ''}. {hint}.")
@@ -192,11 +193,11 @@ def lock_values(lock: Sequence[str] | Mapping[str, Any], tree: Tree) -> dict[str
     """Return where joints are held (rad or m), from names (held at 0) or a mapping from name to value."""
     if isinstance(lock, str) or not isinstance(lock, Mapping | Iterable):
         raise TaupiError(f"lock is {shown(lock)}, expected a list of joint names or a mapping from name to value.")
-    given = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock, 0)
+    given = list(lock.items()) if isinstance(lock, Mapping) else [(name, 0) for name in lock]
     known = [j.name for j in tree.joints if j.kind != "fixed"]
     result = {}
-    for name, value in given.items():
-        if name not in known:
+    for name, value in given:
+        if not isinstance(name, str) or name not in known:
             raise unknown("moving joint", name, known, tree.where)
         number = exact(value, f"lock[{name!r}]")
         if is_symbolic(number):
@@ -230,7 +231,7 @@ def _law(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, 
 
 def _only_path(tree: Tree, root: str, tip: str, laws: Mapping[str, _Law]) -> tuple[dict[str, _Law], list[str]]:
     parent_of = {j.child: j for j in tree.joints}
-    if tip != root and tip not in parent_of:
+    if not isinstance(tip, str) or (tip != root and tip not in parent_of):
         raise unknown("link", tip, [name for name, _ in tree.links], tree.where)
     path: set[str] = set()
     while tip != root:
@@ -255,7 +256,7 @@ class _Moving:
 
 
 def _merge(
-    tree: Tree, root: str, laws: Mapping[str, _Law], snap: bool
+    tree: Tree, root: str, laws: Mapping[str, _Law], snap: bool, notes: list[str]
 ) -> tuple[list[_Moving], tuple[Frame, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
     """Return the moving joints depth first, the frames of merged links, and which links went into which."""
     own, children = dict(tree.links), _children(tree)
@@ -266,7 +267,10 @@ def _merge(
     while stack:
         joint, index, at = stack.pop()
         law = laws[joint.name]
-        here = _settled(at @ joint.before @ motion(joint.kind, joint.axis, law.offset, snap))
+        moved, snapped = motion(joint.kind, joint.axis, law.offset, snap)
+        how = "held at" if law.driver is None else "offset"
+        note_snapped(notes, f"joint {joint.name}: {how} {float(law.offset):.6g}", snapped)
+        here = _settled(at @ joint.before @ moved)
         if law.driver is None:
             here = here @ joint.after
             frames.append(Frame(joint.child, index, here))
@@ -286,13 +290,14 @@ def _merge(
     return whole, tuple(frames), merged
 
 
-def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> Placement:
-    """Return a joint's motion by a fixed value: a rotation about its axis (rad) or a shift along it (m)."""
+def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[Placement, float]:
+    """Return a joint's motion by a fixed value, about its axis (rad) or along it (m), and by how much it was snapped."""
     if value == 0:
-        return Placement()
+        return Placement(), 0.0
     if kind == "prismatic":
-        return Placement(IDENTITY3, tuple(value * v for v in axis))
-    return Placement(rotation_about_vector(axis, value, snap))
+        return Placement(IDENTITY3, tuple(value * v for v in axis)), 0.0
+    rotation, snapped = rotation_about_vector(axis, value, snap)
+    return Placement(rotation), snapped
 
 
 def _numbered(moving: Sequence[_Moving], laws: Mapping[str, _Law]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
@@ -322,7 +327,10 @@ def _numbered(moving: Sequence[_Moving], laws: Mapping[str, _Law]) -> tuple[tupl
 
 
 def _default_tip(tree: Tree, joints: Sequence[Joint], links: Sequence[Link], frames: Sequence[Frame]) -> str:
-    """Return a serial chain's tip: the one fixed leaf beyond the last moving link, else that link. A tree has none."""
+    """Return a serial chain's tip: the one fixed leaf beyond the last moving link, else that link.
+
+    A tree names none: its "tip" is then what `Robot.frame` says.
+    """
     if any(j.parent != i - 1 for i, j in enumerate(joints)):
         return ""
     parents = {j.parent for j in tree.joints}
@@ -342,7 +350,7 @@ def _settled(placement: Placement) -> Placement:
     if not _large((*(v for row in placement.rotation for v in row), *placement.translation)):
         return placement
     matrix = placement.matrix
-    rotation = rotation_from_matrix(matrix[:3, :3].tolist(), snap=False)
+    rotation, _ = rotation_from_matrix(matrix[:3, :3].tolist(), snap=False)
     return Placement(rotation, tuple(Fraction(float(v)) for v in matrix[:3, 3]))  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.body import NO_BODY, Body, body_from_com, symmetric
+from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import nodes
 from taupi.model.formats.nodes import Node
 from taupi.model.formats.serial import warn_not_physical
@@ -18,14 +18,13 @@ from taupi.model.formats.text import read_text
 from taupi.model.formats.tree import Mimic, Tree, TreeJoint, robot_from_tree
 from taupi.model.formats.urdf_write import write
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, transpose
-from taupi.model.robot import KINDS, Friction, Limits, Robot, Source
-from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, is_number, unit_vector
+from taupi.model.records import KINDS, Friction, Limits, Source
+from taupi.model.robot import Robot
+from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, is_number, note_snapped, snapped_unit_vector
 
 __all__ = ["read", "tree_of", "write"]
 
 TYPES = (*KINDS, "fixed", "floating", "planar")
-# A snapped angle is reported from here on; smaller moves are the rounding of files with ten or more digits.
-REPORTED_ANGLE = 1e-9
 
 
 def read(
@@ -42,7 +41,7 @@ def read(
 
     `lock` holds joints: names (at 0), or a mapping from name to value (rad, m); joints that mimic a held one follow it.
     `tip` keeps the chain from the root to that link; every other branch is frozen at zero and its inertia merged.
-    Without it a serial chain's tip is its one last fixed link, or else its last moving link. Links on fixed or held
+    Without it a serial chain's tip is its one last fixed link, or else its last moving link, as in a tree. Links on fixed or held
     joints give their inertia to the moving link before them and stay as frames. `snap` takes angles printed as
     near-right ones for right ones (see `notes`) and lengths below 1e-9 m for zero; False keeps the numbers as printed.
     """
@@ -87,9 +86,7 @@ def _body(link: Node, where: str) -> Body:
     if mass is None or inertia is None:
         missing = "mass" if mass is None else "inertia"
         raise TaupiError(f"{place} has no <{missing}>. Add it, or remove the whole <inertial> of a massless link.")
-    m = exact(_numbers(mass, "value", 1, place)[0], f"{place}: <mass> value")
-    if m < 0:
-        raise TaupiError(f"{place}: mass is {float(m)}, expected 0 or more.")
+    m = stated_mass(_numbers(mass, "value", 1, place)[0], f"{place}: mass")
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     entries = [exact(_numbers(inertia, key, 1, place)[0], f"{place}: <inertia> {key}") for key in keys]
     if not m and not any(entries):
@@ -117,7 +114,7 @@ def _joint(node: Node, where: str, snap: bool, notes: list[str]) -> TreeJoint:
         parent=parent,
         child=child,
         before=before,
-        axis=_axis(node.first("axis"), place, snap),
+        axis=_axis(node.first("axis"), place, snap, notes, f"joint {name}"),
         mimic=_mimic(node.first("mimic"), place),
         limits=_limits(node.first("limit"), kind, place),
         friction=_friction(node.first("dynamics"), place),
@@ -158,11 +155,12 @@ def _origin(node: Node | None, place: str, snap: bool, notes: list[str], who: st
         xyz = [v if abs(v) >= SNAP_LENGTH else Fraction(0) for v in xyz]
     if "quat_xyzw" in node.attributes:
         x, y, z, w = _numbers(node, "quat_xyzw", 4, place)
-        return Placement(rotation_from_quaternion(w, x, y, z, snap), tuple(xyz))
+        rotation, snapped = rotation_from_quaternion(w, x, y, z, snap)
+        note_snapped(notes, f"{who}: quat_xyzw = {x} {y} {z} {w}", snapped, "ratios of 0 and 1")
+        return Placement(rotation, tuple(xyz))
     rpy = _numbers(node, "rpy", 3, place, "0 0 0")
     rotation, snapped = _rotation(rpy, snap, f"{place}: <origin> rpy")
-    if abs(snapped) > REPORTED_ANGLE:
-        notes.append(f"{who}: rpy = {' '.join(rpy)} snapped by {abs(snapped):.1e} rad to right angles")
+    note_snapped(notes, f"{who}: rpy = {' '.join(rpy)}", snapped, "right angles")
     return Placement(rotation, tuple(xyz))
 
 
@@ -179,13 +177,15 @@ def _rotation(rpy: Sequence[str], snap: bool, what: str) -> tuple[Matrix, float]
     return rotation, worst
 
 
-def _axis(node: Node | None, place: str, snap: bool) -> Vector:
+def _axis(node: Node | None, place: str, snap: bool, notes: list[str], who: str) -> Vector:
     if node is None:
         return (Fraction(1), Fraction(0), Fraction(0))  # the URDF default
     words = _numbers(node, "xyz", 3, place)
     if not any(float(w) for w in words):
         raise TaupiError(f"{place}: <axis> xyz is '0 0 0', which has no direction. Give the joint's axis.")
-    return unit_vector(words, f"{place}: <axis> xyz", snap)
+    axis, snapped = snapped_unit_vector(words, f"{place}: <axis> xyz", snap)
+    note_snapped(notes, f"{who}: axis = {' '.join(words)}", snapped, "a coordinate axis")
+    return axis
 
 
 def _mimic(node: Node | None, place: str) -> Mimic | None:

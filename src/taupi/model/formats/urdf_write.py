@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from taupi.errors import TaupiError, TaupiWarning
+from taupi.files import write_text
 from taupi.model.body import Body, body_to_com, smallest_eigenvalue, why_not_physical
 from taupi.model.formats import nodes
 from taupi.model.formats.nodes import Node
-from taupi.model.formats.text import write_text
 from taupi.model.formats.tree import robot_from_tree
 from taupi.model.robot import Robot
 from taupi.model.scalars import bound
@@ -22,11 +22,18 @@ from taupi.model.scalars import bound
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 
 
+_ATTRIBUTE = re.compile(rb"""\s(?P<name>[^\s=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+_ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+Numbers = tuple[float, ...]
+Edit = tuple[int, int, bytes]  # replace the bytes from start to stop
+
+
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
     """Write the URDF a robot was read from with the robot's parameters, changing nothing but inertials.
 
     A moving link's own inertial becomes its parameters less those of the links merged into it, which keep theirs: read
-    again with the same `lock` and `tip`, the file gives `robot.parameters`. A link that did not change is not touched.
+    again with the same `lock` and `tip`, the file gives `robot.parameters`. Only numbers that change are touched, in their
+    place: comments and the order of attributes stay. An inertial's own rotation becomes none.
 
     >>> import tempfile, taupi as tp
     >>> text = (
@@ -52,7 +59,7 @@ def updated_text(robot: Robot) -> str:
     newline = "\r\n" if "\r\n" in robot.source.text else "\n"
     root = nodes.parse(robot.source.text, robot.name)
     changed = [link for link in root.all("link") if link.attributes["name"] in own]
-    edits = [_edit(data, link, own[link.attributes["name"]], newline) for link in changed]
+    edits = [edit for link in changed for edit in _edits(data, link, own[link.attributes["name"]], newline)]
     for start, stop, replacement in sorted(edits, reverse=True):
         data = data[:start] + replacement + data[stop:]
     return data.decode("utf-8")
@@ -108,21 +115,64 @@ def _check_remainder(link: str, own: Body, asked: Body, others: tuple[str, ...])
         )
 
 
-def _edit(data: bytes, link: Node, own: Body, newline: str) -> tuple[int, int, bytes]:
-    """Return (start, stop, replacement) in bytes that give a link its inertial."""
-    old = link.first("inertial")
-    if old is not None:
-        stop, closed = _tag(data, old)
-        if not closed:
-            stop = data.index(b">", old.end) + 1
-        return old.start, stop, _inertial(own, _indent(data, old.start), newline)
-    indent = _indent(data, link.start)
-    stop, closed = _tag(data, link)
-    text = newline.encode() + indent + b"  " + _inertial(own, indent + b"  ", newline)
+# Edits ----------------------------------------------------------------------------------------------------------------
+
+
+def _edits(data: bytes, link: Node, own: Body, newline: str) -> list[Edit]:
+    """Return the replacements that give a link its inertial: values in place, and what is missing added."""
+    wanted = _wanted(own)
+    inertial = link.first("inertial")
+    if inertial is None:
+        return [_insert(data, link, _inertial(wanted, _indent(data, link.start) + b"  ", newline), newline)]
+    result: list[Edit] = []
+    for tag, attributes in wanted.items():
+        node = inertial.first(tag)
+        if node is not None:
+            result += _attributes(data, node, attributes)
+        elif any(attributes["xyz"]):  # only <origin> may be missing
+            line = _element(tag, {"xyz": attributes["xyz"]}).encode()
+            result.append(_insert(data, inertial, line, newline))
+    return result
+
+
+def _wanted(own: Body) -> dict[str, dict[str, Numbers]]:
+    """Return the attributes of <origin>, <mass> and <inertia>, the latter in the link's own axes."""
+    m, com, tensor = body_to_com(own)
+    entries: dict[str, Numbers] = {key: (float(tensor[i][j]),) for key, (i, j) in _ENTRIES.items()}
+    origin = {"xyz": tuple(float(v) for v in com), "rpy": (0.0, 0.0, 0.0)}
+    return {"origin": origin, "mass": {"value": (float(m),)}, "inertia": entries}
+
+
+def _attributes(data: bytes, node: Node, wanted: Mapping[str, Numbers]) -> list[Edit]:
+    """Return the edits of an element's attributes: those whose numbers change; one that is not there is added."""
+    stop, closed = _tag(data, node)
+    places = {
+        m["name"].decode(): m.span("double") if m["double"] is not None else m.span("single")
+        for m in _ATTRIBUTE.finditer(data, node.start, stop)
+    }
+    if node.tag == "origin" and "quat_xyzw" in places:
+        wanted = {"xyz": wanted["xyz"], "quat_xyzw": (0.0, 0.0, 0.0, 1.0)}
+    result: list[Edit] = []
+    for name, values in wanted.items():
+        if name in places:
+            if tuple(map(float, node.attributes[name].split())) != values:
+                result.append((*places[name], _numbers(values).encode()))
+        elif any(values):  # what is not stated is zero
+            at = data.rindex(b"/", node.start, stop) if closed else stop - 1
+            at = len(data[:at].rstrip())
+            result.append((at, at, f' {name}="{_numbers(values)}"'.encode()))
+    return result
+
+
+def _insert(data: bytes, parent: Node, element: bytes, newline: str) -> Edit:
+    """Return the edit that makes an element the first child of another."""
+    indent = _indent(data, parent.start)
+    stop, closed = _tag(data, parent)
+    text = newline.encode() + indent + b"  " + element
     if not closed:
         return stop, stop, text
-    slash = data.rindex(b"/", link.start, stop)
-    return slash, stop, b">" + text + newline.encode() + indent + b"</link>"
+    slash = data.rindex(b"/", parent.start, stop)
+    return slash, stop, b">" + text + newline.encode() + indent + f"</{parent.tag}>".encode()
 
 
 def _tag(data: bytes, node: Node) -> tuple[int, bool]:
@@ -137,14 +187,15 @@ def _indent(data: bytes, start: int) -> bytes:
     return line if not line.strip() else b""
 
 
-def _inertial(own: Body, indent: bytes, newline: str) -> bytes:
-    m, com, tensor = body_to_com(own)
-    xyz = " ".join(repr(float(v)) for v in com)
-    entries = {f"i{a}{b}": tensor["xyz".index(a)]["xyz".index(b)] for a, b in ("xx", "xy", "xz", "yy", "yz", "zz")}
-    inner = [
-        f'<origin xyz="{xyz}" rpy="0 0 0"/>',
-        f'<mass value="{float(m)!r}"/>',
-        "<inertia " + " ".join(f'{key}="{float(v)!r}"' for key, v in entries.items()) + "/>",
-    ]
+def _inertial(wanted: Mapping[str, Mapping[str, Numbers]], indent: bytes, newline: str) -> bytes:
     between = newline + indent.decode()
-    return ("<inertial>" + "".join(f"{between}  {line}" for line in inner) + f"{between}</inertial>").encode()
+    inner = "".join(f"{between}  {_element(tag, attributes)}" for tag, attributes in wanted.items())
+    return f"<inertial>{inner}{between}</inertial>".encode()
+
+
+def _element(tag: str, attributes: Mapping[str, Numbers]) -> str:
+    return f"<{tag} " + " ".join(f'{name}="{_numbers(values)}"' for name, values in attributes.items()) + "/>"
+
+
+def _numbers(values: Numbers) -> str:
+    return " ".join(repr(v) if v else "0" for v in values)

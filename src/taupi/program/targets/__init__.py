@@ -9,6 +9,7 @@ from taupi.errors import unknown
 
 TARGETS: dict[str, str] = {
     "cpu": "taupi.program.targets.cpu",
+    "cuda": "taupi.program.targets.cuda",
     "numpy": "taupi.program.targets.numpy",
     "exact": "taupi.program.targets.exact",
     "explicit": "taupi.program.targets.explicit",

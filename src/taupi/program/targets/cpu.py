@@ -3,93 +3,184 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, unknown
 from taupi.program.boundary import batch
+from taupi.program.layouts import checked_layout, output_shapes
 from taupi.program.program import Program
-from taupi.program.targets.llvm_ir import module_text
+from taupi.program.targets.simd.module import build_module
+from taupi.program.targets.simd.objects import load
 
 # Below this many samples a thread costs more than it saves.
-_SAMPLES_A_THREAD = 256
+_SAMPLES_A_THREAD = 512
+# Outputs larger than this are written past the cache: they would not stay in it.
+_STREAMED_BYTES = 32 * 1024 * 1024
+_ALIGNMENT = 64
+_SCALARS = {"float64": "double", "float32": "float"}
 
 
-def build(program: Program, threads: int = 1) -> Kernel:
-    """Return the program compiled for this machine's vector unit; `threads` share a large batch."""
-    return Kernel(program, threads)
+def build(program: Program, threads: int = 1, layout: str = "samples", dtype: Any = "float64") -> Kernel:
+    """Return the program compiled for this machine's vector unit.
+
+    `threads` share a large batch. `layout`: "samples", outputs (..., *shape); "batch_last", (*reversed shape, N), whose
+    transpose of a regressor is the stacked matrix in Fortran order; "nonzeros", (nonzeros, N). `dtype`: "float64", "float32".
+    """
+    return Kernel(program, threads, layout, dtype)
 
 
 class Kernel:
-    """A program as machine code. Pure and without shared state, so that any number of threads may call it at once."""
+    """A program as machine code. It keeps no state between calls, so that any number of threads may call it at once."""
 
-    def __init__(self, program: Program, threads: int = 1) -> None:
-        if not isinstance(threads, int) or threads < 1:
+    def __init__(self, program: Program, threads: Any = 1, layout: str = "samples", dtype: Any = "float64") -> None:
+        if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
             raise TaupiError(f"threads is {threads!r}, expected a whole number of at least 1.")
-        self.program, self.threads = program, threads
-        self._places = [program.nonzeros(k) for k in range(len(program.outputs))]
-        text = module_text(program.tape, len(program.inputs), self._sizes(), self._places, vector_width())
-        self._engine = _compile(text)
-        arguments = [ctypes.c_void_p, ctypes.c_int64] * len(program.inputs) + [ctypes.c_void_p] * len(program.outputs)
-        prototype = ctypes.CFUNCTYPE(None, *arguments, ctypes.c_int64, ctypes.c_int64)
+        checked_layout(layout)
+        name = dtype_name(dtype)
+        if name not in _SCALARS:
+            raise unknown("dtype", name, _SCALARS)
+        self.program, self.threads, self.layout, self.dtype = program, int(threads), layout, np.dtype(name)
+        self._module = build_module(program, layout, vector_width(self.dtype), _SCALARS[name])
+        self._engine = load(self._module.text)
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._local = threading.local()
 
-    def _sizes(self) -> list[int]:
-        return [p.size for p in self.program.outputs]
+    @property
+    def block(self) -> int:
+        """How many samples are worked on at a time: memory is the output and this many samples of scratch."""
+        return self._module.block
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate for arrays with any leading batch axes."""
-        arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs)
+    def shapes(self, n: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the outputs for n samples, batch axes flat."""
+        outputs = self.program.outputs
+        counts = [len(self.program.nonzeros(k)) for k in range(len(outputs))]
+        return output_shapes([p.shape for p in outputs], counts, self.layout, n)
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Evaluate for arrays with any leading batch axes; `out` takes the results in arrays of the right shape and type.
+
+        With `out` only structural nonzeros are written: it must be zero elsewhere, as a buffer from `empty` is.
+        """
+        arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = int(np.prod(shape, dtype=int))
-        results = [np.zeros((n, size)) for size in self._sizes()]
+        results = self.empty(n) if out is None else self._given(out, n, shape)
         if n:
-            pointers: list[int] = []
-            for a in arrays:
-                pointers += [a.ctypes.data, a.shape[1] if len(a) == n else 0]
-            pointers += [r.ctypes.data for r in results]
-            self._spread(pointers, n)
-        shaped = tuple(r.reshape(shape + p.shape) for r, p in zip(results, self.program.outputs, strict=True))
-        return shaped[0] if len(shaped) == 1 else shaped
+            self._spread(arrays, results, n)
+        if self.layout == "samples" and out is None:
+            results = [r.reshape(shape + p.shape) for r, p in zip(results, self.program.outputs, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
 
-    def _spread(self, pointers: list[int], n: int) -> None:
+    def empty(self, n: int) -> list[np.ndarray]:
+        """Return output buffers for n samples, zero, and aligned to the machine's cache lines."""
+        return [_aligned_zeros(shape, self.dtype) for shape in self.shapes(n)]
+
+    def _given(self, out: Any, n: int, shape: tuple[int, ...]) -> list[np.ndarray]:
+        results = [out] if isinstance(out, np.ndarray) else list(out)
+        expected = self.shapes(n)
+        batched = [shape + p.shape for p in self.program.outputs] if self.layout == "samples" else expected
+        for array, flat, full in zip(results, expected, batched, strict=True):
+            fits = isinstance(array, np.ndarray) and array.shape in (flat, full) and array.dtype == self.dtype
+            if not fits or not array.flags.c_contiguous or not array.flags.writeable:
+                told = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
+                raise TaupiError(f"out is {told}, expected a writable C-contiguous {self.dtype} array of shape {full}.")
+        return results
+
+    def _spread(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int) -> None:
         """Run samples 0..n, shared out over the threads; ctypes releases the interpreter lock meanwhile."""
         parts = min(self.threads, n // _SAMPLES_A_THREAD)
         if self._pool is None or parts < 2:
-            self._run(*pointers, 0, n)
+            self._part(arrays, results, n, 0, n)
             return
-        edges = [n * k // parts for k in range(parts + 1)]
-        jobs = [self._pool.submit(self._run, *pointers, a, b) for a, b in pairwise(edges)]
+        edges = [n * k // parts // 8 * 8 for k in range(parts)] + [n]
+        jobs = [self._pool.submit(self._part, arrays, results, n, a, b) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 
+    def _part(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int) -> None:
+        table = self.table(arrays, results, n, self._scratch())
+        self._run(table.ctypes.data, start, stop)
 
-def vector_width() -> int:
-    """Return how many doubles this machine's vector registers hold."""
+    def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
+        """Return the kernel's arguments: addresses and steps of inputs and outputs, scratch memory, whether to stream."""
+        entries: list[int] = []
+        for a in arrays:
+            entries += [a.ctypes.data, a.shape[1] if len(a) == n else 0]
+        for r, port in zip(results, self.program.outputs, strict=True):
+            entries += [r.ctypes.data, port.size if self.layout == "samples" else n]
+        rows = scratch.ctypes.data + self._module.kept * self.dtype.itemsize
+        streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
+        return np.array([*entries, scratch.ctypes.data, rows, int(streamed)], dtype=np.int64)
+
+    def scratch(self) -> np.ndarray:
+        """Return scratch memory for one caller at a time."""
+        return _aligned_zeros((self._module.kept + self._module.rows,), self.dtype)
+
+    def _scratch(self) -> np.ndarray:
+        if not hasattr(self._local, "scratch"):
+            self._local.scratch = self.scratch()
+        return self._local.scratch
+
+    def bound(self) -> Bound:
+        """Return the one-sample form for control loops: fill its inputs, call it, read its outputs; nothing is allocated."""
+        return Bound(self)
+
+
+class Bound:
+    """A kernel with its own arrays: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`. One caller at a time.
+
+    >>> import taupi as tp
+    >>> step = tp.gravity_torque(tp.load("puma560")).compile("cpu").bound()
+    >>> step.inputs["q"][:] = 0.5
+    >>> step()
+    >>> step.outputs["g"].shape
+    (6,)
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        if kernel.layout != "samples":
+            raise TaupiError(f"A bound call has one sample: compile with layout='samples', not {kernel.layout!r}.")
+        program = kernel.program
+        self.inputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.inputs}
+        self.outputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.outputs}
+        arrays = [self.inputs[p.name].reshape(1, p.size) for p in program.inputs]
+        results = [self.outputs[p.name].reshape(1, p.size) for p in program.outputs]
+        self._kept = (kernel, scratch := kernel.scratch(), table := kernel.table(arrays, results, 1, scratch))
+        run, address = kernel._run, ctypes.c_void_p(table.ctypes.data)
+        start, stop = ctypes.c_int64(0), ctypes.c_int64(1)
+        self._call = lambda: run(address, start, stop)
+
+    def __call__(self) -> None:
+        """Evaluate the inputs into the outputs."""
+        self._call()
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a number type, however it is said."""
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return str(dtype)
+
+
+def vector_width(dtype: Any = "float64") -> int:
+    """Return how many numbers this machine's vector registers hold."""
     features = llvm.get_host_cpu_features()
-    return 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    doubles = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    return doubles * (8 // np.dtype(dtype).itemsize)
 
 
-def _compile(text: str) -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    machine = _target_machine()
-    # The tape has no repeated terms and no dead code left: inlining and cleaning up is all the optimiser is needed for.
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    passes = llvm.create_pass_builder(machine, tuning)
-    passes.getModulePassManager().run(module, passes)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return engine
-
-
-def _target_machine() -> Any:
-    features = llvm.get_host_cpu_features().flatten()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2
-    )
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return zeros whose first entry starts a cache line. Large ones cost nothing until they are touched."""
+    count = int(np.prod(shape, dtype=int))
+    memory = np.zeros(count * dtype.itemsize + _ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

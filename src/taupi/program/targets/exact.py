@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from taupi.errors import TaupiError
+from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import Point, angular_registers, turned
 from taupi.program.program import Program
 
@@ -84,7 +84,7 @@ def build(program: Program) -> Callable[..., Any]:
                 results[i.port][places[i.port][i.slot]] = value[i.args[0]]
             elif i.op in ("sin", "cos"):
                 if i.args[0] not in point:
-                    raise TaupiError(
+                    raise NotRationalError(
                         f"{program.name} takes the {i.op} of something that is not a sum of angles: not rational."
                     )
                 value[i.out] = point[i.args[0]][i.op == "sin"]
@@ -100,7 +100,7 @@ def build(program: Program) -> Callable[..., Any]:
 
 def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
     if op not in _RATIONAL:
-        raise TaupiError(
+        raise NotRationalError(
             f"{program.name} uses {op}, whose values are not rational: exact arithmetic cannot evaluate it."
         )
     try:

@@ -1,0 +1,87 @@
+"""The same quantities from the libraries that people use today, each called the way its users call it."""
+
+from __future__ import annotations
+
+import sysconfig
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+ARMS = {
+    "Panda": (ROBOTS / "panda_description/urdf/panda.urdf", ["panda_finger_joint1"]),
+    "UR10": (ROBOTS / "ur_description/urdf/ur10_robot.urdf", []),
+}
+
+
+def pinocchio_model(path: Path, lock: list[str]) -> pin.Model:
+    """Return the arm in Pinocchio, with the gripper locked as ours is."""
+    full = pin.buildModelFromUrdf(str(path))
+    fixed = [i for i, n in enumerate(full.names) if i and ("finger" in n or n in lock)]
+    return pin.buildReducedModel(full, fixed, pin.neutral(full)) if fixed else full
+
+
+def pinocchio_calls(model: pin.Model) -> dict[str, Callable[..., Any]]:
+    """Return one-sample calls of Y, Y_r, tau and M."""
+    data = model.createData()
+    y, zero = pin.computeJointTorqueRegressor, np.zeros(model.nv)
+
+    def slotine_li(q: Any, v: Any, r: Any, a: Any) -> Any:
+        """Three classical regressors: the identity that users have to apply themselves."""
+        moving = y(model, data, q, (v + r) / 2, a).copy() - y(model, data, q, (v - r) / 2, zero)
+        return moving + y(model, data, q, zero, zero)
+
+    return {
+        "Y": lambda q, v, a: y(model, data, q, v, a),
+        "Y_r": slotine_li,
+        "tau": lambda q, v, a: pin.rnea(model, data, q, v, a),
+        "M": lambda q: pin.crba(model, data, q),
+    }
+
+
+def figaroh_stack(model: pin.Model) -> Callable[..., Any] | None:
+    """Return FIGAROH's builder of the stacked matrix, or None where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from figaroh.tools.regressor import build_regressor_basic
+    except ImportError:
+        return None
+    robot = SimpleNamespace(model=model, data=model.createData())
+    settings = {"is_joint_torques": True, "act_idxv": range(model.nv)}
+    return lambda q, v, a: build_regressor_basic(robot, q, v, a, settings)
+
+
+def idyntree_regressor(path: Path, joints: list[str]) -> Callable[..., Any] | None:
+    """Return a one-sample call of iDynTree's regressor (6 + n rows), or None where it cannot be had."""
+    try:
+        import idyntree.swig as idt
+    except ImportError:
+        return None
+    loader = idt.ModelLoader()
+    if not loader.loadReducedModelFromFile(str(path), joints):
+        return None
+    kin = idt.KinDynComputations()
+    kin.loadRobotModel(loader.model())
+    n = kin.model().getNrOfDOFs()
+    regressor = idt.MatrixDynSize(6 + n, 10 * kin.model().getNrOfLinks())
+    gravity = np.array([0.0, 0.0, -9.81])
+    rest = np.zeros(6)
+
+    def call(q: Any, v: Any, a: Any) -> Any:
+        kin.setRobotState(q, v, gravity)
+        kin.inverseDynamicsInertialParametersRegressor(rest, a, regressor)
+        return regressor
+
+    return call
+
+
+def casadi_calls(program: Any, batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return CasADi's own evaluation of the same trace: one sample a call, and mapped over a batch (columns)."""
+    function = program._numeric
+    return function, function.map(batch)

@@ -1,0 +1,56 @@
+"""The symbols that a description holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from taupi.model.placement import Placement
+from taupi.model.records import Frame, Joint, Link
+from taupi.model.scalars import Vector, is_symbolic
+
+if TYPE_CHECKING:
+    from taupi.model.robot import Robot
+
+Symbols = tuple[tuple[str, Fraction | None], ...]
+
+
+def collect_symbols(robot: Robot, known: Mapping[str, Fraction | None]) -> Symbols:
+    """Return the symbols that a robot's description uses, with the values known for them, in order of appearance."""
+    return symbols_of(robot.joints, robot.links, robot.gravity, robot.frames, robot.base, known)
+
+
+def symbols_of(
+    joints: Sequence[Joint],
+    links: Sequence[Link],
+    gravity: Vector,
+    frames: Sequence[Frame],
+    base: Placement,
+    known: Mapping[str, Fraction | None] | None = None,
+) -> Symbols:
+    """Return the free symbols of a description in order of appearance, each with its value or None."""
+    known = known or {}
+    found: dict[str, Fraction | None] = {}
+
+    def visit(x: Any) -> None:
+        if isinstance(x, tuple):
+            for y in x:
+                visit(y)
+        elif isinstance(x, Placement):
+            visit(x.rotation)
+            visit(x.translation)
+        elif x is not None and not isinstance(x, Fraction | str) and is_symbolic(x):
+            for symbol in sorted(x.free_symbols, key=lambda s: s.name):
+                found.setdefault(symbol.name, known.get(symbol.name))
+
+    visit(base)
+    for joint in joints:
+        visit((joint.before, joint.after, joint.ratio))
+    visit(gravity)
+    visit(tuple(k.body for k in links))
+    visit(tuple(f.placement for f in frames))
+    for joint in joints:
+        f, t = joint.friction, joint.transmission
+        visit((f.viscous, f.coulomb, f.offset, f.stribeck, t.gear_ratio, t.rotor_inertia, t.stiffness))
+    return tuple(found.items())

@@ -1,0 +1,134 @@
+"""Least squares over more samples than memory holds: a regressor's products, block by block, the regressor never whole.
+
+A block of the regressor lives in cache-sized scratch memory; what stays is p x p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.program.boundary import batch
+from taupi.program.program import Port, Program
+
+# Samples a block: enough for the matrix products to run at speed, few enough to stay near the cache.
+BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """Y^T Y (p, p), Y^T tau (p,), tau^T tau and the number of rows, summed with their rounding errors kept.
+
+    `matrix` + `matrix_rest` is the sum to about twice double precision of the summation over blocks.
+    """
+
+    matrix: np.ndarray
+    vector: np.ndarray
+    square: float
+    rows: int
+    matrix_rest: np.ndarray = field(repr=False)
+    vector_rest: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class TriangularFactor:
+    """R (p, p) and z (p,) of a QR factorisation of the stacked [Y tau]: min |Y x - tau| solves R x = z.
+
+    `residual` is what is left, the norm of tau beyond the range of Y; Y itself is gone.
+    """
+
+    r: np.ndarray
+    z: np.ndarray
+    residual: float
+    rows: int
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a + b and its rounding error (Knuth)."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def _triangle(rows: np.ndarray) -> np.ndarray:
+    """Return R of a QR factorisation."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+class Accumulator:
+    """Streams samples of a regressor into Y^T Y and Y^T tau ("normal"), or into the triangular factor of QR ("qr").
+
+    >>> import numpy as np, taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> rng = np.random.default_rng(0)
+    >>> q, qd, qdd = rng.normal(size=(3, 500, 2))
+    >>> sums = tp.Accumulator(tp.regressor(arm))
+    >>> sums.add(tp.inverse_dynamics(arm)(q, qd, qdd), q, qd, qdd)
+    >>> sums.result().matrix.shape
+    (20, 20)
+    """
+
+    def __init__(self, program: Program, kind: str = "normal", block: int = BLOCK) -> None:
+        if kind not in ("normal", "qr"):
+            raise unknown("accumulator", kind, ("normal", "qr"))
+        if len(program.outputs) != 1 or len(program.outputs[0].shape) != 2:
+            raise TaupiError(f"{program.name} is not a regressor: one output of two axes is needed.")
+        self.program, self.kind, self.block = program, kind, int(block)
+        self._kernel: Any
+        self._kernel = program.compile("cpu", layout="batch_last")
+        self._n, self._p = program.outputs[0].shape
+        self._buffer = self._kernel.empty(self.block)[0]
+        self.rows = 0
+        p = self._p
+        self._sum, self._rest = np.zeros((p + 1, p + 1)), np.zeros((p + 1, p + 1))
+        self._factor = np.zeros((0, p + 1))
+
+    def add(self, tau: Any, *args: Any, **kwargs: Any) -> None:
+        """Add samples: the torque (..., n) and the regressor's inputs, batch axes leading."""
+        arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs)
+        (torque,), lead = batch("tau", [Port("tau", (self._n,))], [tau], {})
+        count = int(np.prod(shape, dtype=int))
+        if lead != shape:
+            raise TaupiError(f"tau has batch shape {lead}, expected {shape}: that of the inputs.")
+        for start in range(0, count, self.block):
+            stop = min(start + self.block, count)
+            parts = [a[start:stop] if len(a) == count else a for a in arrays]
+            self._add_block(parts, torque[start:stop])
+        self.rows += self._n * count
+
+    def _add_block(self, parts: list[np.ndarray], torque: np.ndarray) -> None:
+        m = len(torque)
+        target = self._buffer if m == self.block else self._kernel.empty(m)[0]
+        shaped = [np.broadcast_to(a, (m, a.shape[1])) for a in parts]
+        self._kernel(*shaped, out=target)
+        stacked = np.vstack([target.reshape(self._p, -1), torque.T.reshape(1, -1)])
+        if self.kind == "qr":
+            self._factor = _triangle(np.vstack([self._factor, stacked.T]))
+        else:
+            self._sum, error = _two_sum(self._sum, stacked @ stacked.T)
+            self._rest += error
+
+    def merge(self, other: Accumulator) -> None:
+        """Add what another accumulator of the same regressor and kind has gathered, from another thread or machine."""
+        if (self.kind, self._n, self._p) != (other.kind, other._n, other._p):
+            raise TaupiError("The accumulators gather different things: same regressor and same kind are needed.")
+        self._factor = _triangle(np.vstack([self._factor, other._factor]))
+        self._sum, error = _two_sum(self._sum, other._sum)
+        self._rest += other._rest + error
+        self.rows += other.rows
+
+    def result(self) -> NormalEquations | TriangularFactor:
+        """Return what has been gathered so far."""
+        p = self._p
+        if self.kind == "normal":
+            s, rest = self._sum, self._rest
+            parts = (s[:p, :p].copy(), s[:p, p].copy(), float(s[p, p] + rest[p, p]), self.rows)
+            return NormalEquations(*parts, rest[:p, :p].copy(), rest[:p, p].copy())
+        full = np.zeros((p + 1, p + 1))
+        full[: len(self._factor)] = self._factor
+        signs = np.where(np.diag(full) < 0, -1.0, 1.0)[:, None]
+        full = signs * full
+        return TriangularFactor(full[:p, :p], full[:p, p], float(full[p, p]), self.rows)

@@ -1,0 +1,41 @@
+"""How the results of a batch lie in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taupi.errors import unknown
+from taupi.program.program import Program
+
+# "samples": (N, *shape), sample by sample. "batch_last": (*reversed shape, N), the natural order of vectors over samples; for a
+# regressor its transpose is the stacked matrix in Fortran order. "nonzeros": (structural nonzeros, N).
+LAYOUTS = ("samples", "batch_last", "nonzeros")
+
+
+def checked_layout(layout: str) -> str:
+    """Return a layout that exists."""
+    if layout not in LAYOUTS:
+        raise unknown("layout", layout, LAYOUTS)
+    return layout
+
+
+def places(program: Program, port: int, layout: str) -> np.ndarray:
+    """Return where each structural nonzero of an output goes, in the order in which the tape stores them.
+
+    It is a flat index into the output of one sample ("samples"), into that with its axes reversed ("batch_last"), or the
+    number of the nonzero ("nonzeros").
+    """
+    flat = program.nonzeros(port)
+    if checked_layout(layout) == "nonzeros":
+        return np.arange(len(flat))
+    shape = program.outputs[port].shape
+    if layout == "samples" or len(shape) < 2:
+        return flat
+    return np.ravel_multi_index(np.unravel_index(flat, shape)[::-1], shape[::-1])
+
+
+def output_shapes(shapes: list[tuple[int, ...]], nonzeros: list[int], layout: str, n: int) -> list[tuple[int, ...]]:
+    """Return the shapes of outputs for n samples."""
+    if layout == "nonzeros":
+        return [(count, n) for count in nonzeros]
+    return [(n, *s) if layout == "samples" else (*s[::-1], n) for s in shapes]

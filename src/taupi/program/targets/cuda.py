@@ -1,0 +1,163 @@
+"""The GPU: a program's CUDA text built by CuPy's NVRTC, one thread a sample, arrays stay on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.program.layouts import checked_layout, output_shapes
+from taupi.program.program import Port, Program
+
+# Threads a block: measured on an H200 with 64, 128 and 256, the last a little ahead for every program.
+_THREADS = 256
+# Samples a tile of the fused products: the regressor of a tile is all that exists of it.
+TILE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that a kernel is made from: its CUDA text and the shapes around it. Knows nothing of how it was traced."""
+
+    name: str
+    source: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    nonzeros: tuple[int, ...]
+    dtype: str
+    layout: str
+
+
+def build(program: Program, layout: str = "batch_last", dtype: Any = "float64") -> CudaKernel:
+    """Return the program built for the current CUDA device; see `CudaKernel`."""
+    return CudaKernel(spec(program, layout, dtype))
+
+
+def spec(program: Program, layout: str = "batch_last", dtype: Any = "float64") -> Spec:
+    """Return what a kernel is made from, without a device."""
+    from taupi.program.targets.cuda_source import kernel_source
+
+    name = np.dtype(dtype).name if dtype in ("float32", "float64") else getattr(dtype, "__name__", str(dtype))
+    if name not in ("float64", "float32"):
+        raise unknown("dtype", name, ("float64", "float32"))
+    checked_layout(layout)
+    counts = tuple(len(program.nonzeros(k)) for k in range(len(program.outputs)))
+    source = kernel_source(program, dtype=name, layout=layout, name="kernel")
+    return Spec(program.name, source, program.inputs, program.outputs, counts, name, layout)
+
+
+class CudaKernel:
+    """A program on the GPU: called with CuPy or NumPy arrays of shape (..., *shape), it returns CuPy arrays.
+
+    The current CuPy stream is used. `layout`: "batch_last" (the default, coalesced), outputs (*reversed shape, N);
+    "samples", (..., *shape); "nonzeros", (nonzeros, N).
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._cupy = _device()
+        self._function = self._cupy.RawModule(code=spec.source, options=("--std=c++14",)).get_function("kernel")
+
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Registers a thread, and bytes a thread that did not fit into them."""
+        return self._function.num_regs, self._function.local_size_bytes
+
+    def shapes(self, n: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the outputs for n samples."""
+        return output_shapes([p.shape for p in self.spec.outputs], list(self.spec.nonzeros), self.spec.layout, n)
+
+    def empty(self, n: int) -> list[Any]:
+        """Return output arrays for n samples, zero on the device."""
+        return [self._cupy.zeros(s, self.spec.dtype) for s in self.shapes(n)]
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Evaluate; `out` takes the results, and must be zero where the output is by structure, as `empty` makes it."""
+        arrays, shape = self._arranged(args, kwargs)
+        n = int(np.prod(shape, dtype=int))
+        results = self.empty(n) if out is None else self._given(out, n)
+        if n:
+            self._launch(arrays, results, n)
+        if self.spec.layout == "samples" and out is None:
+            results = [r.reshape(shape + p.shape) for r, p in zip(results, self.spec.outputs, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _launch(self, arrays: list[Any], results: list[Any], n: int) -> None:
+        arguments: list[Any] = []
+        for a in arrays:
+            step = 0 if a.shape[0] == 1 and n > 1 else a.strides[0] // a.itemsize
+            arguments += [a, np.int64(step), np.int64(a.strides[1] // a.itemsize)]
+        self._function(((n + _THREADS - 1) // _THREADS,), (_THREADS,), (*arguments, *results, np.int64(n)))
+
+    def _arranged(self, args: Any, kwargs: Any) -> tuple[list[Any], tuple[int, ...]]:
+        """Return the inputs on the device as (N, size) or (1, size), strides as they are, and the batch shape."""
+        from taupi.program.boundary import assigned, shape_error
+
+        arrays = []
+        for port, value in zip(self.spec.inputs, assigned(self.spec.name, self.spec.inputs, args, kwargs), strict=True):
+            array = self._cupy.asarray(value, dtype=self.spec.dtype)
+            rank = len(port.shape)
+            if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
+                raise shape_error(port, array.shape)
+            arrays.append(array)
+        leading = [a.shape[: a.ndim - len(p.shape)] for a, p in zip(arrays, self.spec.inputs, strict=True)]
+        try:
+            shape = np.broadcast_shapes(*leading)
+        except ValueError:
+            raise TaupiError(f"{self.spec.name}: the batch axes do not fit each other: {leading}.") from None
+        flat = []
+        for array, port, lead in zip(arrays, self.spec.inputs, leading, strict=True):
+            shared = np.prod(lead, dtype=int) == 1
+            whole = array if shared or lead == shape else self._cupy.broadcast_to(array, shape + port.shape)
+            flat.append(whole.reshape(1 if shared else -1, port.size))
+        return flat, tuple(shape)
+
+    def _given(self, out: Any, n: int) -> list[Any]:
+        results = list(out) if isinstance(out, list | tuple) else [out]
+        for array, shape in zip(results, self.shapes(n), strict=True):
+            fits = isinstance(array, self._cupy.ndarray) and array.size == np.prod(shape, dtype=int)
+            if not fits or array.dtype != self.spec.dtype or not array.flags.c_contiguous:
+                raise TaupiError(
+                    f"out is {type(array).__name__}, expected a C-contiguous {self.spec.dtype} array {shape} on the device."
+                )
+        return results
+
+    def normal_equations(self, tau: Any, *args: Any, tile: int = TILE) -> tuple[Any, Any]:
+        """Return Y^T Y (p, p) and Y^T tau (p,) on the device, tile by tile; the regressor is never whole.
+
+        `tau` is (N, n) and the regressor's inputs follow; the kernel must be of a matrix, in the layout "batch_last".
+        """
+        if self.spec.layout != "batch_last" or len(self.spec.outputs) != 1 or len(self.spec.outputs[0].shape) != 2:
+            raise TaupiError("normal_equations needs a regressor compiled with layout='batch_last'.")
+        cupy = self._cupy
+        p = self.spec.outputs[0].shape[1]
+        arrays, shape = self._arranged(args, {})
+        n = int(np.prod(shape, dtype=int))
+        torque = cupy.asarray(tau, dtype=self.spec.dtype).reshape(n, -1)
+        matrix, vector = cupy.zeros((p, p), self.spec.dtype), cupy.zeros(p, self.spec.dtype)
+        buffer = self.empty(min(tile, max(n, 1)))[0]
+        for start in range(0, n, tile):
+            stop = min(start + tile, n)
+            target = buffer if stop - start == buffer.shape[-1] else self.empty(stop - start)[0]
+            self._launch([a[start:stop] if len(a) == n else a for a in arrays], [target], stop - start)
+            block = target.reshape(p, -1)
+            matrix += block @ block.T
+            vector += block @ torque[start:stop].T.ravel()
+        return matrix, vector
+
+
+def _device() -> Any:
+    """Return CuPy with a working device, or say what is missing."""
+    try:
+        import cupy
+    except ImportError:
+        raise TaupiError("The CUDA target needs CuPy: pip install taupi[gpu], or compile for the CPU.") from None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise TaupiError(f"No CUDA device can be used ({error}). Compile for the CPU: target='cpu'.") from None
+    if not count:
+        raise TaupiError("No CUDA device is present. Compile for the CPU: target='cpu'.")
+    return cupy

@@ -1,0 +1,359 @@
+"""The loops around the tape: over samples, and from rows of scratch to the arrays of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.program.targets.simd.writer import Writer
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the tape leaves its results and where they go.
+
+    Sample-major output is made of groups of `width` neighbouring entries, a row each (zeros included), which are transposed in
+    registers. Batch-last output has a row for each nonzero, which is copied to its `places` entry.
+    """
+
+    layout: str
+    width: int
+    length: int  # scalars in a row
+    count: int
+    row_of: dict[tuple[int, int], int]
+    zero_rows: tuple[int, ...]
+    starts: tuple[tuple[int, ...], ...]  # per output: a group's first entry, or a nonzero's place
+    first: tuple[int, ...]  # per output: its first row
+    sizes: tuple[int, ...]
+
+    @property
+    def parts(self) -> int:
+        """Vectors in a row."""
+        return self.length // self.width
+
+    def turns(self) -> list[tuple[int, int]]:
+        """Return (output, number) of each copy by which one of the `parts` vectors of a block moves its share of rows."""
+        return [(port, k) for port, starts in enumerate(self.starts) for k in range(-(-len(starts) // self.parts))]
+
+
+def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) -> Rows:
+    """Return groups of `width` entries that cover every nonzero, none of them twice."""
+    row_of: dict[tuple[int, int], int] = {}
+    used: set[int] = set()
+    starts, first, row = [], [], 0
+    for port, nonzeros in enumerate(places):
+        groups: list[int] = []
+        first.append(row)
+        order = np.argsort(nonzeros, kind="stable")
+        for slot in order:
+            place = int(nonzeros[slot])
+            if not groups or place >= groups[-1] + width:
+                groups.append(place)
+                row += width
+            row_of[port, int(slot)] = row - width + place - groups[-1]
+            used.add(row_of[port, int(slot)])
+        starts.append(tuple(groups))
+    zero = tuple(sorted(set(range(row)) - used))
+    return Rows("samples", width, width, row, row_of, zero, tuple(starts), tuple(first), tuple(sizes))
+
+
+def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, block: int) -> Rows:
+    """Return a row of `block` samples for every nonzero."""
+    row_of: dict[tuple[int, int], int] = {}
+    first, row = [], 0
+    for port, nonzeros in enumerate(places):
+        first.append(row)
+        for slot in range(len(nonzeros)):
+            row_of[port, slot] = row
+            row += 1
+    starts = tuple(tuple(int(p) for p in nonzeros) for nonzeros in places)
+    return Rows("batch_last", width, block, row, row_of, (), starts, tuple(first), tuple(sizes))
+
+
+class Loop(Writer):
+    """`void kernel(args, start, stop)`, with args = (in, step) per input, (out, step) per output, kept, rows, stream."""
+
+    def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int) -> None:
+        super().__init__(rows.width, scalar)
+        self.rows, self.inputs, self.chunks = rows, inputs, chunks
+
+    def text(self) -> str:
+        """Return the kernel and its tables."""
+        self.label("entry")
+        outputs = len(self.rows.sizes)
+        self.out = [
+            (self.argument(2 * (self.inputs + k), "ptr"), self.argument(2 * (self.inputs + k) + 1, "i64"))
+            for k in range(outputs)
+        ]
+        place = 2 * (self.inputs + outputs)
+        self.kept, self.scratch = self.argument(place, "ptr"), self.argument(place + 1, "ptr")
+        self.stream = self.emit(f"icmp ne i64 {self.argument(place + 2, 'i64')}, 0")
+        self.line("%last = sub i64 %stop, 1")
+        zero = self.constant(0.0)
+        for row in self.rows.zero_rows:
+            self.line(f"store {self.vector} {zero}, ptr {self._row(str(row * self.rows.length))}, align 8")
+        self.line("%some = icmp slt i64 %start, %stop")
+        self.line("br i1 %some, label %loop, label %end")
+        if self.rows.layout == "samples":
+            self._samples()
+        else:
+            self._blocks()
+        self.label("end")
+        self.line("fence seq_cst")  # streaming stores are seen by other threads
+        self.line("ret void")
+        head = "define void @kernel(ptr noalias %args, i64 %start, i64 %stop) {"
+        return "\n".join([*self._tables(), head, *self.lines, "}", "!0 = !{i32 1}"])
+
+    def _tables(self) -> list[str]:
+        """Return the places of groups or nonzeros, and for the latter their rows; the last is repeated to fill all turns."""
+        tables = []
+        for port, starts in enumerate(self.rows.starts):
+            first = self.rows.first[port]
+            rows = [(first + k) * self.rows.length for k in range(len(starts))]
+            padded = max(1, -(-len(starts) // self.rows.parts) * self.rows.parts)
+            for name, entries in (("places", list(starts)), ("sources", rows)):
+                filled = (entries + entries[-1:] * padded)[:padded] if entries else [0]
+                told = ", ".join(f"i64 {e}" for e in filled)
+                tables.append(f"@{name}{port} = private constant [{len(filled)} x i64] [{told}]")
+        return tables
+
+    def _row(self, offset: str) -> str:
+        return self.emit(f"getelementptr {self.scalar}, ptr {self.scratch}, i64 {offset}")
+
+    def _run_chunks(self, sample: str, rows: str) -> None:
+        for k in range(self.chunks):
+            self.line(f"call void @chunk{k}(ptr %args, i64 {sample}, i64 %last, ptr {self.kept}, ptr {rows})")
+
+    def _counted(self, name: str, before: str, limit: str, after: str, step: int = 1) -> str:
+        """Open a counted loop `for x in range(0, limit, step)` and return x; `_close` ends it."""
+        self.line(f"br label %{name}.head")
+        self.label(f"{name}.head")
+        self.line(f"%{name}.x = phi i64 [ 0, %{before} ], [ %{name}.next, %{name}.latch ]")
+        self.line(f"%{name}.go = icmp slt i64 %{name}.x, {limit}")
+        self.line(f"br i1 %{name}.go, label %{name}.body, label %{after}")
+        self.label(f"{name}.body")
+        self.steps = {**getattr(self, "steps", {}), name: step}
+        return f"%{name}.x"
+
+    def _close(self, name: str) -> None:
+        self.line(f"br label %{name}.latch")
+        self.label(f"{name}.latch")
+        self.line(f"%{name}.next = add i64 %{name}.x, {self.steps[name]}")
+        self.line(f"br label %{name}.head")
+
+    # Sample-major -------------------------------------------------------------------------------------------------
+
+    def _samples(self) -> None:
+        self.label("loop")
+        outputs = len(self.rows.sizes)
+        self.line(f"%i = phi i64 [ %start, %entry ], [ %next, %done{outputs} ]")
+        self._run_chunks("%i", self.scratch)
+        block = "loop"
+        for port in range(outputs):
+            block = self._transposed(port, block)
+        self.line(f"br label %done{outputs}")
+        self.label(f"done{outputs}")
+        self.line(f"%next = add i64 %i, {self.width}")
+        self.line("%more = icmp slt i64 %next, %stop")
+        self.line("br i1 %more, label %loop, label %end")
+
+    def _transposed(self, port: int, block: str) -> str:
+        """Write an output's groups: turn `width` rows of lanes into lanes of `width` neighbours, and store each."""
+        starts, size = self.rows.starts[port], self.rows.sizes[port]
+        if not starts:
+            return block
+        pointers = self.lane_pointers(*self.out[port])
+        whole = len(starts) - (starts[-1] + self.width > size)
+        first = self.rows.first[port] * self.rows.length
+        if whole:
+            g = self._counted(f"group{port}", block, str(whole), f"rest{port}")
+            offset = self.emit(f"mul i64 {g}, {self.width * self.rows.length}")
+            source = self._row(self.emit(f"add i64 {offset}, {first}"))
+            place = self.emit(f"getelementptr i64, ptr @places{port}, i64 {g}")
+            start = self.emit(f"load i64, ptr {place}")
+            for pointer, value in zip(pointers, self._turned(source), strict=True):
+                at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {start}")
+                self.line(f"store {self.vector} {value}, ptr {at}, align {self.size}")
+            self._close(f"group{port}")
+            self.label(f"rest{port}")
+            block = f"rest{port}"
+        if whole < len(starts):
+            source = self._row(str(first + whole * self.width * self.rows.length))
+            mask = self.mask(size - starts[-1])
+            for pointer, value in zip(pointers, self._turned(source), strict=True):
+                at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {starts[-1]}")
+                told = f"{self.vector} {value}, ptr {at}, i32 {self.size}, <{self.width} x i1> {mask}"
+                self.line(f"call void @llvm.masked.store.{self.suffix}.p0({told})")
+        return block
+
+    def _turned(self, source: str) -> list[str]:
+        """Return the transpose of `width` neighbouring rows."""
+        w = self.width
+        rows = []
+        for k in range(w):
+            at = self.emit(f"getelementptr {self.scalar}, ptr {source}, i64 {k * self.rows.length}")
+            rows.append(self.emit(f"load {self.vector}, ptr {at}, align 8"))
+        return self.transposed(rows)
+
+    # Batch-last ---------------------------------------------------------------------------------------------------
+
+    def _blocks(self) -> None:
+        """Write whole blocks while the next are computed, where the output streams and its rows allow; the rest by blocks."""
+        self.label("loop")
+        length, parts = self.rows.length, self.rows.parts
+        bits = "%start"
+        for base, step in self.out:
+            address = self.emit(f"udiv i64 {self.emit(f'ptrtoint ptr {base} to i64')}, {self.size}")
+            bits = self.emit(f"or i64 {bits}, {self.emit(f'or i64 {address}, {step}')}")
+        even = self.emit(f"icmp eq i64 {self.emit(f'and i64 {bits}, {self.width - 1}')}, 0")
+        fits = self.emit(f"udiv i64 {self.emit('sub i64 %stop, %start')}, {length}")
+        whole = self.emit(f"select i1 {self.emit(f'and i1 {self.stream}, {even}')}, i64 {fits}, i64 0")
+        self.line(f"%left = add i64 %start, {self.emit(f'mul i64 {whole}, {length}')}")
+        k = self._counted("ahead", "loop", whole, "drain")
+        first = self.emit(f"icmp eq i64 {k}, 0")
+        block = self.emit(f"add i64 %start, {self.emit(f'mul i64 {k}, {length}')}")
+        before = self.emit(f"sub i64 {block}, {length}")
+        odd = self.emit(f"and i64 {k}, 1")
+        now = self._row(self.emit(f"mul i64 {odd}, {self.rows.count * length}"))
+        done = self._row(self.emit(f"mul i64 {self.emit(f'xor i64 {odd}, 1')}, {self.rows.count * length}"))
+        self.line(f"br i1 {first}, label %first, label %later")
+        for name in ("first", "later"):
+            self.label(name)
+            part = self._counted(f"{name}.part", name, str(parts), "ahead.done")
+            shift = self.emit(f"mul i64 {part}, {self.width}")
+            rows = self.emit(f"getelementptr {self.scalar}, ptr {now}, i64 {shift}")
+            told = f"ptr %args, i64 {self.emit(f'add i64 {block}, {shift}')}, i64 %last, ptr {self.kept}, ptr {rows}"
+            for c in range(self.chunks):
+                more = f", ptr {done}, i64 {before}, i64 {part}" if name == "later" else ""
+                self.line(f"call void @{'streaming' if name == 'later' else 'chunk'}{c}({told}{more})")
+            self._close(f"{name}.part")
+        self.label("ahead.done")
+        self._close("ahead")
+        self._drain(whole)
+
+    def _drain(self, whole: str) -> None:
+        """Copy the last whole block, which no other came after."""
+        self.label("drain")
+        length = self.rows.length
+        some = self.emit(f"icmp sgt i64 {whole}, 0")
+        self.line(f"br i1 {some}, label %drained, label %slow")
+        self.label("drained")
+        odd = self.emit(f"and i64 {self.emit(f'sub i64 {whole}, 1')}, 1")
+        rows = self._row(self.emit(f"mul i64 {odd}, {self.rows.count * length}"))
+        at, block = self.emit(f"sub i64 %left, {length}"), "drained"
+        for port in range(len(self.rows.sizes)):
+            block = self._copied(port, block, "drain", rows, at, str(length))
+        self.line("br label %slow")
+        self.label("slow")
+        self.line("%some.left = icmp slt i64 %left, %stop")
+        self.line("br i1 %some.left, label %blocks, label %end")
+        self._by_blocks()
+
+    def _by_blocks(self) -> None:
+        """Fill a cache-sized block of rows, then copy each row to its place: one long run instead of many short streams."""
+        self.label("blocks")
+        outputs = len(self.rows.sizes)
+        self.line(f"%b = phi i64 [ %left, %slow ], [ %next, %done{outputs} ]")
+        ahead = self.emit("sub i64 %stop, %b")
+        self.line(f"%count = call i64 @llvm.smin.i64(i64 {ahead}, i64 {self.rows.length})")
+        j = self._counted("fill", "blocks", "%count", "filled", self.width)
+        sample = self.emit(f"add i64 %b, {j}")
+        self._run_chunks(sample, self._row(j))
+        self._close("fill")
+        self.label("filled")
+        block = "filled"
+        for port in range(outputs):
+            block = self._copied(port, block, "block", self.scratch, "%b", "%count")
+        self.line(f"br label %done{outputs}")
+        self.label(f"done{outputs}")
+        self.line(f"%next = add i64 %b, {self.rows.length}")
+        self.line("%more = icmp slt i64 %next, %stop")
+        self.line("br i1 %more, label %blocks, label %end")
+
+    def _copied(self, port: int, block: str, name: str, rows: str, at: str, count: str) -> str:
+        """Copy an output's rows to their places from sample `at` on."""
+        if not self.rows.starts[port]:
+            return block
+        base, step = self.out[port]
+        k = self._counted(f"{name}.row{port}", block, str(len(self.rows.starts[port])), f"{name}.copied{port}")
+        row, place = (
+            self.emit(f"load i64, ptr {self.emit(f'getelementptr i64, ptr @{t}{port}, i64 {k}')}")
+            for t in ("sources", "places")
+        )
+        source = self.emit(f"getelementptr {self.scalar}, ptr {rows}, i64 {row}")
+        far = self.emit(f"add i64 {self.emit(f'mul i64 {place}, {step}')}, {at}")
+        target = self.emit(f"getelementptr {self.scalar}, ptr {base}, i64 {far}")
+        self.line(f"call void @copy(ptr {target}, ptr {source}, i64 {count}, i1 {self.stream})")
+        self._close(f"{name}.row{port}")
+        self.label(f"{name}.copied{port}")
+        return f"{name}.copied{port}"
+
+
+def copy_text(width: int, scalar: str) -> str:
+    """Return @copy(to, from, count, stream): vectors, past the cache where it streams and the address allows."""
+    size = 8 if scalar == "double" else 4
+    vector, bytes_ = f"<{width} x {scalar}>", width * size
+    return f"""
+define internal void @copy(ptr noalias %to, ptr noalias %from, i64 %count, i1 %stream) {{
+entry:
+  %address = ptrtoint ptr %to to i64
+  %over = sub i64 0, %address
+  %gap = and i64 %over, {bytes_ - 1}
+  %lead0 = lshr i64 %gap, {size.bit_length() - 1}
+  %lead1 = select i1 %stream, i64 %lead0, i64 0
+  %lead = call i64 @llvm.smin.i64(i64 %lead1, i64 %count)
+  br label %head
+head:
+  %h = phi i64 [ 0, %entry ], [ %h1, %head.body ]
+  %head.go = icmp slt i64 %h, %lead
+  br i1 %head.go, label %head.body, label %main
+head.body:
+  %hf = getelementptr {scalar}, ptr %from, i64 %h
+  %hv = load {scalar}, ptr %hf
+  %ht = getelementptr {scalar}, ptr %to, i64 %h
+  store {scalar} %hv, ptr %ht
+  %h1 = add i64 %h, 1
+  br label %head
+main:
+  %rest = sub i64 %count, %lead
+  %fit = and i64 %rest, {-width}
+  %edge = add i64 %lead, %fit
+  br i1 %stream, label %fast, label %plain
+fast:
+  %f = phi i64 [ %lead, %main ], [ %f1, %fast.body ]
+  %fast.go = icmp slt i64 %f, %edge
+  br i1 %fast.go, label %fast.body, label %tail
+fast.body:
+  %ff = getelementptr {scalar}, ptr %from, i64 %f
+  %fv = load {vector}, ptr %ff, align {size}
+  %ft = getelementptr {scalar}, ptr %to, i64 %f
+  store {vector} %fv, ptr %ft, align {bytes_}, !nontemporal !0
+  %f1 = add i64 %f, {width}
+  br label %fast
+plain:
+  %p = phi i64 [ %lead, %main ], [ %p1, %plain.body ]
+  %plain.go = icmp slt i64 %p, %edge
+  br i1 %plain.go, label %plain.body, label %tail
+plain.body:
+  %pf = getelementptr {scalar}, ptr %from, i64 %p
+  %pv = load {vector}, ptr %pf, align {size}
+  %pt = getelementptr {scalar}, ptr %to, i64 %p
+  store {vector} %pv, ptr %pt, align {size}
+  %p1 = add i64 %p, {width}
+  br label %plain
+tail:
+  %t = phi i64 [ %edge, %fast ], [ %edge, %plain ], [ %t1, %tail.body ]
+  %tail.go = icmp slt i64 %t, %count
+  br i1 %tail.go, label %tail.body, label %end
+tail.body:
+  %tf = getelementptr {scalar}, ptr %from, i64 %t
+  %tv = load {scalar}, ptr %tf
+  %tt = getelementptr {scalar}, ptr %to, i64 %t
+  store {scalar} %tv, ptr %tt
+  %t1 = add i64 %t, 1
+  br label %tail
+end:
+  ret void
+}}"""

@@ -1,0 +1,78 @@
+"""A program's tape as a whole LLVM module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.program.layouts import places
+from taupi.program.program import Program
+from taupi.program.targets.simd.body import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing
+from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
+from taupi.program.targets.simd.turns import sincos
+
+# LLVM's time grows faster than the length of a function: a long tape is cut into functions of this many instructions.
+_CHUNK = 2000
+# Up to this many sines and cosines are inlined; a program with more calls one function instead of growing.
+_INLINED_TURNS = 256
+# A block of rows stays in the second-level cache: about this many bytes.
+_BLOCK_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Module:
+    """The text, and how much scratch memory its kernel wants, in scalars."""
+
+    text: str
+    kept: int
+    rows: int
+    block: int
+
+
+def build_module(program: Program, layout: str, width: int, scalar: str) -> Module:
+    """Return the module of a program for a layout, a vector width and a number type ("double" or "float")."""
+    tape, inputs = program.tape, len(program.inputs)
+    target = [places(program, k, layout) for k in range(len(program.outputs))]
+    sizes = [p.size for p in program.outputs]
+    rows = _rows(layout, target, sizes, width, scalar)
+    constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
+    chunks = [tape.instructions[k : k + _CHUNK] for k in range(0, len(tape.instructions), _CHUNK)]
+    slots = crossing(chunks, constants)
+    shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
+    inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_TURNS
+    parts = [sincos(width, inline), *(Chunk(c, shape).text(f"chunk{k}") for k, c in enumerate(chunks))]
+    if layout != "samples":
+        turns = np.array_split(np.array(rows.turns(), dtype=int).reshape(-1, 2), len(chunks))
+        shares = [[(int(p), int(k)) for p, k in share] for share in turns]
+        parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
+    parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks)).text(), _declarations(width)]
+    return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length, rows.length)
+
+
+def _rows(layout: str, target: list[np.ndarray], sizes: list[int], width: int, scalar: str) -> Rows:
+    if layout == "samples":
+        return sample_rows(target, sizes, width)
+    count = max(1, sum(len(p) for p in target))
+    block = _BLOCK_BYTES // ((8 if scalar == "double" else 4) * count)
+    return batch_rows(target, sizes, width, max(width, min(8 * width, block // width * width)))
+
+
+def _declarations(width: int) -> str:
+    w, lines = width, []
+    for scalar, suffix in (("double", "f64"), ("float", "f32")):
+        v, name = f"<{w} x {scalar}>", f"v{w}{suffix}"
+        one = sorted({"fabs", "rint", *(n for op, n in INTRINSICS.items() if op in ("sqrt", "fabs"))})
+        lines += [f"declare {v} @llvm.{n}.{name}({v})" for n in one]
+        lines += [f"declare {v} @llvm.{n}.{name}({v}, {v})" for n in ("minnum", "maxnum")]
+        lines += [
+            f"declare {v} @llvm.fma.{name}({v}, {v}, {v})",
+            f"declare {v} @llvm.masked.load.{name}.p0(ptr, i32, <{w} x i1>, {v})",
+            f"declare void @llvm.masked.store.{name}.p0({v}, ptr, i32, <{w} x i1>)",
+        ]
+    lines += [
+        "declare i64 @llvm.smin.i64(i64, i64)",
+        f"declare i1 @llvm.vector.reduce.and.v{w}i1(<{w} x i1>)",
+    ]
+    names = {"sin": 1, "cos": 1, **{("pow" if n == "constpow" else n): k for n, k in LIBRARY.items()}}
+    return "\n".join([*lines, *(f"declare double @{n}({', '.join(['double'] * k)})" for n, k in names.items())])

@@ -1,0 +1,138 @@
+"""One suite over every term, against its formula written out in NumPy: the code of terms is on one side only."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from support import ROUNDING, error
+
+import taupi as tp
+from taupi.dynamics.terms import TERMS
+from taupi.errors import TaupiError
+
+GEAR, ROTOR = np.array([50.0, -8.0]), np.array([2e-4, 3e-3])
+VISCOUS, COULOMB, OFFSET, HEIGHT = (np.array(v) for v in ([1.5, 2.5], [0.7, 0.9], [-0.3, 0.2], [0.4, 0.6]))
+# Column of a term at (q, qd, qdd), and its parameter for the two joints.
+FORMULAS = {
+    "viscous": (lambda q, qd, qdd: qd, VISCOUS),
+    "coulomb": (lambda q, qd, qdd: np.sign(qd), COULOMB),
+    "offset": (lambda q, qd, qdd: np.ones_like(qd), OFFSET),
+    "rotor": (lambda q, qd, qdd: qdd, GEAR**2 * ROTOR),
+    "stribeck": (lambda q, qd, qdd: np.sign(qd) * np.exp(-((qd / 0.1) ** 2)), HEIGHT),
+}
+# A turning and a sliding joint, with speeds forward, backward, zero and slow.
+STATES = (
+    np.array([[0.3, -0.4], [0.2, 0.1], [1.0, 2.0], [-1.5, 0.7]]),
+    np.array([[2.0, -3.0], [0.0, 0.05], [-0.02, 0.0], [0.5, 0.5]]),
+)
+QDD = np.array([[1.0, -2.0], [0.5, 0.0], [-3.0, 4.0], [0.1, 0.2]])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    rows = [{"a": 0.5, "alpha": "pi/2"}, {"d": 0.1, "joint": "prismatic"}]
+    links = [{"m": 2, "com": (0.1, 0, 0), "inertia": (0.1, 0, 0, 0.2, 0, 0.3)}] * 2
+    links = [dict(k, name=f"l{i}") for i, k in enumerate(links)]
+    made = tp.Robot.from_dh(rows, links=links)
+    made = made.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
+    return made.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
+
+
+def test_every_term_has_a_formula_here():
+    assert set(FORMULAS) == set(TERMS)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_torque_columns_and_parameters(arm, name):
+    (q, qd), (column, parameter) = STATES, FORMULAS[name]
+    want = column(q, qd, QDD) * parameter
+    plain, full = tp.inverse_dynamics(arm), tp.inverse_dynamics(arm, terms=(name,))
+    assert error(full(q, qd, QDD) - plain(q, qd, QDD), want) < ROUNDING
+    y = tp.regressor(arm, terms=(name,))
+    columns = y(q, qd, QDD)[:, :, 20:]
+    assert error(np.einsum("bii->bi", columns), column(q, qd, QDD)) < ROUNDING
+    assert not columns[:, [0, 1], [1, 0]].any()
+    assert error(y.parameters.values[20:], parameter) < ROUNDING
+    assert y.parameters.names[20:] == (f"joint1.{name}", f"joint2.{name}")
+    # At the reference velocity and acceleration in the adaptive form.
+    reference = tp.slotine_li_regressor(arm, terms=(name,))(q, 0 * qd, qd, QDD)[:, :, 20:]
+    assert error(reference, columns) < ROUNDING
+
+
+def test_only_rotors_add_to_the_mass_matrix(arm):
+    q = STATES[0]
+    plain = tp.mass_matrix(arm)(q)
+    assert (
+        error(tp.mass_matrix(arm, terms=("rotor",))(q) - plain, np.broadcast_to(np.diag(GEAR**2 * ROTOR), plain.shape))
+        < ROUNDING
+    )
+    assert error(tp.mass_matrix(arm, terms=("viscous", "coulomb", "offset", "stribeck"))(q), plain) < ROUNDING
+
+
+def test_forward_dynamics_with_all_terms_by_hand(arm):
+    (q, qd), tau = STATES, QDD
+    friction = sum(c(q, qd, 0 * qd) * p for c, p in FORMULAS.values())
+    mass = tp.mass_matrix(arm)(q) + np.diag(GEAR**2 * ROTOR)
+    want = np.linalg.solve(mass, (tau - friction - tp.bias_torque(arm)(q, qd))[..., None])[..., 0]
+    for algorithm in ("articulated", "cholesky"):
+        assert error(tp.forward_dynamics(arm, terms=tuple(TERMS), algorithm=algorithm)(q, qd, tau), want) < 1e-10
+
+
+def test_units_follow_the_joint(arm):
+    units = dict(
+        zip(*(getattr(tp.regressor(arm, terms=tuple(TERMS)).parameters, k) for k in ("names", "units")), strict=True)
+    )
+    assert units["joint1.viscous"] == "N m s/rad"
+    assert units["joint2.viscous"] == "N s/m"
+    assert (units["joint1.rotor"], units["joint2.rotor"]) == ("kg m^2", "kg")
+    assert {units[f"joint2.{t}"] for t in ("coulomb", "offset", "stribeck")} == {"N"}
+
+
+def test_order_of_terms_is_the_order_of_columns(arm):
+    names = tp.regressor(arm, terms=("rotor", tp.Viscous())).parameters.names[20:]
+    assert names == ("joint1.rotor", "joint2.rotor", "joint1.viscous", "joint2.viscous")
+    assert tp.regressor(arm, terms=(tp.Viscous,)).parameters.names[20:] == names[2:]
+
+
+@pytest.mark.parametrize("bad", [{"velocity": 0}, {"velocity": -1.0}, {"velocity": np.inf}, {"exponent": 3}])
+def test_stribeck_shape_is_checked(bad):
+    with pytest.raises(TaupiError, match="expected"):
+        tp.Stribeck(**bad)
+
+
+def test_own_terms(arm):
+    @dataclasses.dataclass(frozen=True)
+    class Spring:
+        name: ClassVar[str] = "spring"
+
+        def unit(self, prismatic):
+            return "N/m" if prismatic else "N m/rad"
+
+        def value(self, joint):
+            return 2.5
+
+        def column(self, q, qd, qdd):
+            return q
+
+    q, qd = STATES
+    got = tp.inverse_dynamics(arm, terms=(Spring(),))(q, qd, QDD) - tp.inverse_dynamics(arm)(q, qd, QDD)
+    assert error(got, 2.5 * q) < ROUNDING
+
+
+def test_bad_terms(arm):
+    for bad in (None, 3):
+        with pytest.raises(TaupiError, match="expected names such as"):
+            tp.regressor(arm, terms=bad)
+    with pytest.raises(TaupiError, match="which has no order"):
+        tp.regressor(arm, terms={"viscous"})
+    with pytest.raises(TaupiError, match="expected one of viscous"):
+        tp.regressor(arm, terms=(3,))
+
+    loose = type(
+        "Loose",
+        (),
+        {"name": "loose", "__hash__": None, **{k: getattr(tp.Viscous, k) for k in ("unit", "value", "column")}},
+    )
+    with pytest.raises(TaupiError, match="freeze their class"):
+        tp.regressor(arm, terms=(loose(),))

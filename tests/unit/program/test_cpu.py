@@ -1,0 +1,200 @@
+"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled objects."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import ROUNDING, error, random_robot, random_states
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.program.targets.simd import objects
+from taupi.program.targets.simd.loops import sample_rows
+
+# One unit in the last place of float32 is 6e-8; a few hundred operations lose some of it.
+SINGLE = 2e-5
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return random_robot(21, joints=5)
+
+
+@pytest.fixture(scope="module")
+def y(arm):
+    return tp.regressor(arm, terms=("viscous",))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 127, 128, 129, 1000])
+def test_layouts_agree(y, arm, n):
+    states = random_states(arm, n, 3)
+    want = y.compile("numpy")(*states)
+    batch_last = y.compile("cpu", layout="batch_last")(*states)
+    assert batch_last.shape == (*y.outputs[0].shape[::-1], n)
+    assert error(batch_last.transpose(2, 1, 0), want) < ROUNDING
+    packed = y.compile("cpu", layout="nonzeros")(*states)
+    assert error(packed, want.reshape(n, y.outputs[0].size)[:, y.nonzeros()].T) < ROUNDING
+    assert error(y(*states), want) < ROUNDING
+
+
+def test_the_transpose_is_the_stacked_matrix_without_a_copy(y, arm):
+    states = random_states(arm, 50, 3)
+    native = y.compile("cpu", layout="batch_last")(*states)
+    stacked = native.reshape(len(y.parameters), -1).T
+    assert stacked.flags.f_contiguous
+    assert stacked.base is not None
+    # Rows joint by joint: all samples of joint 1, then of joint 2, ...
+    assert error(stacked, y(*states).transpose(1, 0, 2).reshape(-1, len(y.parameters))) < ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["samples", "batch_last", "nonzeros"])
+@pytest.mark.parametrize("n", [1, 17, 300])
+def test_single_precision(y, arm, layout, n):
+    states = random_states(arm, n, 3)
+    got = y.compile("cpu", layout=layout, dtype="float32")(*states)
+    assert got.dtype == np.float32
+    assert error(got, y.compile("cpu", layout=layout)(*states)) < SINGLE
+
+
+def test_several_outputs_in_every_layout(arm):
+    program = tp.newton_euler_matrices(arm)
+    states = random_states(arm, 13, 1)
+    want = program.compile("numpy")(*states)
+    for got, w in zip(program(*states), want, strict=True):
+        assert error(got, w) < ROUNDING
+    for got, w in zip(program.compile("cpu", layout="batch_last")(*states), want, strict=True):
+        assert error(got.transpose(2, 1, 0), w) < ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["samples", "batch_last"])
+def test_out_is_filled_and_checked(y, arm, layout):
+    kernel = y.compile("cpu", layout=layout)
+    states = random_states(arm, 100, 3)
+    buffer = kernel.empty(100)[0]
+    assert kernel(*states, out=buffer) is buffer
+    first = buffer.copy()
+    kernel(*(2 * states), out=buffer)
+    kernel(*states, out=buffer)
+    assert np.array_equal(buffer, first)
+    bad = {
+        "shape": np.zeros((3, 3)),
+        "type": buffer.astype(np.float32),
+        "order": np.asfortranarray(np.zeros(buffer.shape)),
+    }
+    for wrong in bad.values():
+        with pytest.raises(TaupiError, match="expected a writable C-contiguous float64 array of shape"):
+            kernel(*states, out=wrong)
+    buffer.flags.writeable = False
+    with pytest.raises(TaupiError, match="expected a writable"):
+        kernel(*states, out=buffer)
+
+
+def test_large_outputs_are_streamed_and_right(arm):
+    """More bytes than the cache holds take the streaming path, at lengths that do and do not fill whole cache lines."""
+    y = tp.regressor(arm)
+    kernel = y.compile("cpu", layout="batch_last")
+    for n in (32768, 32771):
+        states = random_states(arm, n, 3)
+        got = kernel(*states)
+        assert got.nbytes > 32 * 1024 * 1024
+        some = np.r_[0:20, n - 20 : n]
+        assert error(got.transpose(2, 1, 0)[some], y.compile("numpy")(*states[:, some])) < ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["samples", "batch_last"])
+def test_threads_do_not_change_a_bit(y, arm, layout):
+    states = random_states(arm, 5003, 3)
+    one, many = (y.compile("cpu", layout=layout, threads=k)(*states) for k in (1, 3))
+    assert np.array_equal(one, many)
+
+
+def test_bound_form(y, arm):
+    step = y.compile("cpu").bound()
+    for q, qd, qdd in np.moveaxis(random_states(arm, 3, 3), 1, 0):
+        step.inputs["q"][:], step.inputs["qd"][:], step.inputs["qdd"][:] = q, qd, qdd
+        step()
+        assert np.array_equal(step.outputs["Y"], y(q, qd, qdd))
+    with pytest.raises(TaupiError, match="one sample"):
+        y.compile("cpu", layout="batch_last").bound()
+
+
+def test_bad_options(y):
+    with pytest.raises(TaupiError, match=r"No layout 'sample'.*Did you mean 'samples'"):
+        y.compile("cpu", layout="sample")
+    with pytest.raises(TaupiError, match="No dtype 'int32'"):
+        y.compile("cpu", dtype=np.int32)
+
+
+def test_groups_cover_every_nonzero_once():
+    rng = np.random.default_rng(0)
+    for size in (1, 5, 8, 9, 60, 490):
+        nonzeros = np.flatnonzero(rng.random(size) < 0.4)
+        rng.shuffle(nonzeros)
+        rows = sample_rows([nonzeros], [size], 8)
+        assert sorted(rows.row_of.values()) == sorted(set(range(rows.count)) - set(rows.zero_rows))
+        for slot, place in enumerate(nonzeros):
+            group, lane = divmod(rows.row_of[0, slot], 8)
+            assert rows.starts[0][group] + lane == place
+
+
+# The cache of compiled objects ----------------------------------------------------------------------------------------
+
+
+def fresh(folder, robot_seed=5):
+    """Compile a program in a process of its own and return its output and what the folder holds."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from support import random_robot\nimport taupi as tp\n"
+        f"print(tp.gravity_torque(random_robot({robot_seed}, joints=2))([0.3, 0.4]).tolist())"
+    )
+    tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    environment = os.environ | {"TAUPI_CACHE": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, tests], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def files(folder):
+    return sorted(folder.rglob("*.o"))
+
+
+def test_second_process_reads_what_the_first_compiled(tmp_path):
+    first = fresh(tmp_path)
+    (stored,) = files(tmp_path)
+    assert stored.stat().st_mode & 0o077 == 0
+    before = stored.stat().st_mtime_ns
+    assert fresh(tmp_path) == first
+    assert stored.stat().st_mtime_ns == before
+    assert not [p for p in stored.parent.iterdir() if p != stored]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign"])
+def test_damaged_files_are_compiled_again(tmp_path, damage):
+    first = fresh(tmp_path)
+    (stored,) = files(tmp_path)
+    data = stored.read_bytes()
+    flipped = data[:200] + bytes([data[200] ^ 0xFF]) + data[201:]
+    stored.write_bytes({"truncated": data[:100], "flipped": flipped, "empty": b"", "foreign": data}[damage])
+    if damage == "foreign":
+        stored.chmod(0o666)  # others may write it: not trusted
+    assert fresh(tmp_path) == first
+    assert stored.read_bytes() == data
+
+
+def test_cache_can_be_switched_off_and_need_not_be_writable(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAUPI_CACHE", "off")
+    assert objects.folder() is None
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    assert fresh(blocked) == fresh(tmp_path / "other")
+
+
+def test_other_machines_and_compilers_have_other_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAUPI_CACHE", str(tmp_path))
+    mine = objects._file("text")
+    monkeypatch.setattr(objects.llvm, "get_host_cpu_name", lambda: "other")
+    assert objects._file("text") != mine
+    assert objects._file("another text") != mine
