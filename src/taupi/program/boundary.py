@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,10 +25,8 @@ def batch(
     leading = [a.shape[: a.ndim - len(p.shape)] for a, p in zip(arrays, ports, strict=True)]
     if all(s == leading[0] for s in leading):
         shape = leading[0] if leading else ()
-        return [
-            _contiguous(a.reshape(-1, p.size) if a.size else np.empty((0, p.size), dtype))
-            for a, p in zip(arrays, ports, strict=True)
-        ], shape
+        n = math.prod(shape)
+        return [np.ascontiguousarray(a.reshape(n, p.size)) for a, p in zip(arrays, ports, strict=True)], shape
     try:
         shape = np.broadcast_shapes(*leading)
     except ValueError:
@@ -35,15 +34,10 @@ def batch(
         raise TaupiError(f"{name}: the batch axes do not fit each other: {told}.") from None
     flat = []
     for array, port, lead in zip(arrays, ports, leading, strict=True):
-        if np.prod(lead, dtype=int) == 1 and np.prod(shape, dtype=int) != 0:
-            flat.append(_contiguous(array.reshape(1, port.size)))
-        else:
-            flat.append(_contiguous(np.broadcast_to(array, shape + port.shape).reshape(-1, port.size)))
+        shared = math.prod(lead) == 1 and math.prod(shape) != 0
+        whole = array if shared else np.broadcast_to(array, shape + port.shape)
+        flat.append(np.ascontiguousarray(whole.reshape(1 if shared else math.prod(shape), port.size)))
     return flat, shape
-
-
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array)
 
 
 def assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

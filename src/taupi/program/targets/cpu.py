@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -51,6 +53,8 @@ class Kernel:
         self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
+        self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
+        self._counts = [len(program.nonzeros(k)) for k in range(len(program.outputs))]
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         self._local = threading.local()
 
@@ -61,9 +65,7 @@ class Kernel:
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
         """Return the shapes of the outputs for n samples, batch axes flat."""
-        outputs = self.program.outputs
-        counts = [len(self.program.nonzeros(k)) for k in range(len(outputs))]
-        return output_shapes([p.shape for p in outputs], counts, self.layout, n)
+        return output_shapes(self._shapes, self._counts, self.layout, n)
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Evaluate for arrays with any leading batch axes; `out` takes the results in arrays of the right shape and type.
@@ -71,12 +73,12 @@ class Kernel:
         With `out` only structural nonzeros are written: it must be zero elsewhere, as a buffer from `empty` is.
         """
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
-        n = int(np.prod(shape, dtype=int))
+        n = math.prod(shape)
         results = self.empty(n) if out is None else self._given(out, n, shape)
         if n:
             self._spread(arrays, results, n)
         if self.layout == "samples" and out is None:
-            results = [r.reshape(shape + p.shape) for r, p in zip(results, self.program.outputs, strict=True)]
+            results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def empty(self, n: int) -> list[np.ndarray]:
@@ -86,7 +88,7 @@ class Kernel:
     def _given(self, out: Any, n: int, shape: tuple[int, ...]) -> list[np.ndarray]:
         results = [out] if isinstance(out, np.ndarray) else list(out)
         expected = self.shapes(n)
-        batched = [shape + p.shape for p in self.program.outputs] if self.layout == "samples" else expected
+        batched = [shape + s for s in self._shapes] if self.layout == "samples" else expected
         for array, flat, full in zip(results, expected, batched, strict=True):
             fits = isinstance(array, np.ndarray) and array.shape in (flat, full) and array.dtype == self.dtype
             if not fits or not array.flags.c_contiguous or not array.flags.writeable:
@@ -100,25 +102,26 @@ class Kernel:
         if self._pool is None or parts < 2:
             self._part(arrays, results, n, 0, n)
             return
-        edges = [n * k // parts // 8 * 8 for k in range(parts)] + [n]
+        edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         jobs = [self._pool.submit(self._part, arrays, results, n, a, b) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 
     def _part(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int) -> None:
         table = self.table(arrays, results, n, self._scratch())
-        self._run(table.ctypes.data, start, stop)
+        self._run(_address(table), start, stop)
 
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
         """Return the kernel's arguments: addresses and steps of inputs and outputs, scratch memory, whether to stream."""
         entries: list[int] = []
         for a in arrays:
-            entries += [a.ctypes.data, a.shape[1] if len(a) == n else 0]
-        for r, port in zip(results, self.program.outputs, strict=True):
-            entries += [r.ctypes.data, port.size if self.layout == "samples" else n]
-        rows = scratch.ctypes.data + self._module.kept * self.dtype.itemsize
+            entries += [_address(a), a.shape[1] if len(a) == n else 0]
+        for r, size in zip(results, self._sizes, strict=True):
+            entries += [_address(r), size if self.layout == "samples" else n]
+        kept = _address(scratch)
         streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
-        return np.array([*entries, scratch.ctypes.data, rows, int(streamed)], dtype=np.int64)
+        rows = kept + self._module.kept * self.dtype.itemsize
+        return np.array([*entries, kept, rows, int(streamed)], dtype=np.int64)
 
     def scratch(self) -> np.ndarray:
         """Return scratch memory for one caller at a time."""
@@ -154,13 +157,17 @@ class Bound:
         arrays = [self.inputs[p.name].reshape(1, p.size) for p in program.inputs]
         results = [self.outputs[p.name].reshape(1, p.size) for p in program.outputs]
         self._kept = (kernel, scratch := kernel.scratch(), table := kernel.table(arrays, results, 1, scratch))
-        run, address = kernel._run, ctypes.c_void_p(table.ctypes.data)
-        start, stop = ctypes.c_int64(0), ctypes.c_int64(1)
-        self._call = lambda: run(address, start, stop)
+        self.run = partial(kernel._run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
 
     def __call__(self) -> None:
-        """Evaluate the inputs into the outputs."""
-        self._call()
+        """Evaluate the inputs into the outputs; `run()` does the same without this method around it."""
+        self.run()
+
+
+def _address(array: np.ndarray) -> int:
+    """Return where an array's first entry lies; `array.ctypes.data` says the same in a microsecond."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def dtype_name(dtype: Any) -> str:
@@ -180,7 +187,7 @@ def vector_width(dtype: Any = "float64") -> int:
 
 def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Return zeros whose first entry starts a cache line. Large ones cost nothing until they are touched."""
-    count = int(np.prod(shape, dtype=int))
+    count = math.prod(shape)
     memory = np.zeros(count * dtype.itemsize + _ALIGNMENT, dtype=np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
+    start = -_address(memory) % _ALIGNMENT
     return memory[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

@@ -12,8 +12,10 @@ from taupi.program.targets.simd.body import INTRINSICS, LIBRARY, Chunk, Shape, S
 from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
 from taupi.program.targets.simd.turns import sincos
 
-# LLVM's time grows faster than the length of a function: a long tape is cut into functions of this many instructions.
-_CHUNK = 2000
+# A tape up to this length is one function, which runs fastest; LLVM's time grows faster than a function's length, and a longer
+# tape, whose values do not fit into registers anyway, is cut into many short ones.
+_WHOLE = 3000
+_CHUNK = 500
 # Up to this many sines and cosines are inlined; a program with more calls one function instead of growing.
 _INLINED_TURNS = 256
 # A block of rows stays in the second-level cache: about this many bytes.
@@ -37,7 +39,8 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     sizes = [p.size for p in program.outputs]
     rows = _rows(layout, target, sizes, width, scalar)
     constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
-    chunks = [tape.instructions[k : k + _CHUNK] for k in range(0, len(tape.instructions), _CHUNK)]
+    length = _WHOLE if len(tape.instructions) <= _WHOLE else _CHUNK
+    chunks = [tape.instructions[k : k + length] for k in range(0, len(tape.instructions), length)]
     slots = crossing(chunks, constants)
     shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
     inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_TURNS
