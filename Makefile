@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench bench-short docs clean
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit('taupi needs Python 3.10 or newer, this is ' + sys.version) if sys.version_info < (3, 10) else None"
@@ -43,8 +43,11 @@ lint: $(VENV)/lint
 bench: $(VENV)/bench  ## ratios against peers in one run; rewrites docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
+bench-short: $(VENV)/test  ## the same measurements with few repeats and no peer beyond the tests' own; writes nothing
+	$(BIN)/python benchmarks/run.py --short
+
 docs: $(VENV)/docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) site dist out

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -101,6 +102,21 @@ def test_large_outputs_are_streamed_and_right(arm):
         assert got.nbytes > 32 * 1024 * 1024
         some = np.r_[0:20, n - 20 : n]
         assert error(got.transpose(2, 1, 0)[some], y.compile("numpy")(*states[:, some])) < ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["samples", "batch_last", "nonzeros"])
+def test_memory_is_the_output_and_one_block(arm, layout):
+    """NumPy reports its arrays to tracemalloc, scratch memory included."""
+    kernel = tp.regressor(arm).compile("cpu", layout=layout)
+    states = random_states(arm, 20000, 3)
+    kernel(*(s[:10] for s in states))
+    tracemalloc.start()
+    try:
+        result = kernel(*states)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < result.nbytes + 64 * 1024
 
 
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])

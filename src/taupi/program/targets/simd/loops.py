@@ -292,68 +292,57 @@ class Loop(Writer):
 
 
 def copy_text(width: int, scalar: str) -> str:
-    """Return @copy(to, from, count, stream): vectors, past the cache where it streams and the address allows."""
+    """Return @copy(to, from, count, stream): vectors, past the cache where it streams.
+
+    Streaming stores want whole cache lines, so that single numbers lead up to the first and follow the last.
+    """
     size = 8 if scalar == "double" else 4
-    vector, bytes_ = f"<{width} x {scalar}>", width * size
-    return f"""
-define internal void @copy(ptr noalias %to, ptr noalias %from, i64 %count, i1 %stream) {{
-entry:
-  %address = ptrtoint ptr %to to i64
-  %over = sub i64 0, %address
-  %gap = and i64 %over, {bytes_ - 1}
-  %lead0 = lshr i64 %gap, {size.bit_length() - 1}
-  %lead1 = select i1 %stream, i64 %lead0, i64 0
-  %lead = call i64 @llvm.smin.i64(i64 %lead1, i64 %count)
-  br label %head
-head:
-  %h = phi i64 [ 0, %entry ], [ %h1, %head.body ]
-  %head.go = icmp slt i64 %h, %lead
-  br i1 %head.go, label %head.body, label %main
-head.body:
-  %hf = getelementptr {scalar}, ptr %from, i64 %h
-  %hv = load {scalar}, ptr %hf
-  %ht = getelementptr {scalar}, ptr %to, i64 %h
-  store {scalar} %hv, ptr %ht
-  %h1 = add i64 %h, 1
-  br label %head
-main:
-  %rest = sub i64 %count, %lead
-  %fit = and i64 %rest, {-width}
-  %edge = add i64 %lead, %fit
-  br i1 %stream, label %fast, label %plain
-fast:
-  %f = phi i64 [ %lead, %main ], [ %f1, %fast.body ]
-  %fast.go = icmp slt i64 %f, %edge
-  br i1 %fast.go, label %fast.body, label %tail
-fast.body:
-  %ff = getelementptr {scalar}, ptr %from, i64 %f
-  %fv = load {vector}, ptr %ff, align {size}
-  %ft = getelementptr {scalar}, ptr %to, i64 %f
-  store {vector} %fv, ptr %ft, align {bytes_}, !nontemporal !0
-  %f1 = add i64 %f, {width}
-  br label %fast
-plain:
-  %p = phi i64 [ %lead, %main ], [ %p1, %plain.body ]
-  %plain.go = icmp slt i64 %p, %edge
-  br i1 %plain.go, label %plain.body, label %tail
-plain.body:
-  %pf = getelementptr {scalar}, ptr %from, i64 %p
-  %pv = load {vector}, ptr %pf, align {size}
-  %pt = getelementptr {scalar}, ptr %to, i64 %p
-  store {vector} %pv, ptr %pt, align {size}
-  %p1 = add i64 %p, {width}
-  br label %plain
-tail:
-  %t = phi i64 [ %edge, %fast ], [ %edge, %plain ], [ %t1, %tail.body ]
-  %tail.go = icmp slt i64 %t, %count
-  br i1 %tail.go, label %tail.body, label %end
-tail.body:
-  %tf = getelementptr {scalar}, ptr %from, i64 %t
-  %tv = load {scalar}, ptr %tf
-  %tt = getelementptr {scalar}, ptr %to, i64 %t
-  store {scalar} %tv, ptr %tt
-  %t1 = add i64 %t, 1
-  br label %tail
-end:
-  ret void
-}}"""
+    vector, line = f"<{width} x {scalar}>", width * size
+    return "\n".join(
+        [
+            "define internal void @copy(ptr noalias %to, ptr noalias %from, i64 %count, i1 %stream) {",
+            "entry:",
+            "  %address = ptrtoint ptr %to to i64",
+            "  %over = sub i64 0, %address",
+            f"  %gap = and i64 %over, {line - 1}",
+            f"  %gap.numbers = lshr i64 %gap, {size.bit_length() - 1}",
+            "  %wanted = select i1 %stream, i64 %gap.numbers, i64 0",
+            "  %lead = call i64 @llvm.smin.i64(i64 %wanted, i64 %count)",
+            "  br label %head",
+            *_copy_loop("head", "entry", "0", "%lead", (scalar, f"align {size}", 1), "main"),
+            "main:",
+            "  %rest = sub i64 %count, %lead",
+            f"  %fit = and i64 %rest, {-width}",
+            "  %edge = add i64 %lead, %fit",
+            "  br i1 %stream, label %fast, label %plain",
+            *_copy_loop(
+                "fast", "main", "%lead", "%edge", (vector, f"align {line}, !nontemporal !0", width), "tail.entry"
+            ),
+            *_copy_loop("plain", "main", "%lead", "%edge", (vector, f"align {size}", width), "tail.entry"),
+            "tail.entry:",
+            "  br label %tail",
+            *_copy_loop("tail", "tail.entry", "%edge", "%count", (scalar, f"align {size}", 1), "end"),
+            "end:",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _copy_loop(name: str, before: str, start: str, stop: str, what: tuple[str, str, int], after: str) -> list[str]:
+    """Return a loop that copies numbers or vectors from `start` to `stop`."""
+    kind, how, step = what
+    scalar = kind.strip("<>").split()[-1]
+    return [
+        f"{name}:",
+        f"  %{name}.k = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.body ]",
+        f"  %{name}.go = icmp slt i64 %{name}.k, {stop}",
+        f"  br i1 %{name}.go, label %{name}.body, label %{after}",
+        f"{name}.body:",
+        f"  %{name}.source = getelementptr {scalar}, ptr %from, i64 %{name}.k",
+        f"  %{name}.value = load {kind}, ptr %{name}.source, align {8 if scalar == 'double' else 4}",
+        f"  %{name}.target = getelementptr {scalar}, ptr %to, i64 %{name}.k",
+        f"  store {kind} %{name}.value, ptr %{name}.target, {how}",
+        f"  %{name}.next = add i64 %{name}.k, {step}",
+        f"  br label %{name}",
+    ]
