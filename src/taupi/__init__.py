@@ -42,7 +42,9 @@ _HOME: dict[str, str] = {
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
     "moving_base_dynamics": "taupi.dynamics.closed_form",
     "newton_euler_matrices": "taupi.dynamics.closed_form",
+    "operational_dynamics": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
+    "operational_regressor": "taupi.regressors.operational",
     "potential_energy": "taupi.dynamics.energy",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.mass_matrix import christoffel_symbols as christoffel_symbols
     from taupi.dynamics.mass_matrix import mass_matrix as mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative as mass_matrix_derivative
+    from taupi.dynamics.operational import operational_dynamics as operational_dynamics
     from taupi.dynamics.operational import operational_mass as operational_mass
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
@@ -110,3 +113,4 @@ if TYPE_CHECKING:
     from taupi.regressors.classical import regressor as regressor
     from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
+    from taupi.regressors.operational import operational_regressor as operational_regressor

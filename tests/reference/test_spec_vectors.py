@@ -233,3 +233,10 @@ def test_planar3r_joint_space(case):
     assert error(tp.jacobian(arm, task="planar")(q), want["J"]) < SPEC
     assert error(tp.jacobian_derivative(arm, task="planar")(q, qd), want["Jdot"]) < SPEC
     assert error(tp.operational_mass(arm, task="planar")(q), want["M_r"]) < SPEC_INVERSE
+    model = tp.operational_dynamics(arm, task="planar")(q, qd)
+    for got, key in zip(model, ("M_r", "C_r", "g_r"), strict=True):
+        assert error(got, want[key]) < SPEC_INVERSE
+    y = tp.operational_regressor(arm, task="planar")
+    pi = arm.parameters.values
+    assert error(y(q, qd, given["V"], given["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    assert error(y(q, qd, want["rdot"], want["rddot"]) @ pi, want["u"]) < SPEC_INVERSE
