@@ -6,6 +6,7 @@ A block of the regressor lives in cache-sized scratch memory; what stays is p x 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from taupi.errors import TaupiError, unknown
 from taupi.program.boundary import batch
 from taupi.program.program import Port, Program
 
-# Samples a block: enough for the matrix products to run at speed, few enough to stay near the cache.
-BLOCK = 1024
+# Bytes of a block of the regressor: enough samples for the matrix products to run at speed, few enough to stay near the cache.
+BLOCK_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,21 @@ class NormalEquations:
 
 @dataclass(frozen=True)
 class TriangularFactor:
-    """R (p, p) and z (p,) of a QR factorisation of the stacked [Y tau]: min |Y x - tau| solves R x = z.
+    """R (p, p) and z (p,) of a QR factorisation of the stacked [Y tau]: |Y x - tau|^2 = |R x - z|^2 + rest^2 for every x.
 
-    `residual` is what is left, the norm of tau beyond the range of Y; Y itself is gone.
+    The x that minimises one minimises the other, also where Y lacks rank; Y itself is gone. `residual` is the least |Y x - tau|.
     """
 
     r: np.ndarray
     z: np.ndarray
-    residual: float
+    rest: float
     rows: int
+
+    @property
+    def residual(self) -> float:
+        """The least |Y x - tau|."""
+        x, *_ = np.linalg.lstsq(self.r, self.z, rcond=None)
+        return float(np.hypot(self.rest, np.linalg.norm(self.r @ x - self.z)))
 
 
 def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -71,20 +78,37 @@ class Accumulator:
     (20, 20)
     """
 
-    def __init__(self, program: Program, kind: str = "normal", block: int = BLOCK) -> None:
+    def __init__(self, program: Program, kind: str = "normal", block: Any = None) -> None:
         if kind not in ("normal", "qr"):
             raise unknown("accumulator", kind, ("normal", "qr"))
+        if not isinstance(program, Program):
+            raise TaupiError(f"program is {type(program).__name__}, expected a regressor: taupi.regressor(robot).")
         if len(program.outputs) != 1 or len(program.outputs[0].shape) != 2:
             raise TaupiError(f"{program.name} is not a regressor: one output of two axes is needed.")
-        self.program, self.kind, self.block = program, kind, int(block)
-        self._kernel: Any
-        self._kernel = program.compile("cpu", layout="batch_last")
         self._n, self._p = program.outputs[0].shape
-        self._buffer = self._kernel.empty(self.block)[0]
+        block = max(64, BLOCK_BYTES // (8 * self._n * (self._p + 1))) if block is None else block
+        if not isinstance(block, Integral) or block < 1:
+            raise TaupiError(f"block is {block!r}, expected a whole number of samples of at least 1.")
+        self.program, self.kind, self.block = program, kind, int(block)
+        self._prepare()
         self.rows = 0
         p = self._p
         self._sum, self._rest = np.zeros((p + 1, p + 1)), np.zeros((p + 1, p + 1))
         self._factor = np.zeros((0, p + 1))
+
+    def _prepare(self) -> None:
+        """Compile, and make the buffer: the regressor's columns, and the torque as one more."""
+        self._kernel: Any
+        self._kernel = self.program.compile("cpu", layout="batch_last")
+        self._buffer = np.zeros((self._p + 1, self._n, self.block))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave machine code and scratch memory behind; a copy in another process makes its own."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_kernel", "_buffer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
 
     def add(self, tau: Any, *args: Any, **kwargs: Any) -> None:
         """Add samples: the torque (..., n) and the regressor's inputs, batch axes leading."""
@@ -101,10 +125,10 @@ class Accumulator:
 
     def _add_block(self, parts: list[np.ndarray], torque: np.ndarray) -> None:
         m = len(torque)
-        target = self._buffer if m == self.block else self._kernel.empty(m)[0]
-        shaped = [np.broadcast_to(a, (m, a.shape[1])) for a in parts]
-        self._kernel(*shaped, out=target)
-        stacked = np.vstack([target.reshape(self._p, -1), torque.T.reshape(1, -1)])
+        buffer = self._buffer if m == self.block else np.zeros((self._p + 1, self._n, m))
+        self._kernel(*(np.broadcast_to(a, (m, a.shape[1])) for a in parts), out=buffer[:-1])
+        buffer[-1] = torque.T
+        stacked = buffer.reshape(self._p + 1, -1)
         if self.kind == "qr":
             self._factor = _triangle(np.vstack([self._factor, stacked.T]))
         else:
@@ -113,7 +137,11 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> None:
         """Add what another accumulator of the same regressor and kind has gathered, from another thread or machine."""
-        if (self.kind, self._n, self._p) != (other.kind, other._n, other._p):
+        names = [
+            a.program.parameters and a.program.parameters.names for a in (self, other) if isinstance(a, Accumulator)
+        ]
+        same = len(names) == 2 and names[0] == names[1]
+        if not same or (self.kind, self._n, self._p) != (other.kind, other._n, other._p):
             raise TaupiError("The accumulators gather different things: same regressor and same kind are needed.")
         self._factor = _triangle(np.vstack([self._factor, other._factor]))
         self._sum, error = _two_sum(self._sum, other._sum)

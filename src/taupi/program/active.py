@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import NotRationalError
+from taupi.errors import NotRationalError, TaupiError
 from taupi.program.program import Program
 
 # A rational function that is not zero vanishes at a random point of these fractions with probability below 1e-4 each.
@@ -40,6 +40,7 @@ def active_columns(program: Program) -> list[int]:
     Rounding plays no part: a column that is zero only by cos^2 + sin^2 = 1 is zero here. Symbols without a value are random
     too.
     """
+    _matrix_shape(program)
     acting: Any = False
     try:
         for _, value in zip(range(_POINTS), _values(program), strict=False):
@@ -64,15 +65,30 @@ def _active_in_doubles(program: Program) -> list[int]:
 def independent_columns(program: Program) -> list[int]:
     """Return the leftmost columns of the (first) output that span all of them: those with Y = Y[:, these] B, B constant.
 
-    Rows are gathered at random rational points until there are more than columns, and reduced modulo a large prime.
+    Rows are gathered at random rational points and reduced modulo a large prime, until further points add nothing.
     """
     from flint import nmod_mat
 
+    shape = _matrix_shape(program)
     rows: list[list[int]] = []
-    columns = program.outputs[0].shape[-1]
+    reduced: Any = None
+    rank, unchanged = -1, 0
     for value in _values(program):
         rows += [[int(v.p) * pow(int(v.q), -1, _PRIME) % _PRIME for v in row] for row in value]
-        if len(rows) >= columns + 8 * program.outputs[0].shape[0]:
+        if len(rows) < shape[-1]:
+            continue
+        reduced, found = nmod_mat(rows, _PRIME).rref()
+        unchanged, rank = (unchanged + 1, rank) if found == rank else (0, found)
+        # What a further point can add, almost every point adds: several that add nothing have nothing left to add.
+        if unchanged == _POINTS or rank == shape[-1]:
             break
-    reduced, rank = nmod_mat(rows, _PRIME).rref()
-    return [next(k for k in range(columns) if int(reduced[i, k])) for i in range(rank)]
+        rows = [[int(reduced[i, k]) for k in range(shape[-1])] for i in range(rank)]
+        rows += [[0] * shape[-1]] * max(0, shape[-1] - rank)
+    return [next(k for k in range(shape[-1]) if int(reduced[i, k])) for i in range(rank)]
+
+
+def _matrix_shape(program: Program) -> tuple[int, ...]:
+    shape = program.outputs[0].shape
+    if not shape:
+        raise TaupiError(f"{program.name} has no columns: its output is a single number.")
+    return shape

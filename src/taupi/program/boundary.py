@@ -26,7 +26,7 @@ def batch(
     if all(s == leading[0] for s in leading):
         shape = leading[0] if leading else ()
         n = math.prod(shape)
-        return [np.ascontiguousarray(a.reshape(n, p.size)) for a, p in zip(arrays, ports, strict=True)], shape
+        return [_plain(a.reshape(n, p.size)) for a, p in zip(arrays, ports, strict=True)], shape
     try:
         shape = np.broadcast_shapes(*leading)
     except ValueError:
@@ -36,8 +36,14 @@ def batch(
     for array, port, lead in zip(arrays, ports, leading, strict=True):
         shared = math.prod(lead) == 1 and math.prod(shape) != 0
         whole = array if shared else np.broadcast_to(array, shape + port.shape)
-        flat.append(np.ascontiguousarray(whole.reshape(1 if shared else math.prod(shape), port.size)))
+        flat.append(_plain(whole.reshape(1 if shared else math.prod(shape), port.size)))
     return flat, shape
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """Return an array whose numbers lie one after the other, where the machine wants them; a copy only where they do not."""
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
 def assigned(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

@@ -37,6 +37,8 @@ class _Symbols:
     ) -> Program:
         ports, symbols = self.program.inputs, list(self.inputs.values())
         if more is not None:
+            if not str(more[0].name).isidentifier():
+                raise TaupiError(f"An input cannot be called {more[0].name!r}: choose letters and digits.")
             if more[0].name in self.inputs:
                 raise TaupiError(f"{self.program.name} has an input {more[0].name!r} already: choose another name.")
             ports, symbols = (*ports, more[0]), [*symbols, more[1]]
@@ -84,7 +86,7 @@ def times(program: Program, name: str = "pi") -> Program:
     """Return Y x, with x a further input."""
     s = _Symbols(program)
     y = _matrix(s)
-    x = cs.SX.sym(name, y.shape[1])
+    x = cs.SX.sym("x", y.shape[1])
     labels = tuple(program.parameters.names) if program.parameters is not None else ()
     port = Port(name, (y.shape[1],), labels, "one value per parameter")
     return s.build(f"{program.name}_times_{name}", [Port("y", (y.shape[0],))], [cs.densify(y @ x)], (port, x))
@@ -94,7 +96,7 @@ def transpose_times(program: Program, name: str = "s") -> Program:
     """Return Y^T s, with s a further input."""
     s = _Symbols(program)
     y = _matrix(s)
-    x = cs.SX.sym(name, y.shape[0])
+    x = cs.SX.sym("x", y.shape[0])
     out, port = Port("y", (y.shape[1],)), Port(name, (y.shape[0],))
     product = s.build(f"{program.name}_transpose_times_{name}", [out], [cs.densify(y.T @ x)], (port, x))
     return dataclasses.replace(product, parameters=program.parameters)
@@ -104,7 +106,15 @@ def take(program: Program, places: Sequence[int], axis: int = -1) -> Program:
     """Return the program with a choice of entries along an axis of its only output."""
     s = _Symbols(program)
     y, port = s.only_output("take"), program.outputs[0]
-    kept = np.take(np.arange(port.size).reshape(port.shape), np.asarray(places, dtype=int), axis=axis)
+    chosen_places = np.asarray(places)
+    if chosen_places.dtype.kind not in "iu" and chosen_places.size:
+        raise TaupiError(f"places holds {chosen_places.dtype}, expected whole numbers: positions, not a mask.")
+    try:
+        kept = np.take(np.arange(port.size).reshape(port.shape), chosen_places.astype(int), axis=axis)
+    except (IndexError, ValueError):
+        raise TaupiError(
+            f"take got axis {axis} and places that {port.name}, of shape {port.shape}, does not have."
+        ) from None
     columns = program.parameters is not None and axis in (-1, len(port.shape) - 1)
     parameters = program.parameters.take(tuple(places)) if columns else program.parameters
     chosen = s.build(program.name, [Port(port.name, kept.shape)], [y[kept.ravel().tolist()]])

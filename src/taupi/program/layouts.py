@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from taupi.errors import unknown
@@ -39,3 +41,11 @@ def output_shapes(shapes: list[tuple[int, ...]], nonzeros: list[int], layout: st
     if layout == "nonzeros":
         return [(count, n) for count in nonzeros]
     return [(n, *s) if layout == "samples" else (*s[::-1], n) for s in shapes]
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a number type, however it is said."""
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return str(dtype)

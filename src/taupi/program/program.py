@@ -117,7 +117,8 @@ class Program:
         """Return the program built for a target and called as the program is.
 
         `target`: "cpu" (SIMD through LLVM), "cuda" (a GPU, through CuPy), "numpy" (the reference). `threads` share a large
-        batch on the CPU. `layout` of the results: "samples" (..., *shape), "batch_last" (*reversed shape, N), "nonzeros".
+        batch on the CPU. `layout` of the results: "samples" (..., *shape), the default on the CPU; "batch_last"
+        (*reversed shape, N), the default on a GPU; "nonzeros".
         `dtype`: "float64" or "float32". The targets behind `exact` and `sympy` are "exact" and "explicit".
         """
         from taupi.program.targets import target_module
@@ -293,6 +294,10 @@ class Program:
         from taupi.program.emit import sources
 
         return next(iter(sources(self, language, name, dtype).values()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave compiled code behind: a copy in another process compiles its own."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __repr__(self) -> str:
         told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)

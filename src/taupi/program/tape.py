@@ -72,10 +72,6 @@ class Tape:
         """How often each operation occurs, loads, stores and constants left out."""
         return Counter(i.op for i in self.instructions if i.op not in ("const", "input", "output"))
 
-    def outputs(self) -> list[tuple[int, int, int]]:
-        """Return (port, nonzero, register) of every stored value."""
-        return [(i.port, i.slot, i.args[0]) for i in self.instructions if i.op == "output"]
-
 
 def record(function: Any) -> Tape:
     """Return the tape of a CasADi SX function."""
@@ -112,8 +108,9 @@ def record(function: Any) -> Tape:
 
 def _exact_inverse(divisor: Instruction) -> float | None:
     """Return 1/c for a constant power of two: the product is the same double, and much cheaper than the quotient."""
-    exact = divisor.op == "const" and divisor.value != 0 and abs(math.frexp(divisor.value)[0]) == 0.5
-    return 1 / divisor.value if exact else None
+    power_of_two = divisor.op == "const" and abs(math.frexp(divisor.value)[0]) == 0.5
+    # Not of the smallest numbers, whose inverse overflows, nor of the largest, whose inverse loses bits.
+    return 1 / divisor.value if power_of_two and 1e-300 < abs(divisor.value) < 1e300 else None
 
 
 def _operation_names(cs: Any) -> dict[int, str]:

@@ -1,11 +1,15 @@
 """Products of a regressor gathered block by block, against the whole matrix."""
 
+import pickle
+
+import casadi as cs
 import numpy as np
 import pytest
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.program.program import Port, trace
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,31 @@ def test_triangular_factor_solves_least_squares(problem):
     assert error(np.linalg.solve(result.r, result.z), want) < 1e-9
     assert np.isclose(result.residual**2, residual, rtol=1e-10)
     assert error(result.r.T @ result.r, stacked.T @ stacked) < ROUNDING
+
+
+def test_triangular_factor_of_a_regressor_that_lacks_rank():
+    arm = tp.load("puma560")
+    states = random_states(arm, 400, 3)
+    tau = np.random.default_rng(2).normal(size=(400, 6))
+    sums = tp.Accumulator(tp.regressor(arm), kind="qr")
+    sums.add(tau, *states)
+    stacked = tp.regressor(arm)(*states).reshape(-1, 60)
+    x, *_ = np.linalg.lstsq(stacked, tau.ravel(), rcond=None)
+    result = sums.result()
+    assert np.isclose(result.residual, np.linalg.norm(stacked @ x - tau.ravel()), rtol=1e-9)
+    guess = np.random.default_rng(3).normal(size=60)
+    both = np.hypot(np.linalg.norm(result.r @ guess - result.z), result.rest)
+    assert np.isclose(both, np.linalg.norm(stacked @ guess - tau.ravel()), rtol=1e-9)
+
+
+def test_accumulators_travel(problem):
+    y, states, tau, _ = problem
+    sums = tp.Accumulator(y)
+    sums.add(tau[:100], *(s[:100] for s in states))
+    again = pickle.loads(pickle.dumps(sums))
+    again.add(tau[100:], *(s[100:] for s in states))
+    sums.add(tau[100:], *(s[100:] for s in states))
+    assert np.array_equal(again.result().matrix, sums.result().matrix)
 
 
 @pytest.mark.parametrize("kind", ["normal", "qr"])
@@ -93,8 +122,41 @@ def test_bad_input(problem):
         tp.Accumulator(tp.gravity_torque(tp.load("elbow2r")))
     with pytest.raises(TaupiError, match="tau has batch shape"):
         tp.Accumulator(y).add(tau[:10], *states)
-    with pytest.raises(TaupiError, match="gather different things"):
-        tp.Accumulator(y).merge(tp.Accumulator(y, kind="qr"))
+    for other in (tp.Accumulator(y, kind="qr"), tp.Accumulator(tp.regressor(tp.load("elbow2r"))), 3):
+        with pytest.raises(TaupiError, match="gather different things"):
+            tp.Accumulator(y).merge(other)
+    for block in (0, -1, "x", 1.5):
+        with pytest.raises(TaupiError, match="block is"):
+            tp.Accumulator(y, block=block)
+    with pytest.raises(TaupiError, match="expected a regressor"):
+        tp.Accumulator("panda")
+
+
+def test_independent_columns_in_one_row_of_many():
+    """Thirty functions in one row of twenty: few rows at a point carry anything."""
+
+    def body(x):
+        y = cs.SX.zeros(20, 30)
+        y[3, :] = cs.horzcat(*[x[0] ** (k % 6) * x[1] ** (k // 6) for k in range(30)])
+        return y
+
+    program = trace("sparse", body, [Port("x", (2,))], [Port("Y", (20, 30))])
+    assert program.independent().outputs[0].shape == (20, 30)
+    with pytest.raises(TaupiError, match="single number"):
+        tp.kinetic_energy(tp.load("elbow2r")).independent()
+
+
+def test_take_wants_positions(problem):
+    y, *_ = problem
+    for bad in ([True] + [False] * 3, [0.5], ["a"]):
+        with pytest.raises(TaupiError, match="expected whole numbers"):
+            y.take(bad)
+    for places, axis in (([99], -1), ([0], 5)):
+        with pytest.raises(TaupiError, match="does not have"):
+            y.take(places, axis=axis)
+    for name in ("a b", "", "1"):
+        with pytest.raises(TaupiError, match="cannot be called"):
+            y.times(name)
 
 
 def test_independent_columns_span_all():

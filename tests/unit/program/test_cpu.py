@@ -1,17 +1,22 @@
 """The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled objects."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
 
+import casadi as cs
 import numpy as np
 import pytest
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.program.targets.simd import objects
+from taupi.program.program import Port, trace
+from taupi.program.targets import cpu
+from taupi.program.targets.simd import module, objects
 from taupi.program.targets.simd.loops import sample_rows
 
 # One unit in the last place of float32 is 6e-8; a few hundred operations lose some of it.
@@ -85,7 +90,14 @@ def test_out_is_filled_and_checked(y, arm, layout):
         "order": np.asfortranarray(np.zeros(buffer.shape)),
     }
     for wrong in bad.values():
-        with pytest.raises(TaupiError, match="expected a writable C-contiguous float64 array of shape"):
+        with pytest.raises(TaupiError, match="expected a writable, aligned, C-contiguous float64 array"):
+            kernel(*states, out=wrong)
+    shifted = np.zeros(buffer.nbytes + 8, np.uint8)[4:-4].view(np.float64).reshape(buffer.shape)
+    assert not shifted.flags.aligned
+    with pytest.raises(TaupiError, match="aligned"):
+        kernel(*states, out=shifted)
+    for wrong in (5, "abc", [], [buffer, buffer]):
+        with pytest.raises(TaupiError, match=r"^out (is|has)"):
             kernel(*states, out=wrong)
     buffer.flags.writeable = False
     with pytest.raises(TaupiError, match="expected a writable"):
@@ -117,6 +129,82 @@ def test_memory_is_the_output_and_one_block(arm, layout):
     finally:
         tracemalloc.stop()
     assert peak < result.nbytes + 64 * 1024
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("layout", ["samples", "batch_last", "nonzeros"])
+@pytest.mark.parametrize("width", [2, 4, 16])
+def test_other_machines_and_small_pieces(arm, monkeypatch, layout, width, dtype):
+    """Every vector width, a tape in many pieces whose last is short, blocks and streams forced: the whole array agrees."""
+    monkeypatch.setattr(cpu, "vector_width", lambda dtype="float64": width)
+    monkeypatch.setattr(module, "_WHOLE", 30)
+    monkeypatch.setattr(module, "_CHUNK", 37)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 16 * 1024)
+    monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
+    y = tp.regressor(arm, terms=("coulomb",))
+    kernel = y.compile("cpu", layout=layout, dtype=dtype)
+    for n in (3 * 16 * width, 5 * 16 * width + 3):
+        states = random_states(arm, n, 3, seed=n)
+        want = y.compile("numpy")(*states)
+        got = kernel(*states)
+        want = want.reshape(n, y.outputs[0].size)[:, y.nonzeros()] if layout == "nonzeros" else want
+        got = got if layout == "samples" else got.transpose(*range(got.ndim)[::-1])
+        assert error(got, want) < (ROUNDING if dtype == "float64" else SINGLE)
+
+
+@pytest.mark.parametrize("last", [1, 2, 7])
+def test_last_piece_shorter_than_what_it_copies(monkeypatch, last):
+    """A piece of few instructions among many rows to copy: none may be left behind."""
+
+    def body(x):
+        return cs.vertcat(*[x[0] + k % 7 for k in range(300)])
+
+    program = trace("many", body, [Port("x", (1,))], [Port("y", (300,))])
+    monkeypatch.setattr(module, "_WHOLE", 30)
+    monkeypatch.setattr(module, "_CHUNK", len(program.tape.instructions) - last)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 0)
+    monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
+    x = np.random.default_rng(0).normal(size=(1024, 1))
+    got = program.compile("cpu", layout="batch_last")(x)
+    assert np.array_equal(got, program.compile("numpy")(x).T)
+
+
+@pytest.mark.parametrize("layout", ["samples", "batch_last", "nonzeros"])
+def test_results_that_are_all_zero(layout):
+    still = tp.gravity_torque(tp.load("puma560").with_gravity((0, 0, 0)))
+    got = still.compile("cpu", layout=layout)(np.ones((5, 6)))
+    assert not got.any()
+    assert 5 in got.shape
+
+
+def test_kernels_and_programs_travel_to_other_processes(y, arm):
+    states = random_states(arm, 2000, 3)
+    want = y(*states)
+    assert np.array_equal(pickle.loads(pickle.dumps(y))(*states), want)
+    assert np.array_equal(pickle.loads(pickle.dumps(y.compile("cpu", threads=2)))(*states), want)
+    assert np.array_equal(copy.deepcopy(y)(*states), want)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_threads_after_a_fork(tmp_path):
+    """A child process has none of its parent's threads; its own call must not wait for them."""
+    code = (
+        "import os, signal, numpy as np, taupi as tp\n"
+        "k = tp.gravity_torque(tp.load('zollo2r')).compile('cpu', threads=2)\n"
+        "q = np.ones((4000, 2)); want = k(q)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    signal.alarm(20); os._exit(0 if np.array_equal(k(q), want) else 1)\n"
+        "print(os.waitpid(pid, 0)[1])"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+
+
+def test_bound_inputs_are_one_array(y):
+    step = y.compile("cpu").bound()
+    step.x[:] = np.arange(15.0)
+    assert np.array_equal(step.inputs["qd"], np.arange(5.0, 10.0))
 
 
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])
@@ -187,13 +275,18 @@ def test_second_process_reads_what_the_first_compiled(tmp_path):
     assert not [p for p in stored.parent.iterdir() if p != stored]
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "swapped"])
 def test_damaged_files_are_compiled_again(tmp_path, damage):
     first = fresh(tmp_path)
     (stored,) = files(tmp_path)
     data = stored.read_bytes()
     flipped = data[:200] + bytes([data[200] ^ 0xFF]) + data[201:]
-    stored.write_bytes({"truncated": data[:100], "flipped": flipped, "empty": b"", "foreign": data}[damage])
+    if damage == "swapped":
+        fresh(tmp_path, robot_seed=6)  # another program's whole file under this one's name
+        (other,) = [f for f in files(tmp_path) if f != stored]
+        flipped = other.read_bytes()
+    damaged = {"truncated": data[:100], "flipped": flipped, "empty": b"", "foreign": data, "swapped": flipped}
+    stored.write_bytes(damaged[damage])
     if damage == "foreign":
         stored.chmod(0o666)  # others may write it: not trusted
     assert fresh(tmp_path) == first
@@ -201,8 +294,11 @@ def test_damaged_files_are_compiled_again(tmp_path, damage):
 
 
 def test_cache_can_be_switched_off_and_need_not_be_writable(tmp_path, monkeypatch):
-    monkeypatch.setenv("TAUPI_CACHE", "off")
-    assert objects.folder() is None
+    for word in ("off", "OFF ", "false", "none", "0"):
+        monkeypatch.setenv("TAUPI_CACHE", word)
+        assert objects.folder() is None
+    monkeypatch.setenv("TAUPI_CACHE", "~/x")
+    assert "~" not in str(objects.folder())
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     assert fresh(blocked) == fresh(tmp_path / "other")

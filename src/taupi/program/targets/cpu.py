@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,7 +17,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, unknown
 from taupi.program.boundary import batch
-from taupi.program.layouts import checked_layout, output_shapes
+from taupi.program.layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
 from taupi.program.targets.simd.module import build_module
 from taupi.program.targets.simd.objects import load
@@ -55,12 +56,15 @@ class Kernel:
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
         self._counts = [len(program.nonzeros(k)) for k in range(len(program.outputs))]
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._pools: dict[int, ThreadPoolExecutor] = {}
         self._local = threading.local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kernel, (self.program, self.threads, self.layout, self.dtype.name)
 
     @property
     def block(self) -> int:
-        """How many samples are worked on at a time: memory is the output and this many samples of scratch."""
+        """How many samples are worked on at a time: beyond the output, a thread holds the results of two such blocks."""
         return self._module.block
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
@@ -70,7 +74,7 @@ class Kernel:
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Evaluate for arrays with any leading batch axes; `out` takes the results in arrays of the right shape and type.
 
-        With `out` only structural nonzeros are written: it must be zero elsewhere, as a buffer from `empty` is.
+        Not all structural zeros are written: an `out` must be zero there before, as a buffer from `empty` is.
         """
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
@@ -86,24 +90,32 @@ class Kernel:
         return [_aligned_zeros(shape, self.dtype) for shape in self.shapes(n)]
 
     def _given(self, out: Any, n: int, shape: tuple[int, ...]) -> list[np.ndarray]:
-        results = [out] if isinstance(out, np.ndarray) else list(out)
+        results = [out] if not isinstance(out, list | tuple) else list(out)
         expected = self.shapes(n)
+        if len(results) != len(expected):
+            raise TaupiError(f"out has {len(results)} arrays, {self.program.name} has {len(expected)} outputs.")
         batched = [shape + s for s in self._shapes] if self.layout == "samples" else expected
         for array, flat, full in zip(results, expected, batched, strict=True):
             fits = isinstance(array, np.ndarray) and array.shape in (flat, full) and array.dtype == self.dtype
-            if not fits or not array.flags.c_contiguous or not array.flags.writeable:
+            if not fits or not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
                 told = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
-                raise TaupiError(f"out is {told}, expected a writable C-contiguous {self.dtype} array of shape {full}.")
+                raise TaupiError(
+                    f"out is {told}, expected a writable, aligned, C-contiguous {self.dtype} array {full}."
+                )
         return results
 
     def _spread(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int) -> None:
         """Run samples 0..n, shared out over the threads; ctypes releases the interpreter lock meanwhile."""
         parts = min(self.threads, n // _SAMPLES_A_THREAD)
-        if self._pool is None or parts < 2:
+        if parts < 2:
             self._part(arrays, results, n, 0, n)
             return
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
-        jobs = [self._pool.submit(self._part, arrays, results, n, a, b) for a, b in pairwise(edges)]
+        # A process that was forked has none of its parent's threads.
+        if os.getpid() not in self._pools:
+            self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
+        pool = self._pools[os.getpid()]
+        jobs = [pool.submit(self._part, arrays, results, n, a, b) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 
@@ -140,6 +152,8 @@ class Kernel:
 class Bound:
     """A kernel with its own arrays: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`. One caller at a time.
 
+    The inputs are views into one array, `x`, one after the other: one assignment can fill them all.
+
     >>> import taupi as tp
     >>> step = tp.gravity_torque(tp.load("puma560")).compile("cpu").bound()
     >>> step.inputs["q"][:] = 0.5
@@ -152,12 +166,18 @@ class Bound:
         if kernel.layout != "samples":
             raise TaupiError(f"A bound call has one sample: compile with layout='samples', not {kernel.layout!r}.")
         program = kernel.program
-        self.inputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.inputs}
+        self.x = np.zeros(sum(p.size for p in program.inputs), kernel.dtype)
+        ends = np.cumsum([p.size for p in program.inputs]).tolist()
+        places = zip(program.inputs, ends, strict=True)
+        self.inputs = {p.name: self.x[end - p.size : end].reshape(p.shape) for p, end in places}
         self.outputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.outputs}
         arrays = [self.inputs[p.name].reshape(1, p.size) for p in program.inputs]
         results = [self.outputs[p.name].reshape(1, p.size) for p in program.outputs]
         self._kept = (kernel, scratch := kernel.scratch(), table := kernel.table(arrays, results, 1, scratch))
-        self.run = partial(kernel._run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
+        # Called with the interpreter's lock held: giving it up costs more than one sample does.
+        prototype = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        run = prototype(kernel._engine.get_function_address("kernel"))
+        self.run = partial(run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
 
     def __call__(self) -> None:
         """Evaluate the inputs into the outputs; `run()` does the same without this method around it."""
@@ -168,14 +188,6 @@ def _address(array: np.ndarray) -> int:
     """Return where an array's first entry lies; `array.ctypes.data` says the same in a microsecond."""
     address: int = array.__array_interface__["data"][0]
     return address
-
-
-def dtype_name(dtype: Any) -> str:
-    """Return the name of a number type, however it is said."""
-    try:
-        return np.dtype(dtype).name
-    except TypeError:
-        return str(dtype)
 
 
 def vector_width(dtype: Any = "float64") -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.program.layouts import checked_layout, output_shapes
+from taupi.program.layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
 # Threads a block: measured on an H200 with 64, 128 and 256, the last a little ahead for every program.
@@ -39,7 +40,7 @@ def spec(program: Program, layout: str = "batch_last", dtype: Any = "float64") -
     """Return what a kernel is made from, without a device."""
     from taupi.program.targets.cuda_source import kernel_source
 
-    name = np.dtype(dtype).name if dtype in ("float32", "float64") else getattr(dtype, "__name__", str(dtype))
+    name = dtype_name(dtype)
     if name not in ("float64", "float32"):
         raise unknown("dtype", name, ("float64", "float32"))
     checked_layout(layout)
@@ -111,13 +112,13 @@ class CudaKernel:
         for array, port, lead in zip(arrays, self.spec.inputs, leading, strict=True):
             shared = np.prod(lead, dtype=int) == 1
             whole = array if shared or lead == shape else self._cupy.broadcast_to(array, shape + port.shape)
-            flat.append(whole.reshape(1 if shared else -1, port.size))
+            flat.append(whole.reshape(1 if shared else math.prod(shape), port.size))
         return flat, tuple(shape)
 
     def _given(self, out: Any, n: int) -> list[Any]:
         results = list(out) if isinstance(out, list | tuple) else [out]
         for array, shape in zip(results, self.shapes(n), strict=True):
-            fits = isinstance(array, self._cupy.ndarray) and array.size == np.prod(shape, dtype=int)
+            fits = isinstance(array, self._cupy.ndarray) and array.shape == shape
             if not fits or array.dtype != self.spec.dtype or not array.flags.c_contiguous:
                 raise TaupiError(
                     f"out is {type(array).__name__}, expected a C-contiguous {self.spec.dtype} array {shape} on the device."
@@ -135,7 +136,10 @@ class CudaKernel:
         p = self.spec.outputs[0].shape[1]
         arrays, shape = self._arranged(args, {})
         n = int(np.prod(shape, dtype=int))
-        torque = cupy.asarray(tau, dtype=self.spec.dtype).reshape(n, -1)
+        torque = cupy.asarray(tau, dtype=self.spec.dtype)
+        if torque.shape != (*shape, self.spec.outputs[0].shape[0]):
+            raise TaupiError(f"tau has shape {torque.shape}, expected {(*shape, self.spec.outputs[0].shape[0])}.")
+        torque = torque.reshape(n, -1)
         matrix, vector = cupy.zeros((p, p), self.spec.dtype), cupy.zeros(p, self.spec.dtype)
         buffer = self.empty(min(tile, max(n, 1)))[0]
         for start in range(0, n, tile):

@@ -57,7 +57,7 @@ class Chunk(Writer):
         super().__init__(shape.width, shape.scalar)
         self.instructions, self.shape = instructions, shape
         self.values: dict[int, str] = {}
-        self.turns: dict[str, tuple[str, str]] = {}
+        self.angles: dict[str, tuple[str, str]] = {}
         self.samples: dict[int, list[str]] = {}
         self.groups: dict[tuple[int, int], list[str]] = {}
 
@@ -69,10 +69,14 @@ class Chunk(Writer):
                 self._instruction(i)
             if i.out in self.shape.slots:
                 self.line(f"store {self.vector} {self.values[i.out]}, ptr {self._slot(i.out)}, align 8")
+        self._after()
         return "\n".join([f"define internal void @{name}({self.arguments}) {{", *self.lines, "  ret void", "}"])
 
     def _between(self, number: int) -> None:
         """Write what goes before an instruction: nothing here."""
+
+    def _after(self) -> None:
+        """Write what goes after the last instruction: nothing here."""
 
     def _slot(self, register: int) -> str:
         return self.emit(f"getelementptr {self.vector}, ptr %kept, i64 {self.shape.slots[register]}")
@@ -146,7 +150,7 @@ class Chunk(Writer):
         return self.choose(both, one, zero)
 
     def _turn(self, angle: str) -> tuple[str, str]:
-        if angle not in self.turns:
+        if angle not in self.angles:
             doubles = f"<{self.width} x double>"
             pair = f"{{ {doubles}, {doubles} }}"
             wide = angle if self.scalar == "double" else self.emit(f"fpext {self.vector} {angle} to {doubles}")
@@ -154,8 +158,8 @@ class Chunk(Writer):
             s, c = (self.emit(f"extractvalue {pair} {both}, {k}") for k in range(2))
             if self.scalar == "float":
                 s, c = (self.emit(f"fptrunc {doubles} {v} to {self.vector}") for v in (s, c))
-            self.turns[angle] = (s, c)
-        return self.turns[angle]
+            self.angles[angle] = (s, c)
+        return self.angles[angle]
 
 
 class StreamingChunk(Chunk):
@@ -169,19 +173,23 @@ class StreamingChunk(Chunk):
     arguments = Chunk.arguments + ", ptr noalias %done, i64 %at, i64 %part"
 
     def __init__(
-        self, instructions: Sequence[Instruction], shape: Shape, turns: Sequence[tuple[int, int]], parts: int
+        self, instructions: Sequence[Instruction], shape: Shape, copies: Sequence[tuple[int, int]], parts: int
     ) -> None:
         super().__init__(instructions, shape)
         # (output, number of its turn) of every copy that falls into this chunk, spread evenly over its instructions
-        self.turns_left, self.parts = list(turns), parts
-        self.pace = len(instructions) / max(1, len(turns))
+        self.copies, self.parts = list(copies), parts
+        self.pace = len(instructions) / max(1, len(copies))
         self.bases: dict[int, tuple[str, str]] = {}
-        self.copies = 0
+        self.copied = 0
 
     def _between(self, number: int) -> None:
-        while self.copies < len(self.turns_left) and self.copies * self.pace <= number:
-            self._copy(*self.turns_left[self.copies])
-            self.copies += 1
+        while self.copied < len(self.copies) and self.copied * self.pace <= number:
+            self._copy(*self.copies[self.copied])
+            self.copied += 1
+
+    def _after(self) -> None:
+        for copy in self.copies[self.copied :]:
+            self._copy(*copy)
 
     def _copy(self, port: int, turn: int) -> None:
         if port not in self.bases:

@@ -33,7 +33,7 @@ class Rows:
         """Vectors in a row."""
         return self.length // self.width
 
-    def turns(self) -> list[tuple[int, int]]:
+    def copies(self) -> list[tuple[int, int]]:
         """Return (output, number) of each copy by which one of the `parts` vectors of a block moves its share of rows."""
         return [(port, k) for port, starts in enumerate(self.starts) for k in range(-(-len(starts) // self.parts))]
 
@@ -78,6 +78,7 @@ class Loop(Writer):
     def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int) -> None:
         super().__init__(rows.width, scalar)
         self.rows, self.inputs, self.chunks = rows, inputs, chunks
+        self.steps: dict[str, int] = {}
 
     def text(self) -> str:
         """Return the kernel and its tables."""
@@ -134,7 +135,7 @@ class Loop(Writer):
         self.line(f"%{name}.go = icmp slt i64 %{name}.x, {limit}")
         self.line(f"br i1 %{name}.go, label %{name}.body, label %{after}")
         self.label(f"{name}.body")
-        self.steps = {**getattr(self, "steps", {}), name: step}
+        self.steps[name] = step
         return f"%{name}.x"
 
     def _close(self, name: str) -> None:

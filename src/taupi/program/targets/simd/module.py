@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,14 +41,19 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     rows = _rows(layout, target, sizes, width, scalar)
     constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
     length = _WHOLE if len(tape.instructions) <= _WHOLE else _CHUNK
-    chunks = [tape.instructions[k : k + length] for k in range(0, len(tape.instructions), length)]
+    # An empty tape, of results that are all zero, is one empty chunk.
+    starts = range(0, max(1, len(tape.instructions)), length)
+    chunks = [tape.instructions[k : k + length] for k in starts]
     slots = crossing(chunks, constants)
     shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
     inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_TURNS
     parts = [sincos(width, inline), *(Chunk(c, shape).text(f"chunk{k}") for k, c in enumerate(chunks))]
     if layout != "samples":
-        turns = np.array_split(np.array(rows.turns(), dtype=int).reshape(-1, 2), len(chunks))
-        shares = [[(int(p), int(k)) for p, k in share] for share in turns]
+        # Each chunk copies its share of rows, by its length.
+        copies, ends = rows.copies(), np.cumsum([len(c) for c in chunks])
+        edges = [0, *(len(copies) * ends // max(1, ends[-1])).tolist()]
+        edges[-1] = len(copies)
+        shares = [copies[a:b] for a, b in pairwise(edges)]
         parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
     parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks)).text(), _declarations(width)]
     return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length, rows.length)

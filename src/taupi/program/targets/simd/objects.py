@@ -15,7 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 # Change it when what is stored changes its meaning; the text, the compiler and the processor are in the hash anyway.
-_VERSION = 1
+_VERSION = 2
 _DIGEST = 32
 
 
@@ -72,11 +72,11 @@ def _engine(code: bytes) -> Any:
 
 def folder() -> Path | None:
     """Return where compiled objects are kept, or None where the cache is switched off."""
-    setting = os.environ.get("TAUPI_CACHE", "")
-    if setting.lower() in ("off", "0", "no"):
+    setting = os.environ.get("TAUPI_CACHE", "").strip()
+    if setting.lower() in ("off", "0", "no", "false", "none"):
         return None
     if setting:
-        return Path(setting) / f"objects-{_VERSION}"
+        return Path(setting).expanduser() / f"objects-{_VERSION}"
     home = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # no home folder
         return Path(home or Path.home() / ".cache") / "taupi" / f"objects-{_VERSION}"
@@ -92,19 +92,24 @@ def _file(text: str) -> Path | None:
 
 
 def _stored(file: Path | None) -> bytes | None:
-    """Return the code of a file that is ours alone and whole: its first bytes are the hash of the rest."""
+    """Return the code of a file that is ours alone and whole: its first bytes are the hash of its name and the rest."""
     if file is None:
         return None
     try:
-        if hasattr(os, "getuid"):
-            about = file.stat()
-            if about.st_uid != os.getuid() or about.st_mode & 0o022:
+        with file.open("rb") as stream:
+            about = os.fstat(stream.fileno())
+            if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
                 return None
-        data = file.read_bytes()
+            data = stream.read()
     except OSError:
         return None
     digest, code = data[:_DIGEST], data[_DIGEST:]
-    return code if hashlib.sha256(code).digest() == digest else None
+    return code if _digest(file, code) == digest else None
+
+
+def _digest(file: Path, code: bytes) -> bytes:
+    """Return the hash that ties code to the text it was made from, which the file's name is the hash of."""
+    return hashlib.sha256(file.name.encode() + code).digest()
 
 
 def _store(file: Path | None, code: bytes) -> None:
@@ -116,7 +121,7 @@ def _store(file: Path | None, code: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=file.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(hashlib.sha256(code).digest() + code)
+                stream.write(_digest(file, code) + code)
             os.replace(name, file)
         except BaseException:
             with suppress(OSError):

@@ -32,7 +32,7 @@ _COS = (
 
 
 def sincos(width: int, inline: bool) -> str:
-    """Return @sincos: within 1 ulp for |x| <= 1e5, the C library's beyond; NaN and infinity give NaN."""
+    """Return @sincos: within 2 units in the last place for |x| <= 1e5, the C library's beyond; NaN and infinity give NaN."""
     w = Writer(width)
     vector, pair = w.vector, f"{{ {w.vector}, {w.vector} }}"
     size = w.call("fabs", "%x")
