@@ -241,7 +241,8 @@ def page(results: dict[str, Any], machine: dict[str, float], plots: bool) -> str
         s, o = rows["stack"], rows["others"]
         lines += [
             "",
-            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns a sample into memory that is there "
+            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns a sample into memory that is there, "
+            "the best of four buffers "
             f"({s['bytes'] / 1e9:.1f} GB/s written, {s['bytes'] / machine['fill']:.0%} of fill and "
             f"{s['bytes'] / machine['stream']:.0%} of bare stores past the cache: the arithmetic is the limit, see Y above), "
             f"{s['all cores'] * 1e9:.0f} ns on all cores, {s['fresh'] * 1e9:.0f} ns with its allocation; "

@@ -112,6 +112,22 @@ def test_explicit_keeps_named_symbols_and_reduces_squares():
     assert tp.mass_matrix(tp.load("lecture2r")).sympy(values=True).free_symbols == {y}
 
 
+def test_sums_of_angles_exactly_and_explicitly():
+    """cos and sin of a + b, a - b, -a, 2a and sums of those, by the addition theorems."""
+
+    def body(x):
+        a, b = x[0], x[1]
+        angles = [a + b, a - b, -a, 2 * a, a - 2 * b, -(a - b) + b]
+        return cs.vertcat(*(f(angle) for angle in angles for f in (cs.sin, cs.cos)))
+
+    program = trace("sums", body, [Port("x", (2,))], [Port("y", (12,))])
+    x = np.array([0.7, -1.9])
+    exact = program.exact([Fraction(math.tan(v / 2)) for v in x])
+    assert error(as_floats(exact), program(x)) < 1e-14
+    explicit = sympy.lambdify(sympy.symbols("x1 x2"), program.sympy(), "numpy")(*x)
+    assert error(np.ravel(explicit), program(x)) < 1e-14
+
+
 def test_symbolic_angle_of_the_table():
     arm = tp.Robot.from_dh([{"alpha": "al", "a": "a1"}, {"a": "a2"}], gravity=(0, 0, "-g"), parameters=[1] * 20)
     y = tp.regressor(arm)
