@@ -80,6 +80,9 @@ def main() -> None:
         apart = np.abs(tau - first).max()
         print(f"  {name:<28} peak {np.abs(tau).max():8.3f} N m, apart from the first by at most {apart:.1e} N m")
     print(f"the regressor: {regressor.operations}, {int(regressor.sparsity().sum())} structural nonzeros of {6 * 60}")
+    print(
+        f"its base parameters, found exactly: {len(regressor.independent().parameters)} of {len(regressor.parameters)}"
+    )
     picture(robot, t, q, torques, path)
     print(f"picture: {path}")
 

@@ -113,7 +113,7 @@ def newton_euler_matrices(robot: Robot) -> Program:
 
 @builder
 def moving_base_dynamics(robot: Robot) -> Program:
-    """Return tau(q, qd, qdd, V0, Vd0) with a base that moves by the twist V0, both (angular, linear) in base axes (spec 2.4).
+    """Return tau(q, qd, qdd, V0, Vd0) with a base that moves by the twist V0, both (angular, linear) in world axes (spec 2.4).
 
     Vd0 is the derivative of V0's components; gravity is added to it.
 

@@ -176,7 +176,7 @@ class Robot:
         return self._changed(known=dict(pi.symbols) if isinstance(pi, Parameters) else {}, links=links)
 
     def with_gravity(self, gravity: Sequence[Any]) -> Robot:
-        """Return the robot under another gravity, the acceleration vector in base axes (it points down)."""
+        """Return the robot under another gravity, the acceleration vector in world axes (it points down)."""
         return self._changed(gravity=exact_vector(gravity, "gravity"))
 
     def with_friction(self, **values: Any) -> Robot:

@@ -1,6 +1,6 @@
 """Least squares over more samples than memory holds: a regressor's products, block by block, the regressor never whole.
 
-A block of the regressor lives in cache-sized scratch memory; what stays is p x p.
+A block of the regressor, a few megabytes, is all that exists of it; what stays is p x p.
 """
 
 from __future__ import annotations
@@ -137,16 +137,16 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> None:
         """Add what another accumulator of the same regressor and kind has gathered, from another thread or machine."""
-        names = [
-            a.program.parameters and a.program.parameters.names for a in (self, other) if isinstance(a, Accumulator)
-        ]
-        same = len(names) == 2 and names[0] == names[1]
-        if not same or (self.kind, self._n, self._p) != (other.kind, other._n, other._p):
+        if not isinstance(other, Accumulator) or self._gathers() != other._gathers():
             raise TaupiError("The accumulators gather different things: same regressor and same kind are needed.")
         self._factor = _triangle(np.vstack([self._factor, other._factor]))
         self._sum, error = _two_sum(self._sum, other._sum)
         self._rest += other._rest + error
         self.rows += other.rows
+
+    def _gathers(self) -> tuple[Any, ...]:
+        columns = self.program.parameters
+        return self.kind, self._n, self._p, columns.names if columns is not None else ()
 
     def result(self) -> NormalEquations | TriangularFactor:
         """Return what has been gathered so far."""

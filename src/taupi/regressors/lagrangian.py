@@ -1,6 +1,6 @@
 """The explicit Lagrangian regressor of Gabiccini et al. (2009), link block by link block: Y = X - W + Z.
 
-Everything is built from the Jacobians of the link frames' origins in base axes and their exact derivatives (spec 1.3), with
+Everything is built from the Jacobians of the link frames' origins in world axes and their exact derivatives (spec 1.3), with
 no recursion over the links' motion: a second route to the regressors, independent of the recursive one.
 """
 
@@ -31,7 +31,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Axis:
-    """A joint in base axes: its direction, a point on it, and whether it turns."""
+    """A joint in world axes: its direction, a point on it, and whether it turns."""
 
     z: Any
     origin: Any
