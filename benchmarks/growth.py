@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def by_joints() -> dict[str, list[tuple[int, float]]]:
             kernel: Any = builder(robot).compile("cpu", layout="batch_last")
             curves[f"{name}, build"].append((n, time.perf_counter() - start))
             out = kernel.empty(BLOCK)[0]
-            curves[f"{name}, a sample"].append((n, seconds(lambda: kernel(*states, out=out)) / BLOCK))  # noqa: B023
+            curves[f"{name}, a sample"].append((n, seconds(partial(kernel, *states, out=out)) / BLOCK))
         print(f"  {n} joints: Y built in {curves['Y, build'][-1][1]:.2f} s", flush=True)
     return curves
 
@@ -79,12 +80,12 @@ def by_samples() -> dict[str, list[tuple[int, float]]]:
                 part = states[:, start : start + BLOCK]
                 kernel(*part, out=block if part.shape[1] == BLOCK else None)
 
-        curves["tau"].append((n, seconds(lambda: tau(*states))))  # noqa: B023
+        curves["tau"].append((n, seconds(partial(tau, *states))))
         curves["Y in blocks"].append((n, seconds(blocks)))
         if n <= 1_000_000:
             torque = tau(*states)
             sums = tp.Accumulator(y)
-            curves["Y^T Y gathered"].append((n, seconds(lambda: sums.add(torque, *states))))  # noqa: B023
+            curves["Y^T Y gathered"].append((n, seconds(partial(sums.add, torque, *states))))
     return curves
 
 

@@ -163,4 +163,9 @@ def by_cuda(program, folder, dtype="float64", layout="batch_last"):
     return call
 
 
-RUNNERS = {"gcc": by_c, "clang": by_clang, "python": by_python, "octave": by_octave, "cuda": by_cuda}
+def by_cpu(program, folder, dtype="float64"):
+    """The compiled target, held to the same suite."""
+    return program.compile("cpu", dtype=dtype)
+
+
+RUNNERS = {"cpu": by_cpu, "gcc": by_c, "clang": by_clang, "python": by_python, "octave": by_octave, "cuda": by_cuda}

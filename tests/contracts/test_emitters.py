@@ -52,7 +52,10 @@ VALUES = [0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 1.7, -2.5, 40.0, np.inf, -np.inf, np.
 
 def every_operation():
     """One output entry an operation, of two inputs."""
-    body = lambda a, b: cs.vertcat(*(f(a, b) for f in OPERATIONS.values()))  # noqa: E731
+
+    def body(a, b):
+        return cs.vertcat(*(f(a, b) for f in OPERATIONS.values()))
+
     program = trace("every", body, [Port("a"), Port("b")], [Port("y", (len(OPERATIONS),))])
     assert set(program.tape.counts) == {*UNARY, *BINARY}
     return program

@@ -223,3 +223,15 @@ def test_frames_on_a_placed_base():
     t = tp.forward_kinematics(placed, frame="stand")([0.1, 0.2])
     assert error(t, robot.base.matrix @ fixed.placement.matrix) < ROUNDING
     assert not tp.jacobian(placed, frame="stand")([0.1, 0.2]).any()
+
+
+def test_gravity_is_in_world_axes():
+    """An arm on its side under the world's gravity is an upright arm under gravity turned the other way."""
+    rows = [{"a": 0.4, "alpha": "pi/2"}, {"a": 0.3}]
+    links = [{"m": 2, "com": (0.1, 0.2, 0.3)}, {"m": 1, "com": (0.3, 0.1, 0.2)}]
+    side = [[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0.7], [0, 0, 0, 1]]  # turned about x by 90 degrees, and lifted
+    placed = tp.Robot.from_dh(rows, links=links, base=side, gravity=(0, 0, -9.81))
+    upright = tp.Robot.from_dh(rows, links=links, gravity=(0, -9.81, 0))
+    q = [0.3, -0.8]
+    assert error(tp.gravity_torque(placed)(q), tp.gravity_torque(upright)(q)) < ROUNDING
+    assert np.abs(tp.gravity_torque(placed)(q)).max() > 1
