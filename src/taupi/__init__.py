@@ -29,6 +29,7 @@ _HOME: dict[str, str] = {
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
     "energy_regressor": "taupi.regressors.classical",
+    "explicit_regressor": "taupi.regressors.explicit",
     "forward_dynamics": "taupi.dynamics.forward",
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
@@ -37,6 +38,7 @@ _HOME: dict[str, str] = {
     "jacobian_derivative": "taupi.dynamics.kinematics",
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
+    "lump": "taupi.regressors.lump",
     "load": "taupi.model.load",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
@@ -112,5 +114,7 @@ if TYPE_CHECKING:
     from taupi.regressors.classical import reference_motion as reference_motion
     from taupi.regressors.classical import regressor as regressor
     from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
+    from taupi.regressors.explicit import explicit_regressor as explicit_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
+    from taupi.regressors.lump import lump as lump
     from taupi.regressors.operational import operational_regressor as operational_regressor

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
-from taupi.cli.programs import PROGRAMS, built, next_step
+from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
 
 app = typer.Typer(
     add_completion=False,
@@ -170,6 +170,98 @@ def emit(
     paths = tp.emit(made, language, directory, name, dtype, project, force)
     print("\n".join(map(str, paths)))
     print(f"wrote {len(paths)} files; next: {next_step(paths, language, project)}", file=sys.stderr)
+
+
+WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
+FormatOption = Annotated[str, typer.Option("--format", help="text, latex, markdown, html or sympy.")]
+FormOption = Annotated[
+    str | None, typer.Option("--form", help="classical or slotine-li; of the Coriolis matrix: christoffel, body, ...")
+]
+TaskOption = Annotated[
+    str | None, typer.Option("--task", help="Task of an operational program: planar, xy, position, ...")
+]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write instead of printing.")]
+
+
+@app.command()
+def explicit(
+    robot: RobotArgument,
+    what: WhatOption = "regressor",
+    form: FormOption = None,
+    format: FormatOption = "text",
+    link: Annotated[str | None, typer.Option("--link", help="Show X, W, Z of this link of the regressor.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Keep the columns that vanish for every motion.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Put numbers for the symbols that have some.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Name the sums that repeat.")] = False,
+    short: Annotated[bool, typer.Option("--short", help="Write c12 for cos(q1 + q2).")] = False,
+    digits: Annotated[int | None, typer.Option("--digits", help="Round numbers to so many digits.")] = None,
+    intermediates: Annotated[
+        int | None,
+        typer.Option("--intermediates", help="Name intermediate terms, so that none has more parts than this."),
+    ] = None,
+    terms: TermsOption = "",
+    task: TaskOption = None,
+    output: OutputOption = None,
+    lock: LockOption = None,
+    tip: TipOption = None,
+    snap: SnapOption = True,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a regressor or any other program of a robot as formulas.
+
+    \b
+    taupi explicit elbow2r --what regressor --form slotine-li --format latex
+    taupi explicit lecture2r --what coriolis-matrix --short
+    """
+    from taupi.cli.explicit import explicit_form, written
+
+    settings = {"values": values, "names": names, "short": short, "digits": digits, "intermediates": intermediates}
+    loaded = _load(robot, lock, tip, snap)
+    made = explicit_form(loaded, what, form, link, full, _split(terms), task, settings)
+    _give(written(made, format), output, force)
+
+
+@app.command()
+def lump(
+    robot: RobotArgument,
+    unknown: Annotated[str, typer.Option("--unknown", help="Symbols that are not known: m1,m2,L1 or '*.m'.")],
+    what: WhatOption = "inverse-dynamics",
+    into: Annotated[str | None, typer.Option("--into", help="Prescribed parameters, separated by ';'.")] = None,
+    independent: Annotated[bool, typer.Option("--independent", help="Keep independent columns only.")] = False,
+    show: Annotated[bool, typer.Option("--regressor", help="Print the regressor as well.")] = False,
+    form: FormOption = None,
+    terms: TermsOption = "",
+    task: TaskOption = None,
+    lock: LockOption = None,
+    tip: TipOption = None,
+    snap: SnapOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the dynamics linear in the parameters you choose: f = known + Y Theta, exactly.
+
+    \b
+    taupi lump lecture2r --unknown m1,m2,L1,L2
+    taupi lump planar3r --what operational-force --task planar --unknown 'm?,I?,l?,lc?' --json
+    """
+    import taupi as tp
+    from taupi.cli.explicit import lump_data, lump_text
+
+    program = built(what, _load(robot, lock, tip, snap), _split(terms), form, task)
+    prescribed = [e.strip() for e in into.split(";") if e.strip()] if into else None
+    lumped = tp.lump(program, _split(unknown), into=prescribed)
+    lumped = lumped.independent() if independent else lumped
+    print(json.dumps(lump_data(lumped), indent=2) if as_json else lump_text(lumped, show))
+
+
+def _give(text: str, output: Path | None, force: bool) -> None:
+    """Print a text, or write it to a file."""
+    if output is None:
+        print(text)
+        return
+    from taupi.files import write_text
+
+    write_text(output, text + "\n", force=force)
+    print(f"wrote {output}", file=sys.stderr)
 
 
 @app.command()

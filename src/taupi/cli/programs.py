@@ -30,18 +30,29 @@ PROGRAMS = (
 )
 
 
-def built(program: str, robot: Any, terms: tuple[str, ...] = ()) -> Any:
-    """Return a program of a robot by its name."""
+TASK_PROGRAMS = ("operational-force", "operational-dynamics", "operational-mass", "operational-regressor")
+
+
+def built(
+    program: str, robot: Any, terms: tuple[str, ...] = (), form: str | None = None, task: str | None = None
+) -> Any:
+    """Return a program of a robot by its name, with the settings that were given."""
     import taupi as tp
 
-    if program not in PROGRAMS:
-        raise unknown("program", program, PROGRAMS)
+    if program == "regressor" and form is not None:
+        forms = {"classical": "regressor", "slotine-li": "slotine-li-regressor"}
+        if form not in forms:
+            raise unknown("form", form, forms)
+        program, form = forms[form], None
+    if program not in (*PROGRAMS, *TASK_PROGRAMS):
+        raise unknown("program", program, (*PROGRAMS, *TASK_PROGRAMS))
     builder = getattr(tp, program.replace("-", "_"))
-    if not terms:
-        return builder(robot)
-    if "terms" not in inspect.signature(builder).parameters:
-        raise TaupiError(f"{program} takes no terms, got {', '.join(terms)}.")
-    return builder(robot, terms=terms)
+    given = {"terms": terms or None, "form": form and form.replace("-", "_"), "task": task}
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name, value in settings.items():
+        if name not in inspect.signature(builder).parameters:
+            raise TaupiError(f"{program} takes no {name}, got {value if isinstance(value, str) else ', '.join(value)}.")
+    return builder(robot, **settings)
 
 
 def next_step(paths: list[Path], language: str, project: bool) -> str:

@@ -48,8 +48,8 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """The name that people read and select by, such as `forearm.mx`."""
-        return f"{self.owner}.{self.kind}"
+        """The name that people read and select by, such as `forearm.mx`; a lumped one has no owner."""
+        return f"{self.owner}.{self.kind}" if self.owner else self.kind
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
 from taupi.program.columns import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
+
+if TYPE_CHECKING:
+    from taupi.program.explicit.form import Explicit
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,11 +269,36 @@ class Program:
 
         return build(self, values)()
 
-    def latex(self, values: bool = False) -> str:
-        """Return the explicit outputs as LaTeX."""
-        import sympy
+    def explicit(
+        self,
+        values: bool = False,
+        angles: str = "shortest",
+        names: bool | Mapping[str, str] = False,
+        digits: int | None = None,
+        short: bool = False,
+        intermediates: int | None = None,
+        limit: int = 1_000_000,
+    ) -> Explicit:
+        """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it writes text.
 
-        return sympy.latex(self.sympy(values))
+        `angles`: "shortest" picks, entry by entry, the shorter of products and sums of angles; "products" keeps products.
+        `names=True` names sums that repeat (k1, k2, ...); a mapping gives your own, {"b4": "qrdd1 + qrdd2"}. `values` puts
+        numbers for the symbols that have some; `digits` rounds numbers that are not simple; `short` writes c12 for cos(q1 + q2).
+        A form of more than `limit` terms is refused; `intermediates=20` names intermediate terms instead, so that none is longer
+        than that and any program has a form.
+
+        >>> import taupi as tp
+        >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit())
+        g[1] = g*(L1*(m1 + m2)*cos(q1) + L2*m2*cos(q1 + q2))
+        g[2] = L2*g*m2*cos(q1 + q2)
+        """
+        from taupi.program.explicit.form import explicit
+
+        return explicit(self, values, angles, names, digits, short, intermediates, limit)
+
+    def latex(self, values: bool = False) -> str:
+        """Return the explicit outputs as LaTeX; see `explicit` for more."""
+        return self.explicit(values).latex()
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
 

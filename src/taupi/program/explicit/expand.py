@@ -1,0 +1,148 @@
+"""Run a program over polynomials: every output expanded, in normal form, within stated limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from taupi.errors import TaupiError
+from taupi.program.angles import Point, turned
+from taupi.program.explicit.quotient import Quotient
+from taupi.program.explicit.ring import Plan, ReplanError, Ring
+from taupi.program.program import Program
+from taupi.program.tape import Instruction
+
+POLYNOMIAL = ("neg", "sq", "twice", "add", "sub", "mul")
+# A term takes some 100 bytes: some hundred thousand are as much as a formula may be.
+LIMIT = 300_000
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The outputs of a program, flat and row-major, as quotients of polynomials of a ring."""
+
+    ring: Ring
+    outputs: list[list[Quotient]]
+    # the names given to long intermediate terms, in order: a generator's place and what it stands for
+    definitions: list[tuple[int, Quotient]]
+
+
+def symbolic_constants(program: Program, values: bool = False) -> frozenset[str]:
+    """Return the constants that stay symbols: those the user named, or with `values` those that have no value."""
+    return frozenset(c.name for c in program.constants if c.value is None or (c.named and not values))
+
+
+def expand(
+    program: Program,
+    symbols: frozenset[str] | None = None,
+    limit: int = LIMIT,
+    intermediates: int | None = None,
+    spare: int = 0,
+) -> Expansion:
+    """Return every output as polynomials in normal form.
+
+    `symbols` are the constants that stay symbols. More than `limit` terms are refused. With `intermediates`, terms of the
+    computation get names wherever a result would otherwise have more terms than that, so that any program has a form.
+    `spare` generators are left free for inverses that the caller brings.
+    """
+    symbols = symbolic_constants(program) if symbols is None else symbols
+    opaque = sum(i.op not in (*POLYNOMIAL, "input", "output", "const") for i in program.exact_tape.instructions)
+    plan = Plan(slots=opaque + spare + (64 if intermediates else 0))
+    while True:
+        try:
+            return _Run(Ring(program, program.exact_tape, symbols, plan), limit, intermediates).expansion()
+        except ReplanError as again:
+            plan = again.plan
+
+
+class _Run:
+    """One pass over the tape."""
+
+    def __init__(self, ring: Ring, limit: int, intermediates: int | None) -> None:
+        self.ring, self.limit, self.intermediates = ring, limit, intermediates
+        self.value: dict[int, Quotient] = {}
+        self.point: dict[int, Point] = {}
+        self.definitions: list[tuple[int, Quotient]] = []
+
+    def expansion(self) -> Expansion:
+        program = self.ring.program
+        outputs = [[Quotient(self.ring.constant(0))] * p.size for p in program.outputs]
+        places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
+        written = 0
+        for step, i in enumerate(self.ring.tape.instructions):
+            if i.op == "output":
+                result = self.value[i.args[0]]
+                outputs[i.port][places[i.port][i.slot]] = result
+                written += len(result.numerator)
+                self._check(written, step)
+            else:
+                self.value[i.out] = self._step(i, step)
+        return Expansion(self.ring, outputs, self.definitions)
+
+    def _step(self, i: Instruction, step: int) -> Quotient:
+        ring = self.ring
+        if i.op == "input":
+            point = ring.point(i.out)
+            if point is not None:
+                self.point[i.out] = point
+            return Quotient(ring.load(i))
+        if i.op == "const":
+            return Quotient(ring.constant(i.value))
+        if i.op in ("sin", "cos") and i.args[0] in self.point:
+            return Quotient(self.point[i.args[0]][i.op == "sin"])
+        self._shorten(i)
+        arguments = [self.value[a] for a in i.args]
+        if i.op in ("mul", "sq"):
+            # Before it is made: a product has at most this many terms, and this much work is a few seconds.
+            self._check(len(arguments[0].numerator) * len(arguments[-1].numerator) // 100, step)
+        result = self._apply(i, arguments)
+        self._check(len(result.numerator), step)
+        if i.op in ("add", "sub", "neg", "twice") and all(a in self.point for a in i.args):
+            c, s = turned(i.op, [self.point[a] for a in i.args])
+            self.point[i.out] = (ring.reduced(c), ring.reduced(s))
+        return result
+
+    def _apply(self, i: Instruction, arguments: list[Quotient]) -> Quotient:
+        ring, a, b = self.ring, arguments[0], arguments[-1]
+        match i.op:
+            case "neg":
+                return Quotient(-a.numerator, a.denominator)
+            case "twice":
+                return Quotient(a.numerator + a.numerator, a.denominator)
+            case "add":
+                return ring.add(a, b)
+            case "sub":
+                return ring.add(a, b, -1)
+            case "sq" | "mul":
+                return ring.multiply(a, b)
+            case "div" if b.numerator != 0:
+                return ring.multiply(a, ring.inverse(b))
+            case "inv" if a.numerator != 0:
+                return ring.inverse(a)
+        return ring.named("function", i.op, arguments)
+
+    def _shorten(self, i: Instruction) -> None:
+        """Give names to arguments, the longest first, until the result is no longer than what is wanted."""
+        if self.intermediates is None:
+            return
+        for register in sorted(set(i.args), key=lambda a: -len(self.value[a].numerator)):
+            lengths = [len(self.value[a].numerator) for a in i.args]
+            longest = math.prod(lengths) ** (2 if i.op == "sq" else 1) if i.op in ("mul", "sq", "div") else sum(lengths)
+            if longest > self.intermediates and len(self.value[register].numerator) > 1:
+                self.value[register] = self._named(self.value[register])
+
+    def _named(self, p: Quotient) -> Quotient:
+        known = len(self.ring.slot)
+        generator = self.ring.named("name", f"t{len(self.definitions) + 1}", [p])
+        if len(self.ring.slot) > known:
+            self.definitions.append((self.ring.free - 1, p))
+        return generator
+
+    def _check(self, terms: int, step: int) -> None:
+        if terms <= self.limit:
+            return
+        name, steps = self.ring.program.name, len(self.ring.tape.instructions)
+        raise TaupiError(
+            f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that. "
+            "Use intermediates=20, which names intermediate terms so that nothing is longer than that, or raise limit."
+        )

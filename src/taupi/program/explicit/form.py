@@ -1,0 +1,265 @@
+"""Explicit forms: a program's outputs as formulas to read, and to write down elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from taupi.errors import unknown
+from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
+from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
+from taupi.program.explicit.naming import given_names
+from taupi.program.explicit.terms import Alphabet
+from taupi.program.explicit.tree import Collector, Product, Sum, name_repeated
+from taupi.program.explicit.write import LatexWriter, MathMLWriter, TextWriter, Writer
+from taupi.program.program import Port, Program
+
+ANGLES = ("shortest", "products")
+_TEXT_WIDTH, _LATEX_WIDTH = 110, 90
+# A matrix is written as one where it has few columns of short entries; otherwise entry by entry.
+_MATRIX_COLUMNS, _MATRIX_ENTRY = 6, 60
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One scalar of an output: its name, its place counted from one, and its formula."""
+
+    output: str
+    place: tuple[int, ...]
+    tree: Sum
+
+
+@dataclass(frozen=True, eq=False)
+class Explicit:
+    """The outputs of a program as formulas; `definitions` are the sub-terms that were given names, in order.
+
+    `text` is read by Python and SymPy, `latex` by papers and notebooks, `markdown` by repositories, `html` by browsers, with
+    nothing fetched. `sympy` gives expressions in the same shape as the program's outputs.
+    """
+
+    name: str
+    ports: tuple[Port, ...]
+    entries: tuple[Entry, ...]
+    definitions: tuple[tuple[str, Sum], ...]
+    columns: tuple[str, ...]  # what the columns of the output stand for, where they stand for parameters
+    alphabet: Alphabet
+    digits: int | None = None
+    short: bool = False
+
+    @property
+    def terms(self) -> int:
+        """The number of products that the formulas are sums of, definitions included."""
+        return sum(map(_size, self._trees()))
+
+    def _trees(self) -> Iterator[Sum]:
+        yield from (tree for _, tree in self.definitions)
+        yield from (entry.tree for entry in self.entries)
+
+    # SymPy --------------------------------------------------------------------------------------------------------
+
+    def sympy(self) -> Any:
+        """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; definitions stay names."""
+        from taupi.program.explicit.to_sympy import TreeConverter
+        from taupi.program.targets.explicit import shaped
+
+        convert = TreeConverter(self.alphabet)
+        results = [
+            shaped([convert(e.tree) for e in self.entries if e.output == port.name], port) for port in self.ports
+        ]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def substitutions(self) -> dict[Any, Any]:
+        """Return the definitions as SymPy, name to expression; an expression may hold earlier names."""
+        import sympy
+
+        from taupi.program.explicit.to_sympy import TreeConverter
+
+        convert = TreeConverter(self.alphabet)
+        return {sympy.Symbol(name): convert(tree) for name, tree in self.definitions}
+
+    # Writing ------------------------------------------------------------------------------------------------------
+
+    def text(self, width: int = _TEXT_WIDTH) -> str:
+        """Return plain text, one entry a paragraph; entries that are zero are left out and counted."""
+        write = TextWriter(self.alphabet, self.digits, self.short)
+        lines = []
+        for label, tree in self._labelled("{}", "{}[{}]"):
+            pieces = _broken(write, write, tree, width - len(label) - 3)
+            lines.append(f"{label} = " + ("\n    ").join(p.strip() if k else p for k, p in enumerate(pieces)))
+        return "\n".join([*lines, *self._zeros()])
+
+    def latex(self, width: int = _LATEX_WIDTH) -> str:
+        """Return LaTeX: a matrix where it is small, otherwise `aligned` entries with long sums broken."""
+        write = LatexWriter(self.alphabet, self.digits, self.short)
+        if self._is_small():
+            return self._matrix(write)
+        measure = TextWriter(self.alphabet, self.digits, self.short)
+        lines = []
+        for label, tree in self._labelled("{}", "{}_{{{}}}", latex=write):
+            pieces = _broken(write, measure, tree, width)
+            lines.append(f"{label} &= " + " \\\\\n&\\quad ".join(p.strip() for p in pieces))
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def markdown(self, width: int = _LATEX_WIDTH) -> str:
+        """Return Markdown with the formulas as LaTeX blocks."""
+        zeros = "".join(f"\n\n{line}" for line in self._zeros()) if not self._is_small() else ""
+        return f"### {self.name}\n\n$$\n{self.latex(width)}\n$$" + zeros
+
+    def html(self) -> str:
+        """Return a table of formulas in MathML, to put into a page."""
+        write = MathMLWriter(self.alphabet, self.digits, self.short)
+        measure = TextWriter(self.alphabet, self.digits, self.short)
+        rows = []
+        for label, tree in self._labelled("{}", "<msub><mi>{}</mi><mn>{}</mn></msub>", html=write):
+            pieces = [f"<mrow>{p}</mrow>" for p in _broken(write, measure, tree, _LATEX_WIDTH, inner=False)]
+            lines = "".join(f'<div style="margin-left:1em"><math>{p}</math></div>' for p in pieces[1:])
+            rows.append(
+                f'<tr><td style="text-align:right"><math>{label}</math></td>'
+                f"<td><math><mo>=</mo>{pieces[0]}</math>{lines}</td></tr>"
+            )
+        zeros = "".join(f"<p>{line}</p>" for line in self._zeros())
+        return f'<table class="taupi-explicit">{"".join(rows)}</table>{zeros}'
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.ports)
+        names = f", {len(self.definitions)} definitions" if self.definitions else ""
+        return f"Explicit {self.name}: {told}, {self.terms} terms{names}. print(...) writes it out."
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+    # Helpers ------------------------------------------------------------------------------------------------------
+
+    def _labelled(
+        self, plain: str, placed: str, latex: LatexWriter | None = None, html: MathMLWriter | None = None
+    ) -> Iterator[tuple[str, Sum]]:
+        writer = latex or html
+        for name, tree in self.definitions:
+            yield (writer.name(name) if writer else name), tree
+        for e in self.entries:
+            shown = latex.name(e.output) if latex else e.output
+            if latex and e.place and "_" in shown:  # a second subscript needs brackets around the first
+                shown = rf"({shown})"
+            label = placed.format(shown, ", ".join(map(str, e.place))) if e.place else plain.format(shown)
+            label = f"<mi>{label}</mi>" if html and not e.place else label
+            if e.tree.products or not e.place:
+                yield label, e.tree
+
+    def _zeros(self) -> list[str]:
+        zeros = sum(not e.tree.products and bool(e.place) for e in self.entries)
+        if not zeros:
+            return []
+        if zeros == len(self.entries):
+            return ["All entries are zero."]
+        return ["The other entry is zero." if zeros == 1 else f"The other {zeros} entries are zero."]
+
+    def _is_small(self) -> bool:
+        if len(self.ports) > 1 or self.definitions or len(self.ports[0].shape) not in (1, 2):
+            return False
+        columns = self.ports[0].shape[1] if len(self.ports[0].shape) == 2 else 1
+        write = TextWriter(self.alphabet, self.digits, self.short)
+        wide = _LATEX_WIDTH if columns == 1 else _MATRIX_ENTRY
+        return columns <= _MATRIX_COLUMNS and all(
+            _size(e.tree) < 20 and len(write.sum(e.tree)) <= wide for e in self.entries
+        )
+
+    def _matrix(self, write: Writer) -> str:
+        rows, columns = (*self.ports[0].shape, 1)[:2]
+        entries = [write.sum(e.tree) for e in self.entries]
+        lines = [" & ".join(entries[columns * k : columns * (k + 1)]) for k in range(rows)]
+        return "\\begin{bmatrix}\n" + " \\\\\n".join(lines) + "\n\\end{bmatrix}"
+
+
+def explicit(
+    program: Program,
+    values: bool = False,
+    angles: str = "shortest",
+    names: bool | Mapping[str, str] = False,
+    digits: int | None = None,
+    short: bool = False,
+    intermediates: int | None = None,
+    limit: int = LIMIT,
+) -> Explicit:
+    """Return a program's outputs as formulas; see `Program.explicit`."""
+    if angles not in ANGLES:
+        raise unknown("form of angles", angles, ANGLES)
+    expansion = expand(program, symbolic_constants(program, values), limit, intermediates)
+    return presented(program, expansion, angles, names, digits, short)
+
+
+def presented(
+    program: Program,
+    expansion: Expansion,
+    angles: str = "shortest",
+    names: bool | Mapping[str, str] = False,
+    digits: int | None = None,
+    short: bool = False,
+) -> Explicit:
+    """Return expanded outputs in the form to read: sums of angles, factors collected, sub-terms named."""
+    ring = expansion.ring
+    alphabet = Alphabet(ring)
+    flat = [a for _, a in expansion.definitions] + [a for output in expansion.outputs for a in output]
+    above = [a.numerator for a in flat]
+    if angles == "shortest":
+        steps, forms = summed_angles(ring, above)
+        terms = [shortest(alphabet, p, steps, forms) for p in above]
+    else:
+        terms = [alphabet.terms(p, plain_forms(ring)) for p in above]
+    given = given_names(alphabet, names if isinstance(names, Mapping) else {})
+    collect = Collector(alphabet)
+    trees = [given.trees(collect.quotient(given.terms(t), a.denominator)) for t, a in zip(terms, flat, strict=True)]
+    definitions = [(ring.atoms[k].op, trees[i]) for i, (k, _) in enumerate(expansion.definitions)]
+    trees = trees[len(definitions) :]
+    definitions += given.definitions
+    if names is True:
+        taken = {a.name for a in ring.atoms} | {name for name, _ in definitions}
+        repeated, trees = name_repeated(trees, alphabet, taken)
+        definitions += repeated
+    parameters = program.parameters
+    columns = tuple(parameters.names) if parameters is not None else ()
+    entries = _entries(program.outputs, trees)
+    return Explicit(program.name, program.outputs, entries, tuple(definitions), columns, alphabet, digits, short)
+
+
+def _entries(ports: Sequence[Port], trees: Sequence[Sum]) -> tuple[Entry, ...]:
+    places = [(port.name, place) for port in ports for place in product(*(range(1, n + 1) for n in port.shape))]
+    return tuple(Entry(name, place, tree) for (name, place), tree in zip(places, trees, strict=True))
+
+
+def _size(tree: Sum) -> int:
+    return sum(1 + sum(_size(inner) for inner, _ in p.sums) for p in tree.products)
+
+
+def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool = True) -> list[str]:
+    """Return a formula in lines of about a width, measured as text; it breaks between the terms of its outermost sum.
+
+    `inner` allows that to be the sum inside a product's brackets.
+    """
+    before, after, inside = "", "", tree
+    if inner and len(tree.products) == 1 and len(measure.sum(tree)) > width:
+        p = tree.products[0]
+        if len(p.sums) == 1 and p.sums[0][1] == 1:
+            inside = p.sums[0][0]
+            outer = Product(p.coefficient, p.letters)
+            opened, closed = write.brackets("\0").split("\0")
+            single = Sum((outer,))
+            factor = write.sum(single)
+            trivial = not p.letters and abs(p.coefficient) == 1
+            before = (
+                ("" if p.coefficient > 0 else write.minus(True)) + opened if trivial else factor + write.times + opened
+            )
+            after = closed
+    lines, used = [before], 0
+    for piece, length in zip(write.products(inside), map(len, measure.products(inside)), strict=True):
+        if used and used + length > width:
+            lines.append("")
+            used = 0
+        lines[-1] += piece
+        used += length
+    lines[-1] += after
+    return lines if inside.products else [write.sum(tree)]

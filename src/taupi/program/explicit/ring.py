@@ -1,0 +1,256 @@
+"""The polynomial ring that a program's formulas live in: its generators, what each stands for, its relations.
+
+Generators are the inputs, the constants that stay symbols, sine and cosine of every angle, and, as they turn up, functions
+that are not rational. sin^2 = 1 - cos^2 keeps polynomials in normal form. Divisors are kept as irreducible factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from taupi.program.angles import angular_registers
+from taupi.program.explicit.quotient import Denominator, Quotient, joined, least_common, missing
+from taupi.program.program import Program
+from taupi.program.tape import Instruction, Tape
+
+# A divisor longer than this is taken as it is: to factor it would take longer than to read it.
+_FACTORED = 500
+
+
+@dataclass(frozen=True)
+class Atom:
+    """What a generator stands for.
+
+    `kind`: "symbol" (an input's entry or a constant), "sin" or "cos" of an angle, "function" of other formulas, "name" of one,
+    "inverse" of a factor. `rank` orders terms: inputs given last come first.
+    """
+
+    kind: str
+    name: str = ""
+    rank: int = 0
+    op: str = ""
+    index: tuple[int, ...] = ()  # the place in its input, counted from one; () for a scalar or a constant
+    args: tuple[Quotient, ...] = field(default=(), compare=False)  # `key` tells two of them apart
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a ring is laid out for before the expansion begins: free generators, and angles whose sine is divided by."""
+
+    slots: int
+    inverted: frozenset[int] = frozenset()
+
+
+class ReplanError(Exception):
+    """The expansion met something that the ring was not laid out for; it starts again with this plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__("the ring has to be laid out anew")
+        self.plan = plan
+
+
+@dataclass
+class Ring:
+    """The ring of one program; polynomials of the same ring may be added and compared."""
+
+    program: Program
+    tape: Tape
+    symbols: frozenset[str]  # the constants that stay symbols; the others enter as numbers
+    plan: Plan
+    atoms: list[Atom] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        angular = angular_registers(self.tape)
+        self.place: dict[tuple[str, int], int] = {}
+        loads = [i for i in self.tape.instructions if i.op == "input" and not self.is_number(i)]
+        loads.sort(key=lambda i: (i.port, i.slot))
+        turning = [i for i in loads if i.out in angular]
+        # The leading one of the two, in lexicographic order, is the one whose square is removed.
+        for i in turning:
+            for kind in ("cos", "sin") if i.out in self.plan.inverted else ("sin", "cos"):
+                self._add((kind, i.out), self._atom(i, kind))
+        for i in loads:
+            self._add(("input", i.out), self._atom(i, "symbol"))
+        self.free = len(self.atoms)
+        names = [f"x{k}" for k in range(self.free + self.plan.slots)]
+        self.context = fmpq_mpoly_ctx.get(names, Ordering.lex)
+        self.generators = self.context.gens()
+        # Angles are numbered in the order of the inputs: the generators of sine and cosine of each, and its register.
+        self.angles = {k: (self.place["sin", i.out], self.place["cos", i.out]) for k, i in enumerate(turning)}
+        self.register = {k: i.out for k, i in enumerate(turning)}
+        self._point = {self.register[k]: (self.generators[c], self.generators[s]) for k, (s, c) in self.angles.items()}
+        self.circles = [
+            (c if self._is_inverted(k) else s, self.generators[s] ** 2 + self.generators[c] ** 2 - 1)
+            for k, (s, c) in self.angles.items()
+        ]
+        self.factors: list[fmpq_mpoly] = []  # of denominators
+        self._factor_place: dict[str, int] = {}
+        self.slot: dict[tuple[str, ...], int] = {}
+
+    def _is_inverted(self, angle: int) -> bool:
+        return self.register[angle] in self.plan.inverted
+
+    def _add(self, key: tuple[str, int], atom: Atom) -> None:
+        self.place[key] = len(self.atoms)
+        self.atoms.append(atom)
+
+    def _atom(self, load: Instruction, kind: str) -> Atom:
+        if load.port == len(self.program.inputs):
+            return Atom(kind, self.program.constants[load.slot].name, rank=0)
+        port = self.program.inputs[load.port]
+        index = tuple(int(k) + 1 for k in np.unravel_index(load.slot, port.shape)) if port.shape else ()
+        return Atom(kind, port.name, rank=load.port + 1, index=index)
+
+    # Numbers and generators ---------------------------------------------------------------------------------------
+
+    def is_number(self, load: Instruction) -> bool:
+        """Tell whether an input instruction loads a constant that enters as its exact number."""
+        return load.port == len(self.program.inputs) and self.program.constants[load.slot].name not in self.symbols
+
+    def load(self, i: Instruction) -> fmpq_mpoly:
+        """Return an input or a constant as a polynomial."""
+        if self.is_number(i):
+            return self.constant(self.program.constants[i.slot].value or 0)
+        return self.generators[self.place["input", i.out]]
+
+    def constant(self, value: Fraction | float) -> fmpq_mpoly:
+        """Return a number as a polynomial."""
+        exact = Fraction(value)
+        return self.context.constant(fmpq(exact.numerator, exact.denominator))
+
+    def point(self, register: int) -> tuple[fmpq_mpoly, fmpq_mpoly] | None:
+        """Return (cos, sin) of an angle that is an input or a symbol."""
+        return self._point.get(register)
+
+    def named(self, kind: str, op: str, args: Iterable[Quotient]) -> Quotient:
+        """Return the generator of a function or name, the same one for the same arguments."""
+        given = tuple(args)
+        key = (kind, "" if kind == "name" else op, *map(str, given))
+        if key not in self.slot:
+            if self.free == len(self.generators):
+                raise ReplanError(Plan(2 * self.plan.slots + 8, self.plan.inverted))
+            self.atoms.append(Atom(kind, op=op, args=given, key="; ".join(key)))
+            self.slot[key] = self.free
+            self.free += 1
+        return Quotient(self.generators[self.slot[key]])
+
+    # Arithmetic ---------------------------------------------------------------------------------------------------
+
+    def reduced(self, p: fmpq_mpoly) -> fmpq_mpoly:
+        """Return the normal form: one square of each angle's pair replaced."""
+        degrees = p.degrees()
+        for k, relation in self.circles:
+            if degrees[k] > 1:
+                p = divmod(p, relation)[1]
+        return p
+
+    def add(self, a: Quotient, b: Quotient, sign: int = 1) -> Quotient:
+        """Return a + sign b."""
+        if a.denominator == b.denominator:
+            total = a.numerator + b.numerator if sign > 0 else a.numerator - b.numerator
+            return self.over(total, a.denominator)
+        whole = least_common(a.denominator, b.denominator)
+        left = self.reduced(a.numerator * self.product(missing(a.denominator, whole)))
+        right = self.reduced(b.numerator * self.product(missing(b.denominator, whole)))
+        return self.over(left + right if sign > 0 else left - right, whole)
+
+    def multiply(self, a: Quotient, b: Quotient) -> Quotient:
+        """Return a b."""
+        return self.over(self.reduced(a.numerator * b.numerator), joined(a.denominator, b.denominator))
+
+    def inverse(self, a: Quotient) -> Quotient:
+        """Return 1/a, with every irreducible factor of a's numerator a factor of the ring."""
+        above = self.product(a.denominator)
+        p = a.numerator
+        if p.is_constant():
+            return Quotient(above * (1 / p.leading_coefficient()))
+        p = self._shortest(p)
+        self._orient(p)
+        p, conjugate = self._rational(p)
+        above = self.reduced(above * conjugate)
+        if p.is_constant():
+            return Quotient(above * (1 / p.leading_coefficient()))
+        content, factors = p.factor() if len(p) <= _FACTORED else (fmpq(1), [(p, 1)])
+        scale, below = fmpq(content), []
+        for f, power in factors:
+            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as people write it: m1 + m2 - m2 cos^2
+            scale *= sign ** int(power)
+            below.append((self._factor(f * sign), int(power)))
+        return self.over(above * (1 / scale), tuple(sorted(below)))
+
+    def product(self, denominator: Denominator) -> fmpq_mpoly:
+        """Return a denominator as a polynomial."""
+        result = self.context.constant(1)
+        for k, e in denominator:
+            result = self.reduced(result * self.factors[k] ** e)
+        return result
+
+    def over(self, p: fmpq_mpoly, denominator: Denominator) -> Quotient:
+        """Return p over a denominator, with the factors that divide p gone."""
+        if not denominator or p == 0:
+            return Quotient(p)
+        left = []
+        for k, exponent in denominator:
+            f, e = self.factors[k], exponent
+            while e:
+                whole, rest = divmod(p, f)
+                if rest != 0:
+                    break
+                p, e = whole, e - 1
+            if e:
+                left.append((k, e))
+        return Quotient(p, tuple(left))
+
+    def _orient(self, p: fmpq_mpoly) -> None:
+        """Ask for the normal form in sines of an angle whose sine divides p: there it divides what it should."""
+        for k, (s, _) in self.angles.items():
+            if not self._is_inverted(k) and p.degrees()[s] and divmod(p, self.generators[s])[1] == 0:
+                raise ReplanError(Plan(self.plan.slots, self.plan.inverted | {self.register[k]}))
+
+    def _rational(self, p: fmpq_mpoly) -> tuple[fmpq_mpoly, fmpq_mpoly]:
+        """Return p p' free of one of each angle's sine and cosine, and p': (a + b sin q)(a - b sin q) = a^2 - b^2 (1 - cos^2 q).
+
+        Over such denominators a quotient is in lowest terms when no factor divides its numerator as a polynomial.
+        """
+        whole = self.context.constant(1)
+        for k, (s, c) in self.angles.items():
+            gone = c if self._is_inverted(k) else s
+            p = self.reduced(p) if p.degrees()[gone] > 1 else p
+            if p.degrees()[gone]:
+                generators = list(self.generators)
+                generators[gone] = -generators[gone]
+                other = p.compose(*generators, ctx=self.context)
+                p, whole = self.reduced(p * other), self.reduced(whole * other)
+        return p, whole
+
+    def _factor(self, f: fmpq_mpoly) -> int:
+        """Return the number of a factor."""
+        key = str(f)
+        if key not in self._factor_place:
+            self._factor_place[key] = len(self.factors)
+            self.factors.append(f)
+        return self._factor_place[key]
+
+    def _shortest(self, p: fmpq_mpoly) -> fmpq_mpoly:
+        """Return p with the other square of an angle's pair where that is shorter: sin^2 q rather than 1 - cos^2 q."""
+        for k, (s, c) in self.angles.items():
+            kept, gone = (s, c) if self._is_inverted(k) else (c, s)
+            if len(p) <= _FACTORED and p.degrees()[kept] > 1:
+                other = self._exchanged(p, kept, gone)
+                p = other if len(other) < len(p) else p
+        return p
+
+    def _exchanged(self, p: fmpq_mpoly, kept: int, gone: int) -> fmpq_mpoly:
+        result = self.context.constant(0)
+        square = 1 - self.generators[gone] ** 2
+        for exponents, coefficient in p.to_dict().items():
+            rest = list(exponents)
+            pairs, rest[kept] = divmod(rest[kept], 2)
+            result += self.context.from_dict({tuple(rest): coefficient}) * square**pairs
+        return result

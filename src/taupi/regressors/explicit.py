@@ -1,0 +1,115 @@
+"""Explicit regressors of an arm from its table: Gabiccini's X, W, Z link by link, and the whole Y and Y_r."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.errors import unknown
+from taupi.model.robot import Robot
+from taupi.program.explicit.form import Explicit
+from taupi.program.program import Port, Program
+from taupi.regressors.classical import regressor, slotine_li_regressor
+from taupi.regressors.lagrangian import link_blocks
+
+FORMS = ("classical", "slotine-li")
+_PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first moment, inertia
+
+
+@builder
+def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Program:
+    """Return X0, X1, X2, W0, W1, W2, Z0, Z1 of one link: its columns for mass, first moment and inertia, Y = X - W + Z.
+
+    `form`: "slotine-li", functions of (q, qd, qrd, qrdd), or "classical", of (q, qd, qdd) (Gabiccini et al. 2009, 19-35, 51-58).
+    """
+    reference = form == "slotine-li"
+
+    def body(chain: Chain, q: Any, qd: Any, *more: Any) -> tuple[Any, ...]:
+        qrd, qrdd = more if reference else (qd, more[0])
+        block = link_blocks(chain, q, qd, qrd, qrdd)[link]
+        parts = [(block.x, "012"), (block.w, "012"), (block.z, "01")]
+        return tuple(matrix[:, _PARTS[k]] for matrix, kinds in parts for k in kinds)
+
+    sizes = {"0": (), "1": (3,), "2": (6,)}
+    ports = [Port(x + k, (robot.n, *sizes[k])) for x, kinds in (("X", "012"), ("W", "012"), ("Z", "01")) for k in kinds]
+    inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd"]
+    return trace_robot(f"link_{robot.links[link].name}", robot, body, inputs, ports)
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitRegressor:
+    """Both regressors of a robot as formulas, made by the Lagrangian route of Gabiccini et al. (2009).
+
+    Unpacked it gives Y and Y_r as SymPy matrices. `classical` and `slotine_li` are the forms to read, `link(i)` the parts X, W, Z
+    of one link, `reduced` the same without the columns that vanish for every motion.
+    """
+
+    robot: Robot
+    classical_program: Program
+    slotine_li_program: Program
+    zero_columns: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.classical_program.sympy()
+        yield self.slotine_li_program.sympy()
+
+    @property
+    def parameters(self) -> Any:
+        """What the columns stand for."""
+        return self.classical_program.parameters
+
+    @cached_property
+    def classical(self) -> Explicit:
+        """Y(q, qd, qdd) to read."""
+        return self.classical_program.explicit()
+
+    @cached_property
+    def slotine_li(self) -> Explicit:
+        """Y_r(q, qd, qrd, qrdd) to read."""
+        return self.slotine_li_program.explicit()
+
+    @cached_property
+    def reduced(self) -> ExplicitRegressor:
+        """The same without the columns that vanish identically."""
+        names = [n for n in self.parameters.names if n not in self.zero_columns]
+        y, y_r = self.classical_program.columns(names), self.slotine_li_program.columns(names)
+        return ExplicitRegressor(self.robot, y, y_r, zero_columns=())
+
+    def link(self, which: int | str, form: str = "slotine-li", **settings: Any) -> Explicit:
+        """Return X, W, Z of a link, by number from 0 or by name, each in parts for mass, first moment and inertia.
+
+        `settings` are those of `Program.explicit`: names, short, digits, angles.
+        """
+        names = [k.name for k in self.robot.links]
+        if which not in names and which not in range(len(names)):
+            raise unknown("link", str(which), names)
+        if form not in FORMS:
+            raise unknown("form", form, FORMS)
+        place = names.index(which) if isinstance(which, str) else which
+        return link_block_program(self.robot, place, form).explicit(**settings)
+
+    def __repr__(self) -> str:
+        n, p = self.classical_program.outputs[0].shape
+        zero = f", {len(self.zero_columns)} columns vanish for every motion" if self.zero_columns else ""
+        return f"Explicit regressors of {self.robot.name}: Y and Y_r, {n} x {p}{zero}"
+
+
+def explicit_regressor(robot: Robot) -> ExplicitRegressor:
+    """Return the classical and the Slotine-Li regressor of a robot as formulas, link block by link block.
+
+    tau = Y pi, M qrdd + C qrd + g = Y_r pi, Y = X - W + Z (Gabiccini et al. 2009). Columns that vanish identically are found in
+    exact arithmetic.
+
+    >>> import taupi as tp
+    >>> table = [dict(a="a1", alpha=0, d=0, theta=0), dict(a="a2", alpha=0, d=0, theta=0)]
+    >>> Y, Y_r = tp.explicit_regressor(tp.Robot.from_dh(table, gravity=(0, "-gy", 0))).reduced
+    >>> Y.shape, Y[0, 0]
+    ((2, 8), a1**2*qdd1 + a1*gy*cos(q1))
+    """
+    y = regressor(robot, algorithm="lagrangian")
+    y_r = slotine_li_regressor(robot, algorithm="lagrangian")
+    acting = set(y_r.reduced().parameters.names)
+    return ExplicitRegressor(robot, y, y_r, tuple(n for n in y.parameters.names if n not in acting))

@@ -1,0 +1,356 @@
+"""Linear in the parameters you choose: a program split into known functions times lumped unknowns, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Any
+
+from flint import fmpq, fmpq_mat
+
+from taupi.errors import TaupiError
+from taupi.errors import unknown as unknown_name
+from taupi.model.parameters import Parameter, ParameterLayout, Parameters
+from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
+from taupi.program.explicit.from_sympy import quotient
+from taupi.program.explicit.quotient import Denominator, Quotient, least_common, missing
+from taupi.program.explicit.ring import Ring
+from taupi.program.explicit.to_sx import program_of
+from taupi.program.explicit.to_sympy import Converter
+from taupi.program.program import Port, Program
+
+Exponents = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Lumped:
+    """A program written as f = known + Y Theta, with Theta the lumped unknowns.
+
+    `regressor` is Y, `known` what holds no unknown, both programs of the same inputs; `expressions` are Theta as SymPy.
+    `combinations[i, j]` writes the independent parameter i as a sum of the Theta j, and `relations` say it of the columns.
+    """
+
+    regressor: Program
+    known: Program
+    expressions: tuple[Any, ...]
+    unknown: tuple[str, ...]
+    kept: tuple[int, ...]  # columns that are independent, leftmost first
+    dependence: fmpq_mat  # kept x columns: Y = Y[:, kept] dependence
+
+    @property
+    def parameters(self) -> Parameters:
+        """Theta: names, values where the unknowns have some."""
+        return self.regressor.parameters
+
+    @property
+    def count(self) -> int:
+        """The number of lumped parameters."""
+        return len(self.expressions)
+
+    @property
+    def rank(self) -> int:
+        """The number of independent columns: fewer than `count` only where the parameters were prescribed."""
+        return len(self.kept)
+
+    @cached_property
+    def relations(self) -> tuple[str, ...]:
+        """The dependent columns as sums of the independent ones, such as `y8 = -y7`."""
+        told = []
+        for j in range(self.count):
+            if j not in self.kept:
+                terms = [(self.dependence[i, j], f"y{k + 1}") for i, k in enumerate(self.kept)]
+                told.append(f"y{j + 1} = {_linear(terms)}")
+        return tuple(told)
+
+    def independent(self) -> Lumped:
+        """Return the smaller form with independent columns; its parameters are sums of these."""
+        if self.rank == self.count:
+            return self
+        import sympy
+
+        rows = range(self.rank)
+        columns = range(self.count)
+        expressions = tuple(
+            sympy.Add(*(_rational(self.dependence[i, j]) * self.expressions[j] for j in columns)) for i in rows
+        )
+        names = [_linear([(self.dependence[i, j], self.parameters.names[j]) for j in columns]) for i in rows]
+        regressor = self.regressor.take(self.kept)
+        parameters = _parameters(names, expressions, self.parameters.symbols)
+        identity = fmpq_mat(self.rank, self.rank, [int(i == j) for i in rows for j in rows])
+        return Lumped(_with(regressor, parameters), self.known, expressions, self.unknown, tuple(rows), identity)
+
+    def __repr__(self) -> str:
+        what = "independent" if self.rank == self.count else f"of which {self.rank} are independent"
+        lines = [f"{self.regressor.name}: {self.count} lumped parameters, {what}"]
+        width = max(map(len, self.parameters.names), default=0)
+        lines += [f"  {n:<{width}} = {e}" for n, e in zip(self.parameters.names, self.expressions, strict=True)]
+        return "\n".join([*lines, *(f"  {r}" for r in self.relations)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = zip(self.parameters.names, self.expressions, strict=True)
+        body = "".join(f"<tr><td>{escape(n)}</td><td>{escape(str(e))}</td></tr>" for n, e in rows)
+        told = "".join(f"<li>{escape(r)}</li>" for r in self.relations)
+        return f"<table><tr><th>parameter</th><th>meaning</th></tr>{body}</table><ul>{told}</ul>"
+
+
+def lump(
+    program: Program, unknown: Sequence[str] | str, into: Sequence[Any] | None = None, name: str = "Theta"
+) -> Lumped:
+    """Split a program into known functions times lumped unknowns: f(...) = known(...) + Y(...) Theta, minimal and exact.
+
+    `unknown` names the symbols (or constants of the description, `forearm.m`, with patterns, `*.m`) that are not known; f must be
+    polynomial or rational in them, with denominators that do not mix them with the rest. Without `into`, Theta has as few
+    entries as possible, each a sum of products of unknowns. `into` prescribes Theta, as expressions in the unknowns, in the
+    order wanted; the columns may then be dependent, see `relations` and `independent`.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("lecture2r")
+    >>> tp.lump(tp.gravity_torque(arm), unknown=["m1", "m2", "L1", "L2"])
+    gravity_torque: 2 lumped parameters, independent
+      Theta1 = L1*m1 + L1*m2
+      Theta2 = L2*m2
+    """
+    names = _resolved(program, [unknown] if isinstance(unknown, str) else list(unknown))
+    if len(program.outputs) != 1:
+        raise TaupiError(f"{program.name} has {len(program.outputs)} outputs: lump needs one.")
+    expansion = expand(program, symbolic_constants(program) | frozenset(names), spare=16)
+    split = _Split(expansion, names)
+    if into is None:
+        theta, columns = split.minimal()
+    else:
+        theta, columns = split.solved([quotient(split.ring, e, "into", names) for e in into])
+    return _lumped(program, split, theta, columns, names, name)
+
+
+def _resolved(program: Program, wanted: Sequence[str]) -> tuple[str, ...]:
+    known = [c.name for c in program.constants]
+    names: list[str] = []
+    for pattern in wanted:
+        hits = [n for n in known if n == pattern or fnmatchcase(n, pattern)]
+        if not hits:
+            raise unknown_name("symbol", pattern, known, program.name)
+        names += [n for n in hits if n not in names]
+    if not names:
+        raise TaupiError(f"unknown is empty, expected symbols of {program.name}: {', '.join(known) or 'it has none'}.")
+    return tuple(names)
+
+
+class _Split:
+    """Expanded outputs as a matrix: rows are (output, known monomial), columns monomials of unknowns."""
+
+    def __init__(self, expansion: Expansion, names: Iterable[str]) -> None:
+        self.ring = expansion.ring
+        self.unknown = _unknown_generators(self.ring, set(names))
+        outputs = expansion.outputs[0]
+        parted = [self._denominators(a) for a in outputs]
+        # The unknowns of all outputs over one denominator; what is known has its own in each output.
+        self.below: Denominator = reduce(least_common, (unknown for unknown, _ in parted), ())
+        self.known_below = [known for _, known in parted]
+        whole = self._monomials(Quotient(self.ring.constant(1)))  # what is known, over the same denominator
+        self.known: list[dict[Exponents, fmpq]] = [{} for _ in outputs]
+        self.row: dict[tuple[int, Exponents], dict[Exponents, fmpq]] = {}
+        for h, (a, (unknown, _)) in enumerate(zip(outputs, parted, strict=True)):
+            p = self.ring.reduced(a.numerator * self.ring.product(missing(unknown, self.below)))
+            rows: dict[Exponents, dict[Exponents, fmpq]] = {}
+            for exponents, coefficient in p.to_dict().items():
+                known, mu = self._parted(exponents)
+                rows.setdefault(known, {})[mu] = coefficient
+            for known, row in rows.items():
+                self._store(h, known, row, whole)
+        self._sort()
+
+    def _store(self, h: int, known: Exponents, row: dict[Exponents, fmpq], whole: dict[Exponents, fmpq]) -> None:
+        """Keep a row, without the multiple of the common denominator in it, which is a known function."""
+        first = next(iter(whole))
+        factor = row.get(first, fmpq(0)) / whole[first]
+        if factor != 0 and all(row.get(mu) == factor * c for mu, c in whole.items()):
+            self.known[h][known] = factor
+            row = {mu: c for mu, c in row.items() if mu not in whole}
+        if row:
+            self.row[h, known] = row
+
+    def _sort(self) -> None:
+        found = {mu for row in self.row.values() for mu in row}
+        self.monomials = sorted(found, key=lambda mu: (sum(mu), [-e for e in mu]))
+
+    def _denominators(self, a: Quotient) -> tuple[Denominator, Denominator]:
+        """Return the unknown and the known part of a denominator; a factor that mixes the two is refused."""
+        inside, outside = [], []
+        for k, e in a.denominator:
+            used = {j for j, d in enumerate(self.ring.factors[k].degrees()) if d}
+            if used <= set(self.unknown):
+                inside.append((k, e))
+            elif used & set(self.unknown):
+                _refuse_mixture(self.ring, f"1/({Converter(self.ring).sum(self.ring.factors[k])})")
+            else:
+                outside.append((k, e))
+        return tuple(inside), tuple(outside)
+
+    def _parted(self, exponents: Exponents) -> tuple[Exponents, Exponents]:
+        known = [int(e) for e in exponents]
+        mu = [0] * len(known)
+        for k in self.unknown:
+            known[k], mu[k] = 0, known[k]
+        return tuple(known), tuple(mu)
+
+    def _monomials(self, a: Quotient) -> dict[Exponents, fmpq]:
+        """Return an expression of unknowns over the common denominator, as its monomials."""
+        p = self.ring.reduced(a.numerator * self.ring.product(missing(a.denominator, self.below)))
+        return {self._parted(e)[1]: c for e, c in p.to_dict().items()}
+
+    def _over(self, row: dict[Exponents, fmpq]) -> Quotient:
+        return self.ring.over(self.ring.context.from_dict(row), self.below)
+
+    def matrix(self) -> fmpq_mat:
+        """Return the rational matrix F with f = known + sum F[(h, kappa), mu] kappa mu."""
+        place = {mu: j for j, mu in enumerate(self.monomials)}
+        entries = [fmpq(0)] * (len(self.row) * len(place))
+        for i, row in enumerate(self.row.values()):
+            for mu, c in row.items():
+                entries[i * len(place) + place[mu]] = c
+        return fmpq_mat(len(self.row), len(place), entries)
+
+    def minimal(self) -> tuple[Sequence[Quotient], fmpq_mat]:
+        """Return as few unknowns as there can be, rows of F's reduced echelon form, and their columns (rows of F x unknowns)."""
+        f = self.matrix()
+        if not self.monomials:
+            return [], f
+        reduced, rank = f.rref()
+        pivots = pivots_of(reduced, rank)
+        theta = [
+            self._over({mu: reduced[i, j] for j, mu in enumerate(self.monomials) if reduced[i, j] != 0})
+            for i in range(rank)
+        ]
+        return theta, fmpq_mat(f.nrows(), rank, [f[r, j] for r in range(f.nrows()) for j in pivots])
+
+    def solved(self, theta: Sequence[Quotient]) -> tuple[Sequence[Quotient], fmpq_mat]:
+        """Return prescribed unknowns and their columns A: F = A T with T the monomials of each."""
+        wanted = reduce(least_common, (t.denominator for t in theta), self.below)
+        if wanted != self.below:
+            self._rescale(wanted)
+        given = [self._monomials(t) for t in theta]
+        extra = {mu for t in given for mu in t} - set(self.monomials)
+        place = {mu: j for j, mu in enumerate([*self.monomials, *sorted(extra)])}
+        known = [*given, *self.row.values()]
+        entries = [fmpq(0)] * (len(place) * len(known))
+        for k, column in enumerate(known):
+            for mu, c in column.items():
+                entries[place[mu] * len(known) + k] = c
+        reduced, rank = fmpq_mat(len(place), len(known), entries).rref()
+        pivots = pivots_of(reduced, rank)
+        if any(k >= len(theta) for k in pivots):
+            self._refuse(next(k for k in pivots if k >= len(theta)) - len(theta))
+        columns = [fmpq(0)] * (len(self.row) * len(theta))
+        for i, k in enumerate(pivots):
+            for r in range(len(self.row)):
+                columns[r * len(theta) + k] = reduced[i, len(theta) + r]
+        return theta, fmpq_mat(len(self.row), len(theta), columns)
+
+    def _rescale(self, wanted: Denominator) -> None:
+        """Write the rows over a larger denominator of unknowns."""
+        factor = self.ring.product(missing(self.below, wanted))
+        self.below = wanted
+        for key, row in self.row.items():
+            p = self.ring.reduced(self.ring.context.from_dict(row) * factor)
+            self.row[key] = {self._parted(e)[1]: c for e, c in p.to_dict().items()}
+        self._sort()
+
+    def _refuse(self, r: int) -> None:
+        (h, known), row = list(self.row.items())[r]
+        convert = Converter(self.ring)
+        factor = convert.sum(self.ring.context.from_dict({known: fmpq(1)}))
+        raise TaupiError(
+            f"into cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is no "
+            "combination of the parameters given. Add the missing ones, or leave `into` out."
+        )
+
+    def column(self, columns: fmpq_mat, h: int, k: int) -> Quotient:
+        """Return entry (h, k) of the regressor, a function of what is known."""
+        rows = enumerate(self.row)
+        p = {e: columns[r, k] for r, (out, e) in rows if out == h and columns[r, k] != 0}
+        return self.ring.over(self.ring.context.from_dict(p), self.known_below[h])
+
+    def known_part(self, h: int) -> Quotient:
+        """Return what holds no unknown in an output."""
+        return self.ring.over(self.ring.context.from_dict(self.known[h]), self.known_below[h])
+
+
+def pivots_of(reduced: fmpq_mat, rank: int) -> list[int]:
+    """Return the leading column of each row of a reduced echelon form."""
+    return [next(j for j in range(reduced.ncols()) if reduced[i, j] != 0) for i in range(rank)]
+
+
+def _unknown_generators(ring: Ring, names: set[str]) -> list[int]:
+    """Return the generators that hold unknowns only; one that mixes them with the rest is refused."""
+    inside: set[int] = set()
+    outside: set[int] = set()
+    for k, atom in enumerate(ring.atoms):
+        if not atom.args:
+            (inside if not atom.rank and atom.name in names else outside).add(k)
+            continue
+        parts = [p for a in atom.args for p in (a.numerator, *(ring.factors[j] for j, _ in a.denominator))]
+        used = {j for p in parts for j, d in enumerate(p.degrees()) if d}
+        if used & inside and used & outside:
+            _refuse_mixture(ring, str(Converter(ring).meaning_of(atom)))
+        (inside if used and used <= inside else outside).add(k)
+    return sorted(inside)
+
+
+def _refuse_mixture(ring: Ring, what: str) -> None:
+    raise TaupiError(
+        f"{ring.program.name} holds {what}, which mixes unknowns with the rest: no finite set of parameters is linear in it. "
+        "Take fewer unknowns, or a program without that term."
+    )
+
+
+def _lumped(
+    program: Program, split: _Split, theta: Sequence[Quotient], columns: fmpq_mat, names: tuple[str, ...], name: str
+) -> Lumped:
+    ring, size, port = split.ring, len(theta), program.outputs[0]
+    expressions = tuple(Converter(ring)(t) for t in theta)
+    values = {c.name: c.value for c in program.constants}
+    symbols = tuple((n, values[n]) for n in values if any(n == s.name for e in expressions for s in e.free_symbols))
+    parameters = _parameters([f"{name}{k + 1}" for k in range(size)], expressions, symbols)
+    entries = [split.column(columns, h, k) for h in range(port.size) for k in range(size)]
+    y = program_of(ring, program.name, [(Port("Y", (*port.shape, size)), entries)], parameters)
+    rest = program_of(ring, f"{program.name}_known", [(port, [split.known_part(h) for h in range(port.size)])])
+    reduced, rank = columns.rref() if size else (columns, 0)
+    kept = tuple(pivots_of(reduced, rank))
+    dependence = fmpq_mat(rank, size, [reduced[i, j] for i in range(rank) for j in range(size)])
+    return Lumped(y, rest, expressions, names, kept, dependence)
+
+
+def _parameters(
+    names: Sequence[str], expressions: Sequence[Any], symbols: tuple[tuple[str, Fraction | None], ...]
+) -> Parameters:
+    entries = tuple(Parameter("", n, "", k) for k, n in enumerate(names))
+    return Parameters(ParameterLayout(entries), tuple(expressions), symbols)
+
+
+def _with(program: Program, parameters: Parameters) -> Program:
+    import dataclasses
+
+    return dataclasses.replace(program, parameters=parameters)
+
+
+def _rational(x: fmpq) -> Any:
+    import sympy
+
+    return sympy.Rational(int(x.p), int(x.q))
+
+
+def _linear(terms: Sequence[tuple[fmpq, str]]) -> str:
+    """Return a combination as text: y21/2 - 3*y22."""
+    text = ""
+    for c, name in terms:
+        if c == 0:
+            continue
+        size = abs(c)
+        shown = (f"{int(size.p)}*" if size.p != 1 else "") + name + (f"/{int(size.q)}" if size.q != 1 else "")
+        text += (" - " if c < 0 else " + ") + shown if text else ("-" if c < 0 else "") + shown
+    return text or "0"

@@ -1,0 +1,228 @@
+"""Formulas: each says what the program computes, in every notation and with every setting."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import casadi as cs
+import numpy as np
+import pytest
+from formulas import constants, evaluated, inputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROUNDING, error, random_robot
+
+import taupi as tp
+from taupi.program.explicit.expand import expand
+from taupi.program.explicit.write import number_text
+
+BUILDERS = [
+    tp.mass_matrix,
+    tp.coriolis_matrix,
+    tp.christoffel_symbols,
+    tp.gravity_torque,
+    tp.kinetic_energy,
+    tp.forward_kinematics,
+    tp.jacobian,
+    tp.slotine_li_regressor,
+]
+
+
+def check(program, tolerance=ROUNDING, **how):
+    """Compare what the text of a formula says with the reference interpreter."""
+    states = [np.random.default_rng(3).uniform(-2, 2, p.shape) for p in program.inputs]
+    form = program.explicit(**how)
+    got = evaluated(form, inputs(program, states) | constants(program))
+    expected = program.compile("numpy")(*states)
+    for a, b in zip(got, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        assert error(a, b) < tolerance
+    return form
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.sampled_from(BUILDERS))
+def test_formulas_of_random_robots_say_what_the_program_computes(seed, builder):
+    check(builder(random_robot(seed, joints=2 + seed % 2)))
+
+
+@pytest.mark.parametrize("name", ["elbow2r", "lecture2r", "planar3r"])
+@pytest.mark.parametrize(
+    "how", [{}, {"angles": "products"}, {"names": True}, {"values": True}, {"intermediates": 4}], ids=str
+)
+def test_settings_change_the_form_and_not_the_meaning(name, how):
+    for builder in BUILDERS:
+        check(builder(tp.load(name)), **how)
+
+
+def test_formulas_with_quotients_and_functions():
+    arm = tp.load("lecture2r")
+    check(tp.forward_dynamics(arm), tolerance=1e-9)
+    check(tp.operational_mass(arm, task="xy"), tolerance=1e-9)
+    friction = ("viscous", "coulomb")
+    check(tp.inverse_dynamics(tp.load("elbow2r"), terms=friction))
+
+
+@pytest.mark.parametrize("builder", [tp.mass_matrix, tp.regressor, tp.gravity_torque])
+def test_the_puma_as_formulas(builder):
+    check(builder(tp.load("puma560")))
+    check(builder(tp.load("puma560")), intermediates=10)
+
+
+def test_sums_of_angles_are_found_where_they_are_shorter():
+    arm = tp.load("puma560")
+    products = tp.mass_matrix(arm).explicit(angles="products", short=True)
+    sums = tp.mass_matrix(arm).explicit(short=True)
+    assert sums.terms < 0.75 * products.terms
+    assert "c23" in sums.text() and "c23" not in products.text()
+    planar = tp.gravity_torque(tp.load("planar3r")).explicit(short=True)
+    assert "c123" in planar.text()
+
+
+def test_squares_of_angles():
+    def f(q):
+        return cs.vertcat(cs.sin(q[0]) ** 2, 1 - 2 * cs.sin(q[0]) ** 2, cs.cos(q[0] - q[1]), cs.sin(q[0] + 2 * q[1]))
+
+    form = check(tp.trace("f", f, [tp.Port("q", (2,))], [tp.Port("y", (4,))]))
+    assert (
+        form.text().splitlines()
+        == [
+            "y[1] = sin(q1)**2",
+            "y[2] = cos(2*q1)",
+            "y[3] = cos(q1 - q2)",
+            "y[4] = sin(q1 + 2*q2)",
+        ]
+        or form.terms <= 6
+    )
+
+
+def test_names_for_sums_that_repeat():
+    program = tp.slotine_li_regressor(tp.load("elbow2r")).reduced()
+    form = check(program, names=True)
+    assert tuple(n for n, _ in form.definitions) == ("k1", "k2", "k3")
+    assert form.terms < program.explicit().terms
+
+
+def test_names_of_the_user():
+    program = tp.slotine_li_regressor(tp.load("elbow2r")).reduced()
+    names = {"b3": "2*qrdd1 + qrdd2", "b4": "qrdd1 + qrdd2", "b6": "a1*a2*sin(q2)"}
+    form = check(program, names=names)
+    for name in names:
+        assert re.search(rf"Y.*\b{name}\b", form.text())
+    with pytest.raises(tp.TaupiError, match="b4 = 2\\*qrdd1 \\+ 2\\*qrdd2 has a common factor"):
+        program.explicit(names={"b4": "2*qrdd1 + 2*qrdd2"})
+    with pytest.raises(tp.TaupiError, match="not an expression"):
+        program.explicit(names={"b4": "qrdd1 +"})
+    with pytest.raises(tp.TaupiError, match="b4 holds x, expected"):
+        program.explicit(names={"b4": "x + qrdd1"})
+
+
+def test_names_do_not_clash_with_symbols():
+    table = [{"a": "k1", "alpha": 0, "d": 0, "theta": 0}, {"a": "k2", "alpha": 0, "d": 0, "theta": 0}]
+    program = tp.slotine_li_regressor(tp.Robot.from_dh(table, gravity=(0, "-g", 0)).bind(k1=1, k2=2, g=9.81)).reduced()
+    form = check(program, names=True)
+    assert not {n for n, _ in form.definitions} & {"k1", "k2"}
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(0.4318, "0.4318"), (0.5, "1/2"), (-0.125, "-1/8"), (3, "3"), (0.0625, "0.0625"), (-9.81, "-9.81")]
+)
+def test_numbers_are_written_as_they_were(x, text):
+    from fractions import Fraction
+
+    from taupi.program.targets.exact import rational
+
+    assert number_text(rational(Fraction(str(x)))) == text
+
+
+def test_numbers_of_a_description_stay_decimals():
+    table = [{"a": 0.4318, "alpha": 0, "d": 0, "theta": 0}]
+    arm = tp.Robot.from_dh(table, gravity=(0, -9.81, 0), links=[{"m": "m", "com": (0, 0, 0), "inertia": [0] * 6}])
+    assert str(tp.gravity_torque(arm).explicit()) == "g[1] = 4.235958*m*cos(q1)"
+    assert str(tp.gravity_torque(arm).explicit(digits=3)) == "g[1] = 4.24*m*cos(q1)"
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_latex_is_well_formed(builder):
+    for name in ("elbow2r", "planar3r"):
+        text = builder(tp.load(name)).explicit(names=True).latex()
+        assert text.count("{") == text.count("}")
+        assert text.count(r"\bigl(") == text.count(r"\bigr)")
+        assert not re.search(r"_\{[^{}]*\}_", text), "a second subscript"
+        assert text.count(r"\begin") == text.count(r"\end") == 1
+        for line in text.split(r"\\"):
+            assert line.count("&") <= max(1, text.split(r"\\")[0].count("&"))
+
+
+def test_latex_names_and_dots():
+    text = tp.slotine_li_regressor(tp.load("elbow2r")).explicit().latex()
+    assert r"\ddot{q}_{r,1}" in text and r"g_{y}" in text and r"\cos(q_{1} + q_{2})" in text
+    assert tp.mass_matrix(tp.load("lecture2r")).latex().startswith(r"\begin{bmatrix}")
+
+
+def test_long_formulas_are_broken_into_lines():
+    form = tp.inverse_dynamics(tp.load("planar3r")).explicit()
+    assert max(map(len, form.text().splitlines())) < 140
+    assert form.latex().count(r"\quad") > 3
+
+
+def test_mathml_is_well_formed_and_markdown_has_the_latex():
+    for builder in BUILDERS:
+        form = builder(tp.load("planar3r")).explicit()
+        ET.fromstring(f"<div>{form.html()}</div>")
+        assert form.latex() in form.markdown()
+    assert tp.mass_matrix(tp.load("lecture2r")).explicit()._repr_latex_().startswith("$$")
+
+
+def test_sympy_of_a_form_equals_the_expanded_one():
+    import sympy
+
+    for builder in BUILDERS[:5]:
+        program = builder(tp.load("lecture2r"))
+        difference = program.explicit().sympy() - program.sympy()
+        flat = [difference] if isinstance(difference, sympy.Expr) else sympy.flatten(difference)
+        assert all(sympy.simplify(sympy.expand_trig(d)) == 0 for d in flat)
+
+
+def test_sympy_is_made_as_sympy_makes_it():
+    import sympy
+
+    program = tp.regressor(tp.load("puma560")).columns(["link3.*"])
+    for ours in program.sympy():
+        assert ours == ours.func(*ours.args) == sympy.sympify(str(ours)), ours
+
+
+def test_quotients_are_in_lowest_terms():
+    def f(a, q):
+        s, c = cs.sin(q), cs.cos(q)
+        return cs.vertcat((1 - c * c) / s, a * (a + 1) / (a * s), s * s / (1 - c * c), (a * a - 1) / (a + 1))
+
+    program = tp.trace("f", f, [tp.Port("a"), tp.Port("q")], [tp.Port("y", (4,))])
+    assert [str(e) for e in program.sympy()] == ["sin(q)", "(a + 1)/sin(q)", "1", "a - 1"]
+
+
+def test_forms_beyond_the_limit_are_refused_with_numbers_and_a_way_out():
+    program = tp.regressor(tp.load("puma560"))
+    with pytest.raises(tp.TaupiError, match=r"more than 500 terms \(reached at step \d+ of \d+\).*intermediates=20"):
+        program.explicit(limit=500)
+    form = program.explicit(intermediates=20)
+    assert form.definitions and form.terms < program.explicit().terms
+    table = [{"a": f"a{i}", "alpha": f"al{i}", "d": f"d{i}", "theta": 0} for i in range(1, 7)]
+    general = tp.slotine_li_regressor(tp.Robot.from_dh(table, gravity=("gx", "gy", "gz")))
+    with pytest.raises(tp.TaupiError, match="more than 100000 terms"):
+        general.explicit(limit=100_000)
+
+
+def test_intermediate_terms_are_short():
+    expansion = expand(tp.regressor(tp.load("puma560")), intermediates=15)
+    assert all(len(p.numerator) <= 30 for _, p in expansion.definitions)
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(tp.TaupiError, match="form of angles 'sums'"):
+        tp.mass_matrix(tp.load("elbow2r")).explicit(angles="sums")
+
+
+def test_repr_tells_what_it_is():
+    form = tp.mass_matrix(tp.load("lecture2r")).explicit()
+    assert repr(form).startswith("Explicit mass_matrix: M[2, 2], ")
+    zero = tp.coriolis_matrix(tp.load("lecture2r").bind(m2=0)).explicit(values=True)
+    assert zero.text() == "All entries are zero."
