@@ -43,12 +43,15 @@ _HOME: dict[str, str] = {
     "moving_base_dynamics": "taupi.dynamics.closed_form",
     "newton_euler_matrices": "taupi.dynamics.closed_form",
     "operational_dynamics": "taupi.dynamics.operational",
+    "operational_force": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
     "potential_energy": "taupi.dynamics.energy",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
+    "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "write_toml": "taupi.model.formats.toml:write",
     "write_urdf": "taupi.model.formats.urdf:write",
@@ -83,11 +86,14 @@ if TYPE_CHECKING:
     from taupi.dynamics.kinematics import forward_kinematics as forward_kinematics
     from taupi.dynamics.kinematics import jacobian as jacobian
     from taupi.dynamics.kinematics import jacobian_derivative as jacobian_derivative
+    from taupi.dynamics.kinematics import task_coordinates as task_coordinates
     from taupi.dynamics.mass_matrix import christoffel_symbols as christoffel_symbols
     from taupi.dynamics.mass_matrix import mass_matrix as mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative as mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics as operational_dynamics
+    from taupi.dynamics.operational import operational_force as operational_force
     from taupi.dynamics.operational import operational_mass as operational_mass
+    from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
