@@ -12,6 +12,7 @@ _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "MassEllipses": "taupi.dynamics.ellipses",
     "Offset": "taupi.dynamics.terms",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
@@ -38,6 +39,7 @@ _HOME: dict[str, str] = {
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "load": "taupi.model.load",
+    "mass_ellipses": "taupi.dynamics.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
     "moving_base_dynamics": "taupi.dynamics.closed_form",
@@ -46,6 +48,7 @@ _HOME: dict[str, str] = {
     "operational_force": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
+    "plot": "taupi.report",
     "potential_energy": "taupi.dynamics.energy",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
@@ -77,6 +80,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
+    from taupi.dynamics.ellipses import MassEllipses as MassEllipses
+    from taupi.dynamics.ellipses import mass_ellipses as mass_ellipses
     from taupi.dynamics.energy import kinetic_energy as kinetic_energy
     from taupi.dynamics.energy import potential_energy as potential_energy
     from taupi.dynamics.forward import forward_dynamics as forward_dynamics
@@ -120,3 +125,4 @@ if TYPE_CHECKING:
     from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
     from taupi.regressors.operational import operational_regressor as operational_regressor
+    from taupi.report import plot as plot

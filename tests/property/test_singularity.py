@@ -33,8 +33,8 @@ def test_scale_does_not_depend_on_the_unit_of_length():
     """The same arm in millimetres has the same condition; sliding joints too."""
 
     def arm(unit):
-        rows = [{"a": 0.4 * unit}, {"joint": "prismatic", "alpha": np.pi / 2, "d": 0.2 * unit}, {"a": 0.3 * unit}]
-        return tp.Robot.from_dh(rows)
+        slide = {"joint": "prismatic", "alpha": -np.pi / 2, "d": 0.2 * unit}
+        return tp.Robot.from_dh([{"a": 0.4 * unit, "alpha": np.pi / 2}, slide, {"a": 0.3 * unit}])
 
     small = tp.singularity(arm(1.0), task="planar")([0.3, 0.2, 0.5])
     large = tp.singularity(arm(1000.0), task="planar")([0.3, 200.0, 0.5])
