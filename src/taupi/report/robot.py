@@ -104,7 +104,7 @@ def label_frames(axes: Axes, arm: Skeleton, plane: tuple[int, int] | None) -> No
     """Write the frames' names beside them in the last configuration, where they cover neither the arm nor each other."""
     axes.figure.draw_without_rendering()  # settles the layout, so that places on the page are known
     triads = arm.frames[-1, :, :, 3, None] + 0.09 * extent(arm.points) * arm.frames[-1, :, :, :3]
-    drawn = np.vstack([_filled(arm.links[-1]), np.moveaxis(triads, -1, -2).reshape(-1, 3)])
+    drawn = np.vstack([_filled(arm.links.reshape(-1, 4, 3)), np.moveaxis(triads, -1, -2).reshape(-1, 3)])
     together = merged_labels(arm.names, arm.frames[-1, :, :, 3], 0.04 * extent(arm.points))
     at = _on_page(axes, np.array([p for _, p in together]), plane)
     unit = 72 / axes.figure.dpi
@@ -150,7 +150,8 @@ def frame_view(axes: Axes, points: np.ndarray, plane: tuple[int, int] | None) ->
         getattr(axes, f"set_{name}lim")(middle[k] - half[k] - margin, middle[k] + half[k] + margin)
         getattr(axes, f"set_{name}label")(f"{AXIS_NAMES[k]} [m]")
     if plane is None:
-        axes.set_box_aspect((1, 1, 1), zoom=1.0)
+        axes.set_box_aspect((1, 1, 1), zoom=1.06)
+        axes.locator_params(nbins=6)
         axes.tick_params(labelsize=8)
     else:
         axes.set_aspect("equal")
