@@ -29,6 +29,17 @@ def test_measure_is_that_of_the_singular_values():
     assert "condition" in repr(got)
 
 
+@pytest.mark.parametrize(("name", "task"), [("puma560", "twist"), ("panda", "position"), ("planar3r", "planar")])
+def test_quick_bound_is_at_least_the_square_of_the_condition(name, task):
+    """So that no configuration that ought to be warned of is passed over; and at most m^2 times it, so that few are looked at."""
+    arm = tp.load(name)
+    measure = tp.singularity(arm, task=task)
+    q = np.random.default_rng(4).uniform(-3, 3, (500, arm.n))
+    ratio = measure.bound(q) / measure(q).condition ** 2
+    assert ratio.min() > 1 - 1e-6
+    assert ratio.max() < measure(q).values.shape[-1] ** 2 + 1e-6
+
+
 def test_scale_does_not_depend_on_the_unit_of_length():
     """The same arm in millimetres has the same condition; sliding joints too."""
 

@@ -127,6 +127,7 @@ def broken(q):
         (lambda q: cs.SX.sym("z") * q[0], r"symbols that are not entries of q: z"),
         ("pose_xyz", r"No task 'pose_xyz'.*Did you mean 'pose_zyz'"),
         (3, r"No task '3'"),
+        (("xy",), r"No task "),
     ],
 )
 def test_bad_tasks(task, told):

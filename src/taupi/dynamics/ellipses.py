@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.chain import configurations
 from taupi.dynamics.kinematics import Task, linear_rows, task_coordinates, task_size
 from taupi.dynamics.operational import operational_mass
 from taupi.errors import TaupiError
@@ -59,12 +60,7 @@ def mass_ellipses(robot: Robot, q: Any, task: Task = "xy", frame: str = "tip") -
     rows = task_size(robot, task)
     if rows not in (2, 3) or (not callable(task) and len(linear_rows(task)) != rows):
         raise TaupiError(f"task is {task!r}, expected 'xy', 'position' or a function r(q) of two or three coordinates.")
-    states = np.asarray(q, dtype=float)
-    if states.ndim not in (1, 2) or states.shape[-1] != robot.n:
-        raise TaupiError(f"q has shape {states.shape}, expected ({robot.n},) or (k, {robot.n}).")
-    if not np.isfinite(states).all():
-        raise TaupiError("q has entries that are not finite.")
-    states = np.atleast_2d(states)
+    states = configurations(robot, q)
     matrices = mass(states)
     semi_axes, directions = np.linalg.eigh(matrices)
     largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=-2)[..., None, :], axis=-2)

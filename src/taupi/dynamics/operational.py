@@ -124,8 +124,9 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
     """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r), the force of a task for any v and vd (spec 3.3).
 
     u = B^T (M(q) qrdd + C(q, qd) qrd + g(q) + friction(q, qrd, qrdd)) with qrd = B v, qrdd = B (vd - dJ/dt qrd) and B as in
-    `operational_dynamics`; `terms` add the robot's own friction and drives, taken at the reference motion. With v = rd and
-    vd = rdd it is B^T tau, for a redundant arm where qd = B rd. `operational_regressor` times the parameters is the same.
+    `operational_dynamics`, of the rigid links alone. `terms` add the robot's own friction and drives, taken at the reference
+    motion. With v = rd and vd = rdd it is B^T tau, for a redundant arm where qd = B rd and without drives' inertia.
+    `operational_regressor` times the parameters is the same, by another route.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")

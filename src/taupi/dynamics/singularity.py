@@ -202,4 +202,5 @@ def singularity(robot: Robot, task: Task = "position", frame: str = "tip") -> Si
     if not isinstance(robot, Robot):
         raise TaupiError(f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_...")
     robot.frame(frame)
+    task_size(robot, task)
     return measure(robot, task, frame)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupi.dynamics.chain import configurations
 from taupi.model.robot import Robot
 from taupi.report.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.report.labels import FONT, free_spots, merged_labels
-from taupi.report.skeleton import Skeleton, configurations, drawing_plane, skeleton
+from taupi.report.skeleton import Skeleton, drawing_plane, skeleton
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

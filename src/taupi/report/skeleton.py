@@ -12,7 +12,6 @@ import numpy as np
 from taupi.dynamics.chain import Chain, trace_robot
 from taupi.dynamics.kinematics import frame_placement, link_placements
 from taupi.dynamics.spatial import SX, compose
-from taupi.errors import TaupiError
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port
 
@@ -40,21 +39,6 @@ class Skeleton:
     def points(self) -> np.ndarray:
         """Every corner, (count, 3)."""
         return np.vstack([self.base, self.links.reshape(-1, 3), self.frames[..., 3].reshape(-1, 3)])
-
-
-def configurations(robot: Robot, q: Any) -> np.ndarray:
-    """Return configurations as (k, n): those given, or zero."""
-    if isinstance(q, str) or hasattr(q, "__fspath__"):
-        raise TaupiError(f"q is {str(q)!r}, expected joint positions. Name a file by path=.")
-    try:
-        states = np.atleast_2d(np.zeros(robot.n) if q is None else np.asarray(q, dtype=float))
-    except (TypeError, ValueError):
-        raise TaupiError(f"q is not an array of numbers, expected shape ({robot.n},) or (k, {robot.n}).") from None
-    if states.ndim != 2 or states.shape[1] != robot.n or not len(states):
-        raise TaupiError(f"q has shape {np.shape(q)}, expected ({robot.n},) or (k, {robot.n}): one value per joint.")
-    if not np.isfinite(states).all():
-        raise TaupiError("q has entries that are not finite.")
-    return states
 
 
 def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -> Skeleton:
