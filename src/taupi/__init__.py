@@ -12,6 +12,7 @@ _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "MassEllipses": "taupi.dynamics.ellipses",
     "Offset": "taupi.dynamics.terms",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
@@ -40,17 +41,22 @@ _HOME: dict[str, str] = {
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "lump": "taupi.regressors.lump",
     "load": "taupi.model.load",
+    "mass_ellipses": "taupi.dynamics.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
     "moving_base_dynamics": "taupi.dynamics.closed_form",
     "newton_euler_matrices": "taupi.dynamics.closed_form",
     "operational_dynamics": "taupi.dynamics.operational",
+    "operational_force": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
+    "plot": "taupi.report",
     "potential_energy": "taupi.dynamics.energy",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
+    "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "write_toml": "taupi.model.formats.toml:write",
     "write_urdf": "taupi.model.formats.urdf:write",
@@ -76,6 +82,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
+    from taupi.dynamics.ellipses import MassEllipses as MassEllipses
+    from taupi.dynamics.ellipses import mass_ellipses as mass_ellipses
     from taupi.dynamics.energy import kinetic_energy as kinetic_energy
     from taupi.dynamics.energy import potential_energy as potential_energy
     from taupi.dynamics.forward import forward_dynamics as forward_dynamics
@@ -85,11 +93,14 @@ if TYPE_CHECKING:
     from taupi.dynamics.kinematics import forward_kinematics as forward_kinematics
     from taupi.dynamics.kinematics import jacobian as jacobian
     from taupi.dynamics.kinematics import jacobian_derivative as jacobian_derivative
+    from taupi.dynamics.kinematics import task_coordinates as task_coordinates
     from taupi.dynamics.mass_matrix import christoffel_symbols as christoffel_symbols
     from taupi.dynamics.mass_matrix import mass_matrix as mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative as mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics as operational_dynamics
+    from taupi.dynamics.operational import operational_force as operational_force
     from taupi.dynamics.operational import operational_mass as operational_mass
+    from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
@@ -118,3 +129,4 @@ if TYPE_CHECKING:
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
     from taupi.regressors.lump import lump as lump
     from taupi.regressors.operational import operational_regressor as operational_regressor
+    from taupi.report import plot as plot

@@ -16,18 +16,29 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file") 
     return Path(path)
 
 
-def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a file whole or not at all: to a temporary one beside it, which then takes its name."""
+def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Path:
+    """Return the path of a file that may be written; refuse a directory, and a file that is there unless forced."""
     file = path_of(path)
     if file.is_dir():
         raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
     if file.exists() and not force:
         raise TaupiError(f"{file} exists already. Use another name, or force=True to overwrite it.")
+    return file
+
+
+def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
+    """Write a text file whole or not at all."""
+    write_bytes(path, text.encode("utf-8"), force)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes, force: bool = False) -> None:
+    """Write a file whole or not at all: to a temporary one beside it, which then takes its name."""
+    file = refuse_to_overwrite(path, force)
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
         with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8"))
+            stream.write(data)
         os.chmod(temporary, _mode(file))
         os.replace(temporary, file)
     except OSError as error:

@@ -32,6 +32,35 @@ def test_info_lists_and_shows():
     assert [j["name"] for j in data["joints"]] == list(tp.load("panda").joint_names)
 
 
+def test_info_draws_a_picture_once(tmp_path):
+    target = tmp_path / "arm.png"
+    at = ("--picture", str(target), "--at", "[0.1, 0.2]")
+    done = taupi("info", "elbow2r", *at)
+    assert done.returncode == 0
+    assert "2 joints" in done.stdout
+    assert f"wrote {target}" in done.stderr
+    assert target.read_bytes().startswith(b"\x89PNG")
+    again = taupi("info", "elbow2r", *at)
+    assert (again.returncode, again.stdout) == (3, "")
+    assert "--force" in again.stderr
+    assert taupi("info", "elbow2r", *at, "--force", "--json").returncode == 0
+
+
+def test_info_refuses_half_a_picture(tmp_path):
+    target = str(tmp_path / "arm.png")
+    for arguments, told in (
+        (("elbow2r", "--at", "[0, 0]"), "name its file by --picture"),
+        (("--picture", target), "needs a robot"),
+        (("elbow2r", "--picture", target, "--at", "{"), "expected a JSON list"),
+        (("elbow2r", "--picture", target, "--at", "[1, 2, 3]"), "q has shape (3,)"),
+        (("elbow2r", "--picture", str(tmp_path / "arm.bmp")), "ending in .png"),
+    ):
+        done = taupi("info", *arguments)
+        assert done.returncode == 3
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_regressor_shows_columns_and_values():
     assert "8 of 20 columns act" in taupi("regressor", "elbow2r", "--form", "slotine-li").stdout
     state = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]

@@ -9,6 +9,10 @@ import pytest
 from support import SPEC, SPEC_INVERSE, error
 
 import taupi as tp
+from taupi import Port
+from taupi.dynamics.chain import trace_robot
+from taupi.dynamics.kinematics import task_jacobian, time_derivative
+from taupi.dynamics.operational import square_inverse
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}
@@ -219,6 +223,11 @@ def test_redundant_operational_mass():
         tp.operational_mass(arm, task="xy", form="congruence")
 
 
+def rate_of_inverse(chain, q, qd):
+    """d(J^-1)/dt of the planar task, by differentiating the inverse itself."""
+    return time_derivative(square_inverse(task_jacobian(chain, q, "planar", "tip")), q, qd)
+
+
 @pytest.mark.parametrize("case", [k for k, c in CASES.items() if c["kind"] == "planar_3R_operational"])
 def test_planar3r_joint_space(case):
     given, want = CASES[case]["inputs"], CASES[case]["expected"]
@@ -232,11 +241,26 @@ def test_planar3r_joint_space(case):
     assert error(tp.inverse_dynamics(arm)(q, qd, qdd), want["tau"]) < SPEC
     assert error(tp.jacobian(arm, task="planar")(q), want["J"]) < SPEC
     assert error(tp.jacobian_derivative(arm, task="planar")(q, qd), want["Jdot"]) < SPEC
-    assert error(tp.operational_mass(arm, task="planar")(q), want["M_r"]) < SPEC_INVERSE
+    r = tp.task_coordinates(arm, task="planar")(q)
+    assert error(r[:2], want["r"][:2]) < SPEC
+    assert error(np.exp(1j * r[2]).real, np.cos(want["r"][2])) < SPEC  # the angle up to whole turns
+    assert error(np.exp(1j * r[2]).imag, np.sin(want["r"][2])) < SPEC
+    assert error(np.linalg.det(tp.jacobian(arm, task="planar")(q)), want["detJ"]) < SPEC
+    assert error(given["l"][0] * given["l"][1] * np.sin(q[1]), want["detJ"]) < SPEC
+    rate = trace_robot("rate", arm, rate_of_inverse, ["q", "qd"], [Port("B", (3, 3))])
+    assert error(rate(q, qd), want["dJinv_dt"]) < SPEC_INVERSE
+    for form in ("inverse", "congruence"):
+        assert error(tp.operational_mass(arm, task="planar", form=form)(q), want["M_r"]) < SPEC_INVERSE
     model = tp.operational_dynamics(arm, task="planar")(q, qd)
     for got, key in zip(model, ("M_r", "C_r", "g_r"), strict=True):
         assert error(got, want[key]) < SPEC_INVERSE
     y = tp.operational_regressor(arm, task="planar")
     pi = arm.parameters.values
+    force = tp.operational_force(arm, task="planar")
     assert error(y(q, qd, given["V"], given["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    assert error(force(q, qd, given["V"], given["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
     assert error(y(q, qd, want["rdot"], want["rddot"]) @ pi, want["u"]) < SPEC_INVERSE
+    assert error(force(q, qd, want["rdot"], want["rddot"]), want["u"]) < SPEC_INVERSE
+    j = tp.jacobian(arm, task="planar")(q)
+    assert error(j @ qd, want["rdot"]) < SPEC
+    assert error(j @ qdd + tp.jacobian_derivative(arm, task="planar")(q, qd) @ qd, want["rddot"]) < SPEC

@@ -124,6 +124,19 @@ def regressor_text(program: Program) -> str:
     return "\n".join([*lines, "", *table(rows)])
 
 
+def configuration(at: str | None) -> list[Any] | None:
+    """Return a configuration given as a JSON list, None for none."""
+    if at is None:
+        return None
+    try:
+        q = json.loads(at)
+    except (json.JSONDecodeError, RecursionError):
+        q = None
+    if not isinstance(q, list):
+        raise TaupiError(f"--at is {at[:60]!r}, expected a JSON list of one number per joint.")
+    return q
+
+
 def evaluate(program: Program, at: str, as_json: bool) -> str:
     """Return a program's value at a state given as JSON lists."""
     try:

@@ -93,20 +93,35 @@ def info(
     tip: TipOption = None,
     snap: SnapOption = True,
     as_json: JsonOption = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the robot into this .png, .svg or .pdf file.")
+    ] = None,
+    at: Annotated[str | None, typer.Option("--at", help="Where it stands in the picture: JSON list q.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
-    """Show a robot's card: joints, limits, parameters, what the reader did.
+    """Show a robot's card: joints, limits, parameters, what the reader did; and its picture.
 
     \b
     taupi info puma560
     taupi info panda.urdf --lock panda_finger_joint1 --json
+    taupi info puma560 --picture puma.png --at '[0,0.7,-0.4,0,0.5,0]'
     """
     import taupi as tp
-    from taupi.cli.card import card, card_data
+    from taupi.cli.card import card, card_data, configuration
+    from taupi.errors import TaupiError
+
+    if picture is None and (at is not None or force):
+        raise TaupiError("--at and --force are for the picture: name its file by --picture.")
+    if robot is None and picture is not None:
+        raise TaupiError("--picture needs a robot: name one, such as puma560.")
 
     if robot is None:
         print("\n".join(tp.catalogue()))
         return
     loaded = _load(robot, lock, tip, snap)
+    if picture is not None:
+        tp.plot(loaded, q=configuration(at), path=picture, force=force)
+        print(f"wrote {picture}", file=sys.stderr)
     print(json.dumps(card_data(loaded), indent=2) if as_json else card(loaded))
 
 

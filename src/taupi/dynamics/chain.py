@@ -8,6 +8,7 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 import casadi as cs
+import numpy as np
 
 from taupi.dynamics.spatial import SX, adjoint, axis_rotation, compose, inverse, spatial_inertia
 from taupi.errors import TaupiError
@@ -127,6 +128,21 @@ class Chain:
     def children(self, i: int) -> list[int]:
         """Return the links that hang on link i."""
         return [c for c, joint in enumerate(self.robot.joints) if joint.parent == i]
+
+
+def configurations(robot: Robot, q: Any = None) -> np.ndarray:
+    """Return configurations as (k, n) for what is drawn or tabulated: one (n,) or several (k, n), by default zero."""
+    if isinstance(q, str) or hasattr(q, "__fspath__"):
+        raise TaupiError(f"q is {str(q)!r}, expected joint positions. Name a file by path=.")
+    try:
+        states = np.atleast_2d(np.zeros(robot.n) if q is None else np.asarray(q, dtype=float))
+    except (TypeError, ValueError):
+        raise TaupiError(f"q is not an array of numbers, expected shape ({robot.n},) or (k, {robot.n}).") from None
+    if states.ndim != 2 or states.shape[1] != robot.n or not len(states):
+        raise TaupiError(f"q has shape {np.shape(q)}, expected ({robot.n},) or (k, {robot.n}): one value per joint.")
+    if not np.isfinite(states).all():
+        raise TaupiError("q has entries that are not finite.")
+    return states
 
 
 def joint_port(robot: Robot, name: str) -> Port:

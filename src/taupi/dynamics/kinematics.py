@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.orientation import euler_zyz, roll_pitch_yaw, rotation_vector
 from taupi.dynamics.spatial import SX, adjoint, compose, inverse
-from taupi.errors import TaupiError, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
@@ -75,55 +76,94 @@ def _tip_task(
     return coordinates, derivative
 
 
-def _roll_pitch_yaw(r: Any) -> Any:
-    return cs.vertcat(
-        cs.atan2(r[2, 1], r[2, 2]), cs.atan2(-r[2, 0], cs.sqrt(r[0, 0] ** 2 + r[1, 0] ** 2)), cs.atan2(r[1, 0], r[0, 0])
-    )
+def _pose(orientation: Callable[[Any], Any]) -> Callable[..., Any]:
+    def coordinates(chain: Chain, q: Any, frame: str) -> Any:
+        r, p = frame_placement(chain, q, frame)
+        return cs.vertcat(orientation(r), p)
+
+    return coordinates
 
 
-def _pose(chain: Chain, q: Any, frame: str) -> Any:
-    r, p = frame_placement(chain, q, frame)
-    return cs.vertcat(_roll_pitch_yaw(r), p)
+class TaskKind(NamedTuple):
+    """A task by name: its coordinates r(q), its Jacobian dr/dq (None: by differentiation), its rows in metres, its size."""
+
+    coordinates: Callable[..., Any] | None
+    derivative: Callable[..., Any] | None
+    linear: tuple[int, ...]
+    size: int
 
 
-# Each task: its coordinates r(q) and its Jacobian dr/dq (None: by differentiation). Linear rows are 3..5.
-TASKS: dict[str, tuple[Callable[..., Any] | None, Callable[..., Any] | None]] = {
-    "position": _tip_task(lambda r, p: p, (3, 4, 5)),
-    "xy": _tip_task(lambda r, p: p[:2], (3, 4)),
-    "planar": _tip_task(lambda r, p: cs.vertcat(p[0], p[1], cs.atan2(r[1, 0], r[0, 0])), (3, 4, 2)),
-    "pose": (_pose, None),
-    "twist": (None, lambda chain, q, frame: frame_jacobian(chain, q, frame, "geometric")),
+TASKS: dict[str, TaskKind] = {
+    "position": TaskKind(*_tip_task(lambda r, p: p, (3, 4, 5)), linear=(0, 1, 2), size=3),
+    "xy": TaskKind(*_tip_task(lambda r, p: p[:2], (3, 4)), linear=(0, 1), size=2),
+    "planar": TaskKind(
+        *_tip_task(lambda r, p: cs.vertcat(p[0], p[1], cs.atan2(r[1, 0], r[0, 0])), (3, 4, 2)), linear=(0, 1), size=3
+    ),
+    "pose": TaskKind(_pose(roll_pitch_yaw), None, linear=(3, 4, 5), size=6),
+    "pose_zyz": TaskKind(_pose(euler_zyz), None, linear=(3, 4, 5), size=6),
+    "pose_vector": TaskKind(_pose(rotation_vector), None, linear=(3, 4, 5), size=6),
+    "twist": TaskKind(None, lambda chain, q, frame: frame_jacobian(chain, q, frame, "geometric"), (3, 4, 5), size=6),
 }
-_SIZES = {"position": 3, "xy": 2, "planar": 3, "pose": 6, "twist": 6}
+
+
+def user_coordinates(task: Callable[[Any], Any], q: Any) -> Any:
+    """Return r(q) of a user's function as a column, or say what is wrong with what it returned."""
+    name = getattr(task, "__name__", type(task).__name__)
+    try:
+        value = task(q)
+    except TaupiError:
+        raise
+    except Exception as error:
+        raise TaupiError(
+            f"The task function {name} failed on q, a CasADi SX column of {q.numel()}: {type(error).__name__}: {error}. "
+            "Write it with casadi.sin, casadi.vertcat, q[0] and the like."
+        ) from error
+    try:
+        column = cs.vertcat(*value) if isinstance(value, list | tuple) else SX(value)
+    except (NotImplementedError, TypeError, RuntimeError):
+        raise TaupiError(f"The task function {name} returned {shown(value)}, expected an SX column r(q).") from None
+    if not isinstance(column, SX | cs.DM) or column.numel() == 0 or min(column.shape) != 1:
+        got = f"shape {column.shape}" if hasattr(column, "shape") else shown(value)
+        raise TaupiError(f"The task function {name} returned {got}, expected a column r(q) with an entry a coordinate.")
+    own = {s.element_hash() for s in cs.symvar(q)}
+    strange = [s.name() for s in cs.symvar(SX(column)) if s.element_hash() not in own]
+    if strange:
+        told = ", ".join(sorted(strange))
+        raise TaupiError(f"The task function {name} uses symbols that are not entries of q: {told}. Give them numbers.")
+    return cs.densify(cs.vec(SX(column)))
 
 
 def task_size(robot: Robot, task: Task) -> int:
     """Return the number of task coordinates."""
     if callable(task):
-        return int(cs.SX(task(SX.sym("q", robot.n))).numel())
-    if task not in TASKS:
+        return int(user_coordinates(task, SX.sym("q", robot.n)).numel())
+    if not isinstance(task, str) or task not in TASKS:
         raise unknown("task", task, TASKS)
-    return _SIZES[task]
+    return TASKS[task].size
 
 
-def task_coordinates(chain: Chain, q: Any, task: Task, frame: str) -> Any:
+def linear_rows(task: Task) -> tuple[int, ...]:
+    """Return which coordinates of a task are in metres; of a user's function none, since their units are not known."""
+    return () if callable(task) else TASKS[task].linear
+
+
+def traced_coordinates(chain: Chain, q: Any, task: Task, frame: str) -> Any:
     """Return r(q); a twist has none."""
     if callable(task):
-        return cs.vec(SX(task(q)))
-    coordinates = TASKS[task][0]
+        return user_coordinates(task, q)
+    coordinates = TASKS[task].coordinates
     if coordinates is None:
-        raise TaupiError(
-            "The task 'twist' has velocities but no coordinates. Use 'pose', 'position', 'planar' or 'xy'."
-        )
+        known = ", ".join(name for name, kind in TASKS.items() if kind.coordinates is not None)
+        raise TaupiError(f"The task {task!r} has velocities but no coordinates. Use {known}.")
     return coordinates(chain, q, frame)
 
 
 def task_jacobian(chain: Chain, q: Any, task: Task, frame: str) -> Any:
     """Return dr/dq of a task."""
-    derivative = None if callable(task) else TASKS[task][1]
+    derivative = None if callable(task) else TASKS[task].derivative
     if derivative is not None:
         return derivative(chain, q, frame)
-    return cs.jacobian(task_coordinates(chain, q, task, frame), q)
+    return cs.jacobian(traced_coordinates(chain, q, task, frame), q)
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -147,6 +187,25 @@ def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
     return trace_robot("forward_kinematics", robot, body, ["q"], [Port("T", (4, 4))])
 
 
+@builder
+def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") -> Program:
+    """Return r(q), the coordinates of a task in world axes (spec 3.1).
+
+    `task`: "position" (x, y, z), "xy", "planar" (x, y, phi), or a pose, three numbers of orientation and then the position:
+    "pose" has roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), "pose_zyz" Euler's angles with R = Rz Ry Rz, "pose_vector"
+    the rotation vector w with R = exp(S(w)), the one that is smooth at R = 1. Or a function r(q) written over CasADi SX, in
+    which `taupi.forward_kinematics(robot)(q)` and other programs of the robot may be called.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
+    >>> tp.task_coordinates(arm, task="planar")([0.0, 0.0, 0.0]).tolist()
+    [3.0, 0.0, 0.0]
+    """
+    robot.frame(frame)
+    port = Port("r", (task_size(robot, task),))
+    return trace_robot("task_coordinates", robot, lambda c, q: traced_coordinates(c, q, task, frame), ["q"], [port])
+
+
 def _checked_kind(robot: Robot, frame: str, kind: str) -> None:
     robot.frame(frame)
     if kind not in JACOBIANS:
@@ -159,8 +218,7 @@ def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Ta
 
     `kind`: "geometric", the frame's origin in world axes; "body", in the frame's own axes, [V] = T^-1 dT/dt; "spatial", the
     point at the world's origin, [V] = dT/dt T^-1. The world is what `robot.base` is placed in, by default the base itself.
-    With `task` it is the analytic dr/dq instead: "position", "xy", "planar" (x, y, phi), "pose" (roll,
-    pitch, yaw, position), or a function r(q) written over CasADi SX.
+    With `task` it is the analytic dr/dq instead, of any task of `task_coordinates`.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import casadi as cs
@@ -13,7 +14,9 @@ from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size, time_derivative
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
+from taupi.dynamics.singularity import measure
 from taupi.dynamics.spatial import SX
+from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
 from taupi.errors import TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
@@ -37,12 +40,25 @@ def check_rank(robot: Robot, task: Task, frame: str, rows: int) -> None:
         )
 
 
+def checked_task(robot: Robot, task: Task, frame: str) -> int:
+    """Return the number of coordinates of a task that has full row rank somewhere; refuse others."""
+    robot.frame(frame)
+    rows = task_size(robot, task)
+    check_rank(robot, task, frame, rows)
+    return rows
+
+
+def guarded(program: Program, robot: Robot, task: Task, frame: str) -> Program:
+    """Return a program of (q, ...) whose plain call refuses singular configurations and warns near them."""
+    return dataclasses.replace(program, guard=measure(robot, task, frame).check)
+
+
 @builder
 def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", form: str = "inverse") -> Program:
     """Return M_C(q), the mass matrix that a task sees: at rest and without gravity f = M_C a (spec 2.7).
 
     `form`: "inverse", (J M^-1 J^T)^-1, for any J of full row rank, also of a redundant arm; "congruence", J^-T M J^-1, for a
-    square one. A task that has full row rank nowhere is refused; at a singular configuration entries are infinite or NaN.
+    square one. A task that has full row rank nowhere is refused, and so is a singular configuration when called.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -51,9 +67,7 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
     """
     if form not in FORMS:
         raise unknown("form of the operational mass", form, FORMS)
-    robot.frame(frame)
-    rows = task_size(robot, task)
-    check_rank(robot, task, frame, rows)
+    rows = checked_task(robot, task, frame)
     if form == "congruence" and rows != robot.n:
         raise TaupiError(f"The congruence form needs a square J, got {rows} x {robot.n}. Use form='inverse'.")
 
@@ -64,11 +78,12 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
         inverse = square_inverse(j)
         return inverse.T @ m @ inverse
 
-    return trace_robot("operational_mass", robot, body, ["q"], [Port("M_C", (rows, rows))])
+    program = trace_robot("operational_mass", robot, body, ["q"], [Port("M_C", (rows, rows))])
+    return guarded(program, robot, task, frame)
 
 
 def consistent_inverse(chain: Chain, q: Any, j: Any) -> Any:
-    """Return J^-1 of a square J, and of a wide one the dynamically consistent M^-1 J^T (J M^-1 J^T)^-1 (Khatib 1987)."""
+    """Return B = J^-1 of a square J, and of a wide one the dynamically consistent M^-1 J^T (J M^-1 J^T)^-1 (Khatib 1987)."""
     if j.shape[0] == j.shape[1]:
         return square_inverse(j)
     lifted = solve_positive(composite_bodies(chain, q), j.T)
@@ -81,16 +96,15 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
 
     M = B^T M(q) B,  C = B^T (C(q, qd) B - M(q) B dJ/dt B),  g = B^T g(q),  with B = J^-1, or for a redundant arm the dynamically
     consistent inverse, with which M = (J M(q)^-1 J^T)^-1. C keeps dM/dt - 2C skew-symmetric, and joint torques give
-    u = B^T tau. A task that has full row rank nowhere is refused; at a singular configuration entries are infinite or NaN.
+    u = B^T tau, for a redundant arm where it does not move within the task, qd = B rd. A task that has full row rank nowhere is
+    refused, and so is a singular configuration when called.
 
     >>> import taupi as tp
     >>> M, C, g = tp.operational_dynamics(tp.load("planar3r"), task="planar")([0.3, 0.9, -0.4], [0.1, 0.2, 0.3])
     >>> M.shape, C.shape, g.shape
     ((3, 3), (3, 3), (3,))
     """
-    robot.frame(frame)
-    rows = task_size(robot, task)
-    check_rank(robot, task, frame, rows)
+    rows = checked_task(robot, task, frame)
 
     def body(chain: Chain, q: Any, qd: Any) -> tuple[Any, Any, Any]:
         j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
@@ -101,13 +115,72 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
         return back.T @ m @ back, back.T @ (coriolis @ back - m @ back @ rate @ back), back.T @ gravity
 
     outputs = [Port("M", (rows, rows)), Port("C", (rows, rows)), Port("g", (rows,))]
-    return trace_robot("operational_dynamics", robot, body, ["q", "qd"], outputs)
+    program = trace_robot("operational_dynamics", robot, body, ["q", "qd"], outputs)
+    return guarded(program, robot, task, frame)
+
+
+@builder
+def operational_force(robot: Robot, task: Task = "position", frame: str = "tip", terms: TermsLike = ()) -> Program:
+    """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r), the force of a task for any v and vd (spec 3.3).
+
+    u = B^T (M(q) qrdd + C(q, qd) qrd + g(q) + friction(q, qrd, qrdd)) with qrd = B v, qrdd = B (vd - dJ/dt qrd) and B as in
+    `operational_dynamics`, of the rigid links alone. `terms` add the robot's own friction and drives, taken at the reference
+    motion. With v = rd and vd = rdd it is B^T tau, for a redundant arm where qd = B rd and without drives' inertia.
+    `operational_regressor` times the parameters is the same, by another route.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("planar3r")
+    >>> q, qd, v, vd = [0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]
+    >>> M, C, g = tp.operational_dynamics(arm, task="planar")(q, qd)
+    >>> bool(abs(tp.operational_force(arm, task="planar")(q, qd, v, vd) - (M @ vd + C @ v + g)).max() < 1e-10)
+    True
+    """
+    rows = checked_task(robot, task, frame)
+    chosen = resolve_terms(terms)
+
+    def body(chain: Chain, q: Any, qd: Any, v: Any, vd: Any) -> Any:
+        back, qrd, qrdd = reference_of_task(chain, q, qd, v, vd, task, frame)
+        tau = composite_bodies(chain, q) @ qrdd + CORIOLIS["christoffel"](chain, q, qd) @ qrd
+        tau += newton_euler(chain, q, SX.zeros(chain.n), SX.zeros(chain.n))
+        return back.T @ (tau + term_torque(chain, chosen, q, qrd, qrdd))
+
+    inputs: list[str | Port] = ["q", "qd", Port("v", (rows,)), Port("vd", (rows,))]
+    program = trace_robot("operational_force", robot, body, inputs, [Port("u", (rows,))])
+    return guarded(program, robot, task, frame)
+
+
+def reference_of_task(chain: Chain, q: Any, qd: Any, v: Any, vd: Any, task: Task, frame: str) -> tuple[Any, Any, Any]:
+    """Return B, qrd = B v and qrdd = B (vd - dJ/dt qrd): the joints' motion that a motion of the task asks for."""
+    j = task_jacobian(chain, q, task, frame)
+    back = consistent_inverse(chain, q, j)
+    qrd = back @ v
+    return back, qrd, back @ (vd - time_derivative(j, q, qd) @ qrd)
 
 
 def square_inverse(j: Any) -> Any:
-    """Return J^-1 of a square J by orthogonal columns, Q = J R^-1 with R of unit diagonal (Gram-Schmidt, modified).
+    """Return J^-1 of a square J: up to 3 x 3 its adjugate over its determinant; beyond, by orthogonal columns.
 
-    It needs no pivots, which a traced program cannot choose, and loses no more digits than J itself has to lose.
+    Neither needs pivots, which a traced program cannot choose. The adjugate does not mind how rows and columns are scaled, and
+    keeps explicit forms short: that of the planar 3R is divided by l1 l2 sin q2 and nothing else. Where two of three singular
+    values are small it loses digits with the square of the condition.
+    """
+    n = j.shape[1]
+    if n > 3:
+        return _inverse_by_orthogonal_columns(j)
+    if n == 1:
+        return 1 / j
+    if n == 2:
+        adjugate = cs.blockcat([[j[1, 1], -j[0, 1]], [-j[1, 0], j[0, 0]]])
+        return adjugate / (j[0, 0] * j[1, 1] - j[0, 1] * j[1, 0])
+    a, b, c = j[:, 0], j[:, 1], j[:, 2]
+    adjugate = cs.horzcat(cs.cross(b, c), cs.cross(c, a), cs.cross(a, b)).T
+    return adjugate / cs.dot(a, cs.cross(b, c))
+
+
+def _inverse_by_orthogonal_columns(j: Any) -> Any:
+    """Return J^-1 from Q = J R^-1 with orthogonal columns, R of unit diagonal (Gram-Schmidt, modified).
+
+    It loses no more digits than J itself has to lose.
     """
     n = j.shape[1]
     q, r, square = [j[:, k] for k in range(n)], SX.eye(n), []

@@ -118,4 +118,4 @@ def take(program: Program, places: Sequence[int], axis: int = -1) -> Program:
     columns = program.parameters is not None and axis in (-1, len(port.shape) - 1)
     parameters = program.parameters.take(tuple(places)) if columns else program.parameters
     chosen = s.build(program.name, [Port(port.name, kept.shape)], [y[kept.ravel().tolist()]])
-    return dataclasses.replace(chosen, parameters=parameters)
+    return dataclasses.replace(chosen, parameters=parameters, guard=program.guard)

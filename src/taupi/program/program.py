@@ -91,7 +91,8 @@ class Program:
     """A traced function: named inputs and outputs with shapes, exact constants, and the CasADi function between them.
 
     Call it with arrays whose leading axes are batch axes, `(..., *shape)`; it compiles itself for the CPU on the first
-    call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it returns SX, so programs compose.
+    call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it returns SX, so programs compose. A `guard` is
+    kept by the choices of columns and rows, and left behind by other programs made from this one.
     """
 
     name: str
@@ -101,6 +102,8 @@ class Program:
     # casadi.Function: inputs as column vectors, then the constants; outputs as row-major columns
     function: Any = field(repr=False)
     parameters: Any = None  # what the columns of the output stand for, where they stand for parameters
+    # guard(program, *arrays) looks at the arguments of a plain call and raises or warns; compiled objects have none
+    guard: Callable[..., None] | None = field(default=None, repr=False)
 
     # Calling ------------------------------------------------------------------------------------------------------
 
@@ -108,7 +111,12 @@ class Program:
         """Evaluate for arrays of shape (..., *shape) of each input, by position or by name."""
         if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
             return self._inline(args, kwargs)
-        return self._compiled(*args, **kwargs)
+        result = self._compiled(*args, **kwargs)
+        if self.guard is not None:
+            from taupi.program.boundary import assigned
+
+            self.guard(self, *assigned(self.name, self.inputs, args, kwargs))
+        return result
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:

@@ -7,10 +7,9 @@ from typing import Any
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
-from taupi.dynamics.kinematics import Task, task_jacobian, task_size, time_derivative
-from taupi.dynamics.operational import check_rank, square_inverse
+from taupi.dynamics.kinematics import Task
+from taupi.dynamics.operational import checked_task, guarded, reference_of_task
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_columns, term_parameters
-from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 from taupi.regressors.recursive import link_regressor
@@ -20,9 +19,13 @@ from taupi.regressors.recursive import link_regressor
 def operational_regressor(robot: Robot, task: Task = "position", frame: str = "tip", terms: TermsLike = ()) -> Program:
     """Return Y(q, qd, v, vd), m x p, with M(r) vd + C(r, rd) v + g(r) = Y pi for any v and vd (spec 3.3).
 
-    With qrd = J^-1 v and qrdd = J^-1 (vd - dJ/dt qrd) it is J^-T Y_r(q, qd, qrd, qrdd), Y_r the Slotine-Li regressor: so that
-    v = rd and vd = rdd give the task force u = J^-T tau. J must be square: the mass that a redundant arm shows to a task,
-    (J M^-1 J^T)^-1, is not linear in the parameters. At a singular configuration entries are infinite or NaN.
+    With qrd = B v and qrdd = B (vd - dJ/dt qrd) it is B^T Y_r(q, qd, qrd, qrdd), Y_r the Slotine-Li regressor and B = J^-1: so
+    that v = rd and vd = rdd give the task force u = B^T tau. M, C and g are those of `operational_dynamics`.
+
+    A redundant arm has the dynamically consistent inverse B = M^-1 J^T (J M^-1 J^T)^-1 instead, and that depends on the
+    parameters. B is built from the robot's own, the nominal ones, and held: u = Y pi is linear in pi, and Y pi is the model of
+    `operational_dynamics` for pi = `robot.parameters`. For other pi it is the task's share B^T tau of the torque with that pi.
+    A singular configuration is refused when called.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")
@@ -32,24 +35,16 @@ def operational_regressor(robot: Robot, task: Task = "position", frame: str = "t
     >>> bool(abs(Y(q, qd, v, vd) @ Y.parameters.values - (M @ vd + C @ v + g)).max() < 1e-10)
     True
     """
-    robot.frame(frame)
-    rows = task_size(robot, task)
-    check_rank(robot, task, frame, rows)
-    if rows != robot.n:
-        raise TaupiError(
-            f"The task has {rows} coordinates, {robot.name} {robot.n} joints: for a redundant arm the task's dynamics are not "
-            "linear in the parameters. Choose a task with as many coordinates as joints."
-        )
+    rows = checked_task(robot, task, frame)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
 
     def body(chain: Chain, q: Any, qd: Any, v: Any, vd: Any) -> Any:
-        j = task_jacobian(chain, q, task, frame)
-        back = square_inverse(j)
-        qrd = back @ v
-        qrdd = back @ (vd - time_derivative(j, q, qd) @ qrd)
+        back, qrd, qrdd = reference_of_task(chain, q, qd, v, vd, task, frame)
         columns = cs.horzcat(link_regressor(chain, q, qd, qrd, qrdd), term_columns(chain, chosen, q, qrd, qrdd))
         return back.T @ columns
 
     inputs: list[str | Port] = ["q", "qd", Port("v", (rows,)), Port("vd", (rows,))]
-    return trace_robot("operational_regressor", robot, body, inputs, [Port("Y", (rows, len(parameters)))], parameters)
+    outputs = [Port("Y", (rows, len(parameters)))]
+    program = trace_robot("operational_regressor", robot, body, inputs, outputs, parameters)
+    return guarded(program, robot, task, frame)
