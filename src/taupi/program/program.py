@@ -297,7 +297,7 @@ class Program:
 
         >>> import taupi as tp
         >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit())
-        g[1] = g*(L1*(m1 + m2)*cos(q1) + L2*m2*cos(q1 + q2))
+        g[1] = g*(L1*cos(q1)*(m1 + m2) + L2*m2*cos(q1 + q2))
         g[2] = L2*g*m2*cos(q1 + q2)
         """
         from taupi.program.explicit.form import explicit

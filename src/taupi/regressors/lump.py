@@ -37,6 +37,7 @@ class Lumped:
     known: Program
     expressions: tuple[Any, ...]
     unknown: tuple[str, ...]
+    identities: tuple[str, ...]  # prescribed parameters that are sums of others: their columns are zero
     kept: tuple[int, ...]  # columns that are independent, leftmost first
     dependence: fmpq_mat  # kept x columns: Y = Y[:, kept] dependence
 
@@ -80,14 +81,15 @@ class Lumped:
         regressor = self.regressor.take(self.kept)
         parameters = _parameters(names, expressions, self.parameters.symbols)
         identity = fmpq_mat(self.rank, self.rank, [int(i == j) for i in rows for j in rows])
-        return Lumped(_with(regressor, parameters), self.known, expressions, self.unknown, tuple(rows), identity)
+        return Lumped(_with(regressor, parameters), self.known, expressions, self.unknown, (), tuple(rows), identity)
 
     def __repr__(self) -> str:
         what = "independent" if self.rank == self.count else f"of which {self.rank} are independent"
         lines = [f"{self.regressor.name}: {self.count} lumped parameters, {what}"]
         width = max(map(len, self.parameters.names), default=0)
         lines += [f"  {n:<{width}} = {e}" for n, e in zip(self.parameters.names, self.expressions, strict=True)]
-        return "\n".join([*lines, *(f"  {r}" for r in self.relations)])
+        lines += [f"  {told}" for told in (*self.identities, *self.relations)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -146,6 +148,7 @@ class _Split:
     def __init__(self, expansion: Expansion, names: Iterable[str]) -> None:
         self.ring = expansion.ring
         self.unknown = _unknown_generators(self.ring, set(names))
+        self.dependent: dict[int, list[tuple[fmpq, int]]] = {}
         outputs = expansion.outputs[0]
         parted = [self._denominators(a) for a in outputs]
         # The unknowns of all outputs over one denominator; what is known has its own in each output.
@@ -229,7 +232,10 @@ class _Split:
         return theta, fmpq_mat(f.nrows(), rank, [f[r, j] for r in range(f.nrows()) for j in pivots])
 
     def solved(self, theta: Sequence[Quotient]) -> tuple[Sequence[Quotient], fmpq_mat]:
-        """Return prescribed unknowns and their columns A: F = A T with T the monomials of each."""
+        """Return prescribed unknowns and their columns A: F = A T with T the monomials of each.
+
+        An unknown that is a sum of those before it is not needed; its column is zero.
+        """
         wanted = reduce(least_common, (t.denominator for t in theta), self.below)
         if wanted != self.below:
             self._rescale(wanted)
@@ -245,6 +251,11 @@ class _Split:
         pivots = pivots_of(reduced, rank)
         if any(k >= len(theta) for k in pivots):
             self._refuse(next(k for k in pivots if k >= len(theta)) - len(theta))
+        self.dependent = {
+            k: [(reduced[i, k], pivots[i]) for i in range(rank) if reduced[i, k] != 0]
+            for k in range(len(theta))
+            if k not in pivots
+        }
         columns = [fmpq(0)] * (len(self.row) * len(theta))
         for i, k in enumerate(pivots):
             for r in range(len(self.row)):
@@ -322,7 +333,10 @@ def _lumped(
     reduced, rank = columns.rref() if size else (columns, 0)
     kept = tuple(pivots_of(reduced, rank))
     dependence = fmpq_mat(rank, size, [reduced[i, j] for i in range(rank) for j in range(size)])
-    return Lumped(y, rest, expressions, names, kept, dependence)
+    identities = tuple(
+        f"{name}{k + 1} = {_linear([(c, f'{name}{j + 1}') for c, j in sum_])}" for k, sum_ in split.dependent.items()
+    )
+    return Lumped(y, rest, expressions, names, identities, kept, dependence)
 
 
 def _parameters(

@@ -68,11 +68,23 @@ def shortest(
     plain = alphabet.terms(p, plain_forms(alphabet.ring))
     if len(plain) > _LONGEST:
         return plain
-    before = len(p)
+    before, original = len(p), p
     for step in steps:
         p = replaced(alphabet.ring, p, step)
-    summed = merged(alphabet, alphabet.terms(p, forms)) if steps and forms is not None else plain
-    return summed if len(p) < before else min(merged(alphabet, plain), summed, plain, key=len)
+    summed = _primitive_merged(alphabet, p, forms) if steps and forms is not None else plain
+    if len(p) < before:
+        return summed
+    return min(_primitive_merged(alphabet, original, plain_forms(alphabet.ring)), summed, plain, key=len)
+
+
+def _primitive_merged(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms) -> Terms:
+    """Return p with products folded, what all its terms share set aside: cos q1 (cos q1 cos q2 - sin q1 sin q2)."""
+    content = p.term_content() if len(p) > 1 else 1
+    if content == 1:
+        return merged(alphabet, alphabet.terms(p, forms))
+    ((shared, factor),) = alphabet.terms(content, forms).items()
+    folded = merged(alphabet, alphabet.terms(divmod(p, content)[0], forms))
+    return {alphabet.times(m, shared): c * factor for m, c in folded.items()}
 
 
 def merged(alphabet: Alphabet, terms: Terms) -> Terms:

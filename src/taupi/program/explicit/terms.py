@@ -69,6 +69,13 @@ class Alphabet:
         order = self._order
         return tuple((k, exponents[k]) for k in sorted((k for k in exponents if exponents[k]), key=order.__getitem__))
 
+    def times(self, a: Monomial, b: Monomial) -> Monomial:
+        """Return the product of two monomials."""
+        letters = dict(a)
+        for k, e in b:
+            letters[k] = letters.get(k, 0) + e
+        return self.monomial(letters)
+
     def terms(self, p: fmpq_mpoly, forms: Forms) -> Terms:
         """Return a polynomial of the ring as terms, its angles read as the given sums."""
         found: dict[int, tuple[int, int]] = {}

@@ -60,7 +60,7 @@ class Collector:
             below[self.alphabet.letter(Letter(atom))] = e
         if len(tree.products) == 1:
             (p,) = tree.products
-            return Sum((Product(p.coefficient, self._times(p.letters, tuple(below.items())), p.sums),))
+            return Sum((Product(p.coefficient, self.alphabet.times(p.letters, tuple(below.items())), p.sums),))
         return Sum((Product(fmpq(1), self.alphabet.monomial(below), ((tree, 1),)),))
 
     def _collected(self, terms: Terms) -> Sum:
@@ -74,7 +74,7 @@ class Collector:
         inner = self._grouped(*self._divided(terms, content, monomial))
         if len(inner.products) == 1:  # a product of sums
             (only,) = inner.products
-            return Sum((Product(content * only.coefficient, self._times(monomial, only.letters), only.sums),))
+            return Sum((Product(content * only.coefficient, self.alphabet.times(monomial, only.letters), only.sums),))
         return Sum((Product(content, monomial, ((inner, 1),)),))
 
     def ordered(self, terms: Terms) -> list[Monomial]:
@@ -101,12 +101,6 @@ class Collector:
             divided[tuple((k, e - drop.get(k, 0)) for k, e in m if e > drop.get(k, 0))] = c / content
         return divided, self.ordered(divided)
 
-    def _times(self, a: Monomial, b: Monomial) -> Monomial:
-        letters = dict(a)
-        for k, e in b:
-            letters[k] = letters.get(k, 0) + e
-        return self.alphabet.monomial(letters)
-
     def _grouped(self, terms: Terms, ordered: list[Monomial]) -> Sum:
         """Return a sum without a common factor, its terms gathered by their sines and cosines."""
         groups: dict[Monomial, Terms] = {}
@@ -124,7 +118,7 @@ class Collector:
         collected = self._collected(group)
         if len(collected.products) == 1:
             (p,) = collected.products
-            yield Product(p.coefficient, self._times(p.letters, angles), p.sums)
+            yield Product(p.coefficient, self.alphabet.times(p.letters, angles), p.sums)
         else:
             yield Product(fmpq(1), angles, ((collected, 1),))
 
@@ -176,7 +170,7 @@ class Collector:
                 for m, c in total.items():
                     for q in inner.products:
                         for n, d in self.expanded(q).items():
-                            product = self._times(m, n)
+                            product = self.alphabet.times(m, n)
                             grown[product] = grown.get(product, fmpq(0)) + c * d
                 total = {m: c for m, c in grown.items() if c}
         return total

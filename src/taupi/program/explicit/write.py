@@ -27,8 +27,8 @@ def number_text(x: fmpq, digits: int | None = None) -> str:
 
     A fraction of more than twenty digits, which comes from angles that are not right ones, is written as the nearest double.
 
-    >>> number_text(fmpq(2159, 5000)), number_text(fmpq(-1, 2)), number_text(fmpq(7, 3)), number_text(fmpq(1, 3), 4)
-    ('0.4318', '-1/2', '7/3', '0.3333')
+    >>> number_text(fmpq(2159, 5000)), number_text(fmpq(-1, 2)), number_text(fmpq(7, 3)), number_text(fmpq(1, 30), 4)
+    ('0.4318', '-1/2', '7/3', '0.03333')
     """
     p, q = int(x.p), int(x.q)
     if digits is not None and q > 8:
