@@ -23,6 +23,7 @@ from taupi.program.explicit.to_sympy import Converter
 from taupi.program.program import Port, Program
 
 Exponents = tuple[int, ...]
+Row = dict[Exponents, fmpq]  # monomials of unknowns and their coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,28 +155,30 @@ class _Split:
         # The unknowns of all outputs over one denominator; what is known has its own in each output.
         self.below: Denominator = reduce(least_common, (unknown for unknown, _ in parted), ())
         self.known_below = [known for _, known in parted]
-        whole = self._monomials(Quotient(self.ring.constant(1)))  # what is known, over the same denominator
-        self.known: list[dict[Exponents, fmpq]] = [{} for _ in outputs]
-        self.row: dict[tuple[int, Exponents], dict[Exponents, fmpq]] = {}
+        self.row: dict[tuple[int, Exponents], Row] = {}
         for h, (a, (unknown, _)) in enumerate(zip(outputs, parted, strict=True)):
             p = self.ring.reduced(a.numerator * self.ring.product(missing(unknown, self.below)))
-            rows: dict[Exponents, dict[Exponents, fmpq]] = {}
             for exponents, coefficient in p.to_dict().items():
                 known, mu = self._parted(exponents)
-                rows.setdefault(known, {})[mu] = coefficient
-            for known, row in rows.items():
-                self._store(h, known, row, whole)
+                self.row.setdefault((h, known), {})[mu] = coefficient
+        self.known: list[dict[Exponents, fmpq]] = [{} for _ in outputs]
+        self._set_known_aside(self._monomials(Quotient(self.ring.constant(1))))
         self._sort()
 
-    def _store(self, h: int, known: Exponents, row: dict[Exponents, fmpq], whole: dict[Exponents, fmpq]) -> None:
-        """Keep a row, without the multiple of the common denominator in it, which is a known function."""
-        first = next(iter(whole))
-        factor = row.get(first, fmpq(0)) / whole[first]
-        if factor != 0 and all(row.get(mu) == factor * c for mu, c in whole.items()):
-            self.known[h][known] = factor
-            row = {mu: c for mu, c in row.items() if mu not in whole}
-        if row:
-            self.row[h, known] = row
+    def _set_known_aside(self, one: Row) -> None:
+        """Take multiples of the common denominator, which are known functions, out of the rows: all by the same monomial."""
+
+        def without(row: Row, pivot: Exponents) -> Row:
+            factor = row.get(pivot, fmpq(0)) / one[pivot]
+            left = {mu: row.get(mu, fmpq(0)) - factor * one.get(mu, fmpq(0)) for mu in row | one}
+            return {mu: c for mu, c in left.items() if c != 0}
+
+        pivot = min(one, key=lambda mu: sum(len(without(row, mu)) for row in self.row.values()))
+        for (h, known), row in self.row.items():
+            if pivot in row:
+                self.known[h][known] = row[pivot] / one[pivot]
+        rows = {key: without(row, pivot) for key, row in self.row.items()}
+        self.row = {key: row for key, row in rows.items() if row}
 
     def _sort(self) -> None:
         found = {mu for row in self.row.values() for mu in row}
@@ -201,12 +204,12 @@ class _Split:
             known[k], mu[k] = 0, known[k]
         return tuple(known), tuple(mu)
 
-    def _monomials(self, a: Quotient) -> dict[Exponents, fmpq]:
+    def _monomials(self, a: Quotient) -> Row:
         """Return an expression of unknowns over the common denominator, as its monomials."""
         p = self.ring.reduced(a.numerator * self.ring.product(missing(a.denominator, self.below)))
         return {self._parted(e)[1]: c for e, c in p.to_dict().items()}
 
-    def _over(self, row: dict[Exponents, fmpq]) -> Quotient:
+    def _over(self, row: Row) -> Quotient:
         return self.ring.over(self.ring.context.from_dict(row), self.below)
 
     def matrix(self) -> fmpq_mat:
@@ -239,7 +242,8 @@ class _Split:
         wanted = reduce(least_common, (t.denominator for t in theta), self.below)
         if wanted != self.below:
             self._rescale(wanted)
-        given = [self._monomials(t) for t in theta]
+        # The known function 1 stands first: an unknown may hold a number.
+        given = [self._monomials(t) for t in (Quotient(self.ring.constant(1)), *theta)]
         extra = {mu for t in given for mu in t} - set(self.monomials)
         place = {mu: j for j, mu in enumerate([*self.monomials, *sorted(extra)])}
         known = [*given, *self.row.values()]
@@ -249,17 +253,20 @@ class _Split:
                 entries[place[mu] * len(known) + k] = c
         reduced, rank = fmpq_mat(len(place), len(known), entries).rref()
         pivots = pivots_of(reduced, rank)
-        if any(k >= len(theta) for k in pivots):
-            self._refuse(next(k for k in pivots if k >= len(theta)) - len(theta))
+        if any(k >= len(given) for k in pivots):
+            self._refuse(next(k for k in pivots if k >= len(given)) - len(given))
         self.dependent = {
-            k: [(reduced[i, k], pivots[i]) for i in range(rank) if reduced[i, k] != 0]
-            for k in range(len(theta))
+            k - 1: [(reduced[i, k], pivots[i] - 1) for i in range(rank) if reduced[i, k] != 0]
+            for k in range(1, len(given))
             if k not in pivots
         }
         columns = [fmpq(0)] * (len(self.row) * len(theta))
         for i, k in enumerate(pivots):
-            for r in range(len(self.row)):
-                columns[r * len(theta) + k] = reduced[i, len(theta) + r]
+            for r, (h, kappa) in enumerate(self.row):
+                if k:
+                    columns[r * len(theta) + k - 1] = reduced[i, len(given) + r]
+                else:
+                    self.known[h][kappa] = self.known[h].get(kappa, fmpq(0)) + reduced[i, len(given) + r]
         return theta, fmpq_mat(len(self.row), len(theta), columns)
 
     def _rescale(self, wanted: Denominator) -> None:
@@ -334,7 +341,8 @@ def _lumped(
     kept = tuple(pivots_of(reduced, rank))
     dependence = fmpq_mat(rank, size, [reduced[i, j] for i in range(rank) for j in range(size)])
     identities = tuple(
-        f"{name}{k + 1} = {_linear([(c, f'{name}{j + 1}') for c, j in sum_])}" for k, sum_ in split.dependent.items()
+        f"{name}{k + 1} = {_linear([(c, f'{name}{j + 1}' if j >= 0 else '1') for c, j in parts])}"
+        for k, parts in split.dependent.items()
     )
     return Lumped(y, rest, expressions, names, identities, kept, dependence)
 
