@@ -75,7 +75,7 @@ def build(program: Program) -> Callable[..., Any]:
             if i.op == "input":
                 value[i.out] = constants[i.slot] if i.port == last else inputs[i.port][i.slot]
                 if i.out in angular:
-                    point[i.out] = _nearest(constants[i.slot]) if i.port == last else circle(value[i.out])
+                    point[i.out] = _of_constant(constants[i.slot]) if i.port == last else circle(value[i.out])
             elif i.op == "const":
                 value[i.out] = rational(i.value)
                 if i.out in angular and not i.value:
@@ -109,10 +109,13 @@ def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
         raise TaupiError(f"{program.name} divides by zero at this point.") from None
 
 
-def _nearest(angle: fmpq) -> Point:
+def nearest_point(angle: Fraction) -> Point:
     """Return the rational circle point of a constant angle in radians, to 1e-18."""
-    t = Fraction(math.tan(float(Fraction(int(angle.p), int(angle.q))) / 2)).limit_denominator(2**30)
-    return circle(rational(t))
+    return circle(rational(Fraction(math.tan(float(angle) / 2)).limit_denominator(2**30)))
+
+
+def _of_constant(angle: fmpq) -> Point:
+    return nearest_point(Fraction(int(angle.p), int(angle.q)))
 
 
 def _all(program: Program, args: Sequence[Any]) -> Sequence[Any]:
