@@ -10,6 +10,7 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "BaseParameters": "taupi.identifiability.base",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
     "Offset": "taupi.dynamics.terms",
@@ -23,6 +24,7 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "base_parameters": "taupi.identifiability.base",
     "bias_torque": "taupi.dynamics.inverse",
     "catalogue": "taupi.model.catalogue:names",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
@@ -95,6 +97,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
     from taupi.errors import TaupiWarning as TaupiWarning
+    from taupi.identifiability.base import BaseParameters as BaseParameters
+    from taupi.identifiability.base import base_parameters as base_parameters
     from taupi.model.catalogue import names as catalogue  # noqa: F401
     from taupi.model.formats.toml import write as write_toml  # noqa: F401
     from taupi.model.formats.urdf import write as write_urdf  # noqa: F401

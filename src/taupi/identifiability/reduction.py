@@ -18,7 +18,9 @@ from taupi.identifiability.lifting import Lift
 from taupi.program.active import pivots, random_symbols, rows_modulo, states_for
 from taupi.program.targets.modular import Modular, primes, residue
 
-Entries = dict[tuple[int, int], Any]  # B's entries that are not zero, by representative and other column, in places of Y
+Entries = dict[
+    tuple[int, int], Any
+]  # B's entries that are not zero, by representative and other column, in places of Y
 _CHECKS = 2
 # No geometry of a file needs more: 4000 bits a number, some numbers a product, two products a fraction.
 _MOST_PRIMES = 4096
@@ -135,5 +137,3 @@ def holds(
         if left * nmod_mat(r, m, b, prime) != right or zero.any():
             return False
     return True
-
-
