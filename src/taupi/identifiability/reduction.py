@@ -45,7 +45,7 @@ class Profile:
         right = nmod_mat(r, m, chosen[:, self.others].ravel().tolist(), prime)
         return [int(v) for v in left.solve(right).entries()]
 
-    def keys(self) -> Iterator[tuple[int, int]]:
+    def places(self) -> Iterator[tuple[int, int]]:
         """Yield the places that `solve` returns."""
         return ((i, k) for i in self.columns for k in self.others)
 
@@ -90,7 +90,7 @@ def relations(modular: Modular, profile: Profile) -> Entries:
                 solved = profile.solve(stacked, prime)
             except ZeroDivisionError:  # a prime that divides the determinant: as rare as any other number
                 continue
-            lift.add(prime, {key: v for key, v in zip(profile.keys(), solved, strict=True) if v})
+            lift.add(prime, {key: v for key, v in zip(profile.places(), solved, strict=True) if v})
         found = lift.fractions()
         if found is not None:
             entries: Any = {key: value for key, value in found.items() if value}
@@ -126,7 +126,7 @@ def holds(
         stacked = values.reshape(-1, values.shape[-1])
         point = {name: int(v[0]) for name, v in symbols.items()} | {f"tan {a}": int(v[0]) for a, v in angles.items()}
         try:
-            b = [at(entries[key], prime, point) if key in entries else 0 for key in profile.keys()]
+            b = [at(entries[key], prime, point) if key in entries else 0 for key in profile.places()]
         except (ZeroDivisionError, ValueError):  # a denominator that this prime divides: take another one
             b = []
         if not b:

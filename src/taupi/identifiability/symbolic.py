@@ -102,7 +102,7 @@ class _Interpolation:
         rng = np.random.default_rng(7)
         values = self._solved(prime, self._drawn(rng, self.plain, 1), self._drawn(rng, self.angles, 1))[0]
         # An entry that is zero at a random point is zero: the check in the end would find it otherwise.
-        self.support = [(place, key) for place, key in enumerate(profile.keys()) if values[place]]
+        self.support = [(place, key) for place, key in enumerate(profile.places()) if values[place]]
 
     @staticmethod
     def _drawn(rng: Any, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
