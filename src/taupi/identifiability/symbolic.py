@@ -164,9 +164,9 @@ class _Interpolation:
             down = _monomials([d[1] for d in degrees], total[1], below)
             result.append(Ansatz(up, down))
             if result[-1].unknowns > _MOST_UNKNOWNS:
+                names = ", ".join(dict.fromkeys((*self.plain, *self.angles)))
                 raise TaupiError(
-                    f"An entry of B may hold {result[-1].unknowns} monomials of {', '.join((*self.plain, *self.angles))}: "
-                    "bind some of these symbols first."
+                    f"An entry of B may hold {result[-1].unknowns} monomials of {names}: bind some of these symbols first."
                 )
         return result
 

@@ -143,6 +143,8 @@ class Modular:
         self._places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
 
     def _number(self, i: Instruction) -> Fraction | None:
+        if i.op == "const" and not math.isfinite(i.value):
+            raise NotRationalError(f"{self.program.name} holds {i.value}, which is no number to compute with.")
         if i.op == "const":
             return Fraction(i.value)
         if i.op == "input" and i.port == self._last and i.slot not in self._free:
