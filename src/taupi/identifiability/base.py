@@ -16,7 +16,7 @@ from taupi.dynamics.chain import builder
 from taupi.dynamics.terms import TermsLike, resolve_terms
 from taupi.errors import TaupiError, shown
 from taupi.identifiability.combination import Combination, table
-from taupi.identifiability.reduction import Profile, profile, relations
+from taupi.identifiability.reduction import Entries, Profile, profile, relations
 from taupi.identifiability.symbolic import symbolic_relations
 from taupi.model.parameters import ORDERS, Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
@@ -137,7 +137,7 @@ class BaseParameters:
             raise TaupiError(f"pi holds {given.dtype}, expected real numbers.")
         if not given.ndim or given.shape[-1] != p:
             told = ": ten per link" + (f", then {', '.join(t.name for t in self.terms)}" if self.terms else "")
-            raise TaupiError(f"pi has shape {given.shape}, expected (..., {p}){told}.")
+            raise TaupiError(f"pi has shape {given.shape}, expected (..., {p}){told}, as in .standard.")
         try:
             return given.astype(float) @ self.projection.T
         except TypeError:
@@ -251,12 +251,15 @@ def base_parameters(
     _refuse_lost(layout, demanded, found)
     entries = symbolic_relations(modular, found) if modular.symbols else relations(modular, found)
     columns = tuple(sorted(found.columns))
+    return BaseParameters(robot, resolve_terms(terms), program.parameters, columns, _rows(columns, entries))
+
+
+def _rows(columns: tuple[int, ...], entries: Entries) -> tuple[tuple[tuple[int, Scalar], ...], ...]:
+    """Return B row by row: the representative with one, then what is joined to it."""
     rows: dict[int, list[tuple[int, Scalar]]] = {i: [(i, _ONE)] for i in columns}
-    for (i, k), coefficient in sorted(entries.items()):
+    for (i, k), coefficient in sorted(entries.items(), key=lambda e: e[0]):
         rows[i].append((k, coefficient))
-    return BaseParameters(
-        robot, resolve_terms(terms), program.parameters, columns, tuple(tuple(rows[i]) for i in columns)
-    )
+    return tuple(tuple(rows[i]) for i in columns)
 
 
 def _kept(layout: ParameterLayout, keep: str | Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:

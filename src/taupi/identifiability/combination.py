@@ -74,6 +74,9 @@ class Combination:
 
         return sympy.Add(*(coefficient(c) * sympy.Symbol(name) for name, c in self.terms))
 
+    def _sympy_(self) -> Any:
+        return self.sympy()
+
     def latex(self) -> str:
         """Return it as LaTeX: I_{xx} of link 2 is `I_{xx}^{link2}`."""
         text = ""

@@ -251,24 +251,24 @@ def _condition(matrix: np.ndarray) -> float:
 
 
 def _independent(unit: np.ndarray, tolerance: float) -> list[int]:
-    """Return the first columns that are independent: each leaves the span of those before by more than a bound.
+    """Return the first columns that are independent: each leaves the span of those before by more than the tolerance.
 
-    The bound starts at the tolerance and grows until what is kept has a condition below 1 / tolerance.
+    Columns that do so one by one can still be dependent together (Kahan 1966). Then the last of those that matter in the worst
+    combination goes, until what is kept has a condition below 1 / tolerance.
     """
-    bound = tolerance
-    while True:
-        kept: list[int] = []
-        q = np.zeros((len(unit), 0))
-        for k in range(unit.shape[1]):
-            rest = unit[:, k] - q @ (q.T @ unit[:, k])
-            rest -= q @ (q.T @ rest)  # twice is enough (Kahan)
-            size = np.linalg.norm(rest)
-            if size > bound:
-                kept.append(k)
-                q = np.column_stack([q, rest / size])
-        if _condition(unit[:, kept]) * tolerance <= 1:
-            return kept
-        bound *= 10
+    kept: list[int] = []
+    q = np.zeros((len(unit), 0))
+    for k in range(unit.shape[1]):
+        rest = unit[:, k] - q @ (q.T @ unit[:, k])
+        rest -= q @ (q.T @ rest)  # twice is enough
+        size = np.linalg.norm(rest)
+        if size > tolerance:
+            kept.append(k)
+            q = np.column_stack([q, rest / size])
+    while _condition(unit[:, kept]) * tolerance > 1:
+        share = np.abs(np.linalg.svd(unit[:, kept])[2][-1])
+        del kept[int(np.flatnonzero(share > 0.5 * share.max())[-1])]
+    return kept
 
 
 def _weakest(basis: np.ndarray, names: list[str]) -> tuple[str, ...]:

@@ -26,6 +26,10 @@ def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[
             facts.append(f"{name} moves at one speed")
         elif (v > 0).all() or (v < 0).all():
             facts.append(f"{name} never reverses")
+        elif (v >= 0).all() or (v <= 0).all():
+            # There sgn(qd) = 0 tells dry friction from an offset in the matrix, though not in a machine, which sticks.
+            still = int((v == 0).sum())
+            facts.append(f"{name} never reverses, but stands still in {still} samples: these alone tell its friction")
     return tuple(facts)
 
 

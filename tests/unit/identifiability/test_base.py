@@ -33,6 +33,7 @@ def test_the_planar_elbow_in_symbols(elbow):
     assert elbow.names[:2] == ("upper_arm.mxR", "upper_arm.my")
     m1, m2, mx, a1 = sympy.symbols("upper_arm.m forearm.m upper_arm.mx a1")
     assert elbow.expressions[0].sympy() == sympy.expand(mx + a1 * (m1 + m2))
+    assert sympy.sympify(elbow.expressions[1]) == sympy.Symbol("upper_arm.my")
     assert elbow.expressions[2].latex() == (
         r"I_{zz}^{\mathrm{upper\_arm}} - a_{1}^{2}\,m^{\mathrm{upper\_arm}} - a_{1}^{2}\,m^{\mathrm{forearm}}"
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
+from taupi.identifiability.conditioning import _independent
 
 TERMS = ("viscous", "coulomb", "offset")
 # W and W[:, columns] B_log, both in doubles; the regrouping solves a system of moderate condition.
@@ -78,6 +79,17 @@ def test_a_joint_that_never_reverses(base, y):
     check(report, y, q, qd, qdd)
     back = tp.conditioning(base, q * [1, 1, -1, 1, 1, 1], qd * [1, 1, -1, 1, 1, 1], qdd * [1, 1, -1, 1, 1, 1])
     assert "joint3.coulomb - joint3.offset" in [str(g) for g in back.groups]
+    assert "joint3 never reverses: its coulomb and offset are one." in back.sentences
+
+
+def test_a_joint_that_rests_before_it_moves_one_way_is_pointed_out(base):
+    q, qd, qdd = motion(6)
+    qd[:, 2] = np.maximum(qd[:, 2], 0.0)
+    rests = int((qd[:, 2] == 0).sum())
+    report = tp.conditioning(base, q, qd, qdd)
+    assert report.full_rank
+    told = f"joint3 never reverses, but stands still in {rests} samples: these alone tell its friction."
+    assert told in report.sentences
 
 
 def test_a_joint_that_stands_still_and_one_at_one_speed(base, y):
@@ -121,6 +133,18 @@ def test_never_a_condition_beyond_the_tolerance(base, y, noise):
     strict = tp.conditioning(base, q, qd, qdd, tolerance=1e-3)
     assert strict.regrouped_condition <= 1e3
     assert strict.rank <= report.rank
+
+
+def test_columns_that_are_independent_one_by_one_but_not_together():
+    """Kahan's matrix: every column leaves the span of those before by far more than the smallest singular value."""
+    n, s, c = 60, 0.8, 0.6
+    kahan = np.diag(s ** np.arange(n)) @ (np.eye(n) - c * np.triu(np.ones((n, n)), 1))
+    unit = kahan / np.linalg.norm(kahan, axis=0)
+    tolerance = 1e-8
+    assert np.linalg.cond(unit) > 1e10
+    kept = _independent(unit, tolerance)
+    assert np.linalg.cond(unit[:, kept]) <= 1 / tolerance
+    assert kept == sorted(kept) and len(kept) > n // 2
 
 
 def test_the_choice_is_the_same_for_the_same_defect(base):

@@ -83,6 +83,18 @@ def test_signs_are_decided_and_other_functions_are_independent():
     assert independent_columns(signs) == [0, 2, 4, 6, 7]
 
 
+def test_signs_are_the_right_way_round():
+    same = columns(
+        lambda x: cs.fabs(x[0]) - x[0] * cs.sign(x[0]),
+        lambda x: cs.fmax(x[0], x[1]) - cs.if_else(x[0] < x[1], x[1], x[0]),
+        lambda x: cs.fmin(x[0], x[1]) - cs.if_else(x[0] <= x[1], x[0], x[1]),
+        lambda x: cs.fabs(x[0]) + x[0],
+        lambda x: cs.logic_and(x[0] > 0, x[1] > 0) - (x[0] > 0) * (x[1] > 0),
+        lambda x: cs.logic_or(x[0] > 0, x[1] > 0) + cs.logic_not(cs.logic_or(x[0] > 0, x[1] > 0)) - 1,
+    )
+    assert active_columns(same) == [3]
+
+
 def test_constants_that_are_not_rational_are_refused():
     c = tp.Constants()
     program = columns(lambda x: cs.sqrt(c("l", Fraction(2), named=True)) * x[0], constants=c)
