@@ -220,7 +220,7 @@ def base_parameters(
     keep: str | Sequence[str] = (),
     symbolic: bool = False,
 ) -> BaseParameters:
-    """Return the base parameters pi_b = B pi: Y pi = Y_b B pi for every motion, Y_b of full rank, B exact (spec 1.8).
+    """Return the base parameters pi_b = B pi: Y pi = Y_b B pi for every motion, Y_b of full rank, B exact (Mayeda et al. 1990).
 
     Representatives are the first independent columns of Y in an order of preference. The default, "symoro", goes link by link,
     in each from inertias to first moments to the mass, and so joins a link's parameters to those of the links before it (Gautier
