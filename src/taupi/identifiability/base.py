@@ -66,7 +66,7 @@ class BaseParameters:
             for name, row in zip(self.names, self.rows, strict=True)
         )
 
-    @cached_property
+    @property
     def classes(self) -> dict[str, str]:
         """What can be known of each standard parameter, by its name.
 

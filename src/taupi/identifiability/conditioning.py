@@ -21,6 +21,7 @@ from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.combination import Combination
 from taupi.identifiability.motion import joint_facts, sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
+from taupi.model.scalars import exact
 from taupi.program.accumulate import Accumulator
 from taupi.program.boundary import batch
 from taupi.program.program import Program
@@ -31,7 +32,7 @@ TOLERANCE = 1e-8
 _WORTH_SAYING = 1e-6
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Conditioning:
     """How well a log determines parameters: W x with W the regressor stacked over the log, x the parameters (p,).
 
@@ -119,8 +120,11 @@ class Conditioning:
         )
         if self.full_rank:
             return given
-        values = tuple(Fraction(repr(float(v))) for v in self.project(given.values))
-        return Parameters(ParameterLayout(entries), values)
+        values = tuple(
+            exact(sum((Fraction(float(row[k])) * given.exact[k] for k in np.flatnonzero(row)), start=Fraction(0)))
+            for row in self.B_log
+        )
+        return Parameters(ParameterLayout(entries), values, given.symbols)
 
     def regressor(self) -> Program:
         """Return the regressor of the parameters kept: of full rank on this log."""
@@ -224,6 +228,9 @@ def _judged(program: Program, samples: int, r: np.ndarray, tolerance: float, fac
     columns = acting[kept]
     b_log = np.zeros((len(kept), len(norms)))
     b_log[:, acting] = shares * norms[acting] / norms[columns][:, None]
+    singular = np.linalg.svd(unit, compute_uv=False) if len(acting) else np.zeros(0)
+    for array in (b_log, norms, singular):
+        array.flags.writeable = False
     return Conditioning(
         program=program,
         samples=samples,
@@ -231,7 +238,7 @@ def _judged(program: Program, samples: int, r: np.ndarray, tolerance: float, fac
         columns=tuple(int(k) for k in columns),
         B_log=b_log,
         norms=norms,
-        singular_values=np.linalg.svd(unit, compute_uv=False) if len(acting) else np.zeros(0),
+        singular_values=singular,
         condition=_condition(r),
         scaled_condition=_condition(unit) if len(acting) == len(norms) else math.inf,
         regrouped_condition=last,

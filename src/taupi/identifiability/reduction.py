@@ -24,6 +24,8 @@ Entries = dict[
 _CHECKS = 2
 # No geometry of a file needs more: 4000 bits a number, some numbers a product, two products a fraction.
 _MOST_PRIMES = 4096
+# Residues that exist at once: a hundred megabytes.
+_MOST_NUMBERS = 12_000_000
 
 
 @dataclass(frozen=True)
@@ -82,21 +84,26 @@ def relations(modular: Modular, profile: Profile) -> Entries:
     if not profile.others or not profile.columns:
         return {}
     lift, supply, seed = Lift(), usable_primes(modular), 0
+    at_once = max(1, _MOST_NUMBERS // (profile.states * modular.program.outputs[0].size))
     for count in _growing():
-        batch = tuple(next(supply) for _ in range(count))
-        values = modular(batch, profile.states, seed)[:, 0]
-        for prime, stacked in zip(batch, values.reshape(len(batch), -1, values.shape[-1]), strict=True):
-            try:
-                solved = profile.solve(stacked, prime)
-            except ZeroDivisionError:  # a prime that divides the determinant: as rare as any other number
-                continue
-            lift.add(prime, {key: v for key, v in zip(profile.places(), solved, strict=True) if v})
+        for done in range(0, count, at_once):
+            batch = tuple(next(supply) for _ in range(min(at_once, count - done)))
+            _add_primes(lift, profile, batch, modular(batch, profile.states, seed)[:, 0])
         found = lift.fractions()
         if found is not None:
             entries: Any = {key: value for key, value in found.items() if value}
             if holds(modular, profile, entries, supply, lambda value, prime, _: residue(value, prime)):
                 return entries
     raise TaupiError(f"{modular.program.name}: B has fractions of more than {31 * _MOST_PRIMES} bits.")
+
+
+def _add_primes(lift: Lift, profile: Profile, batch: tuple[int, ...], values: np.ndarray) -> None:
+    for prime, stacked in zip(batch, values.reshape(len(batch), -1, values.shape[-1]), strict=True):
+        try:
+            solved = profile.solve(stacked, prime)
+        except ZeroDivisionError:  # a prime that divides the determinant: as rare as any other number
+            continue
+        lift.add(prime, {key: v for key, v in zip(profile.places(), solved, strict=True) if v})
 
 
 def _growing() -> Iterator[int]:

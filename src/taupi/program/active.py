@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import NotRationalError, TaupiError
 from taupi.program.program import Program
 from taupi.program.targets.modular import Modular, primes
 
@@ -47,9 +47,24 @@ def active_columns(program: Program) -> list[int]:
     too.
     """
     _matrix_shape(program)
-    modular = Modular(program)
-    prime = next(p for p in primes() if modular.good(p))
-    return [int(k) for k in np.flatnonzero(rows_modulo(modular, prime, _SPARE, 0).any(axis=0))]
+    try:
+        modular = Modular(program)
+        prime = next(p for p in primes() if modular.good(p))
+        return [int(k) for k in np.flatnonzero(rows_modulo(modular, prime, _SPARE, 0).any(axis=0))]
+    except NotRationalError:
+        return _active_in_doubles(program)
+
+
+def _active_in_doubles(program: Program) -> list[int]:
+    """Return the same for a program whose constants are not rational, such as a root, by doubles at several random states."""
+    rng = np.random.default_rng(0)
+    bound = program.bind(**{name: rng.uniform(0.5, 2) for name in program.symbols}) if program.symbols else program
+    states = [rng.uniform(-2, 2, (16, *p.shape)) for p in program.inputs]
+    result = bound.compile("numpy")(*states)
+    first = result[0] if isinstance(result, tuple) else result
+    size = np.abs(first).reshape(-1, first.shape[-1]).max(axis=0)
+    # What cancels leaves some units in the last place of its terms; what acts is far above that somewhere.
+    return [int(k) for k in np.flatnonzero(size > 1e-12 * max(1.0, size.max()))]
 
 
 def independent_columns(program: Program) -> list[int]:

@@ -281,6 +281,16 @@ def test_a_root_in_the_geometry_is_refused_with_a_way_out():
         tp.base_parameters(arm)
 
 
+def test_a_named_half_turn_is_a_half_turn():
+    """pi is no fraction: an angle with a name and the value pi has to be met exactly, or the axes are not parallel."""
+    rows = [{"a": 0.3, "alpha": "twist"}, {"a": 0.2, "alpha": "twist"}, {"a": 0.1}]
+    for value, count in (("pi", 9), ("-pi/2", 17), ("2*pi", 9), ("0.3", 17)):
+        arm = tp.Robot.from_dh(rows, gravity=(0, "-9.81", 0), values={"twist": value})
+        plain = [{**r, "alpha": value} if "alpha" in r else r for r in rows]
+        assert tp.base_parameters(arm).count == count
+        assert tp.base_parameters(tp.Robot.from_dh(plain, gravity=(0, "-9.81", 0))).count == count
+
+
 def test_numbers_as_people_write_them():
     shown = [shown_number(Fraction(x)) for x in ("3", "-0.05", "1/3", "12345678901/3", "1/8", "0.18645124", "-20")]
     assert shown == ["3", "-0.05", "1/3", "12345678901/3", "0.125", "0.18645124", "-20"]

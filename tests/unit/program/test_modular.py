@@ -98,8 +98,9 @@ def test_signs_are_the_right_way_round():
 def test_constants_that_are_not_rational_are_refused():
     c = tp.Constants()
     program = columns(lambda x: cs.sqrt(c("l", Fraction(2), named=True)) * x[0], constants=c)
+    assert active_columns(program) == [0]  # doubles decide
     with pytest.raises(tp.TaupiError, match="give its value as a number"):
-        active_columns(program)
+        independent_columns(program)
     d = tp.Constants()
     program = columns(lambda x: cs.cos(d("u", None, True) * d("v", None, True)) * x[0], constants=d)
     with pytest.raises(tp.TaupiError, match="product of symbols"):
@@ -108,7 +109,7 @@ def test_constants_that_are_not_rational_are_refused():
     with pytest.raises(tp.TaupiError, match="divides by zero"):
         active_columns(zero)
     with pytest.raises(tp.TaupiError, match="holds inf"):
-        active_columns(columns(lambda x: x[0] + cs.SX.inf(1)))
+        independent_columns(columns(lambda x: x[0] + cs.SX.inf(1)))
 
 
 @settings(max_examples=15, deadline=None)

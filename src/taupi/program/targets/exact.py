@@ -18,6 +18,8 @@ from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import Point, angular_registers, turned
 from taupi.program.program import Program
 
+# pi / 2 to 40 digits, so that what is beyond a quarter turn loses nothing.
+_QUARTER = Fraction("1.5707963267948966192313216916397514420985")
 _RATIONAL: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "sq": lambda a: a * a,
@@ -110,8 +112,13 @@ def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
 
 
 def nearest_point(angle: Fraction) -> Point:
-    """Return the rational circle point of a constant angle in radians, to 1e-18."""
-    return circle(rational(Fraction(math.tan(float(angle) / 2)).limit_denominator(2**30)))
+    """Return the rational circle point of a constant angle in radians, to 1e-18; a quarter turn is met exactly."""
+    quarters = round(angle / _QUARTER)
+    rest = float(angle - quarters * _QUARTER)
+    c, s = circle(rational(Fraction(math.tan(rest / 2)).limit_denominator(2**30)))
+    for _ in range(quarters % 4):
+        c, s = -s, c
+    return c, s
 
 
 def _of_constant(angle: fmpq) -> Point:

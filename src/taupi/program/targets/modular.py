@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import NotRationalError
+from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import OFFSET, AngleSum, angle_sums
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
@@ -308,7 +308,7 @@ class _Run:
                     return f.inverse(a)
             return f.mul(a, f.inverse(b))
         except ZeroDivisionError:
-            raise NotRationalError(f"{self.of.program.name} divides by zero.") from None
+            raise TaupiError(f"{self.of.program.name} divides by zero.") from None
 
     def _ordered(self, i: Instruction) -> Residue:
         """Return what depends on order, decided by the doubles: a residue has no sign."""
