@@ -28,7 +28,6 @@ _SPARE = 3  # values beyond those that determine something: they have to fit too
 _FIRST_LINE = 10
 _LONGEST_LINE = 160
 _MOST_UNKNOWNS = 2000
-_ATTEMPTS = 8
 
 
 @dataclass(frozen=True)
