@@ -10,6 +10,8 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "BaseParameters": "taupi.identifiability.base",
+    "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
     "MassEllipses": "taupi.dynamics.ellipses",
@@ -24,9 +26,11 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "base_parameters": "taupi.identifiability.base",
     "bias_torque": "taupi.dynamics.inverse",
     "catalogue": "taupi.model.catalogue:names",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
+    "conditioning": "taupi.identifiability.conditioning",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
     "energy_regressor": "taupi.regressors.classical",
@@ -108,6 +112,10 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
     from taupi.errors import TaupiWarning as TaupiWarning
+    from taupi.identifiability.base import BaseParameters as BaseParameters
+    from taupi.identifiability.base import base_parameters as base_parameters
+    from taupi.identifiability.conditioning import Conditioning as Conditioning
+    from taupi.identifiability.conditioning import conditioning as conditioning
     from taupi.model.catalogue import names as catalogue  # noqa: F401
     from taupi.model.formats.toml import write as write_toml  # noqa: F401
     from taupi.model.formats.urdf import write as write_urdf  # noqa: F401

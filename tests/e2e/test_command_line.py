@@ -76,6 +76,20 @@ def test_regressor_with_terms_that_are_not_rational():
     assert "12 of 24 columns act" in done.stdout
 
 
+def test_base_parameters_as_text_and_json():
+    text = taupi("base", "elbow2r", "--symbolic", "--terms", "viscous").stdout
+    assert text.startswith("elbow2r: 8 base parameters of 22")
+    assert "upper_arm.mx + a1*upper_arm.m + a1*forearm.m" in text
+    assert "unidentifiable (12): upper_arm.mz" in text
+    data = json.loads(taupi("base", "puma560", "--json", "--keep", "link6.m", "--order", "taupi").stdout)
+    assert data["count"] == 36 == len(data["base"])
+    assert any("link6.m" in entry["name"] for entry in data["base"])
+    refused = taupi("base", "puma560", "--keep", "link1.m")
+    assert refused.returncode == 3 and "changes no torque" in refused.stderr
+    assert taupi("base", "puma560", "--order", "mine").returncode == 3
+    assert taupi("base").returncode == 2
+
+
 def test_convert_writes_once_and_reads_back(tmp_path):
     target = tmp_path / "arm.toml"
     assert taupi("convert", "panda", str(target)).returncode == 0

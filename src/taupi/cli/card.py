@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError
+from taupi.identifiability.base import BaseParameters
 from taupi.model.body import why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
@@ -135,6 +136,17 @@ def configuration(at: str | None) -> list[Any] | None:
     if not isinstance(q, list):
         raise TaupiError(f"--at is {at[:60]!r}, expected a JSON list of one number per joint.")
     return q
+
+
+def base_text(base: BaseParameters) -> str:
+    """Return base parameters as text: what each stands for in full, and the classes of the standard parameters."""
+    lines = [f"{base.robot.name}: {base.count} base parameters of {len(base.standard)}", ""]
+    lines += table([("base parameter", "stands for"), *((e.name, str(e)) for e in base.expressions)])
+    lines.append("")
+    for kind in ("independent", "combined", "unidentifiable"):
+        names = [name for name, its in base.classes.items() if its == kind]
+        lines.append(f"{kind} ({len(names)}): {', '.join(names) or '-'}")
+    return "\n".join(lines)
 
 
 def evaluate(program: Program, at: str, as_json: bool) -> str:

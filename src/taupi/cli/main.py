@@ -159,6 +159,40 @@ def regressor(
 
 
 @app.command()
+def base(
+    robot: RobotArgument,
+    terms: TermsOption = "",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Parameter to keep as it is, or a pattern (*.m); may be repeated."),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option("--order", help="Which parameters are preferred: symoro (default), taupi, pinocchio ..."),
+    ] = None,
+    symbolic: Annotated[
+        bool, typer.Option("--symbolic", help="Keep the description's symbols in coefficients.")
+    ] = False,
+    lock: LockOption = None,
+    tip: TipOption = None,
+    snap: SnapOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the base parameters: how many, what each stands for, what can be known of each parameter.
+
+    \b
+    taupi base puma560 --symbolic
+    taupi base panda.urdf --lock panda_finger_joint1 --terms viscous,coulomb --json
+    """
+    import taupi as tp
+    from taupi.cli.card import base_text
+
+    loaded = _load(robot, lock, tip, snap)
+    found = tp.base_parameters(loaded, _split(terms), order, tuple(keep or ()), symbolic)
+    print(json.dumps(found.to_dict(), indent=2) if as_json else base_text(found))
+
+
+@app.command()
 def emit(
     robot: RobotArgument,
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join(PROGRAMS)}.")],

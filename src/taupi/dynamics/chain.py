@@ -165,15 +165,15 @@ def trace_robot(
     return trace(name, lambda *x: body(chain, *x), ports, outputs, constants, parameters)
 
 
-Builder = TypeVar("Builder", bound=Callable[..., Program])
+Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 def builder(function: Builder) -> Builder:
-    """Remember the programs that a builder made, so that `tp.mass_matrix(robot)(q)` traces and compiles once a robot."""
+    """Remember what a builder made, so that `tp.mass_matrix(robot)(q)` traces and compiles once a robot."""
     cached = lru_cache(maxsize=256)(function)
 
     @wraps(function)
-    def build(robot: Robot, *args: Any, **kwargs: Any) -> Program:
+    def build(robot: Robot, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(robot, Robot):
             raise TaupiError(
                 f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from fractions import Fraction
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taupi.errors import NotRationalError, TaupiError
 from taupi.program.program import Program
+from taupi.program.targets.modular import Modular, primes
 
-# A rational function that is not zero vanishes at a random point of these fractions with probability below 1e-4 each.
-_POINTS = 3
-# Ranks are found modulo this prime, 2^61 - 1: one that is too low by chance is as likely as a cosmic ray.
-_PRIME = 2305843009213693951
+# Symbols without a value are random whole numbers up to this.
+_LARGEST_SYMBOL = 2**30
+# States beyond those that could show every column: what a further state can add, almost every state adds.
+_SPARE = 8
 
 
-def _values(program: Program) -> Iterator[Any]:
-    """Yield the first output at random rational points, seeded, so that the answer is the same every time."""
-    rng = random.Random(0)
+def random_symbols(modular: Modular, count: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return random values for a program's free symbols, and tangents of half the angle for those that are angles."""
+    rng = np.random.default_rng([seed, 3])
 
-    def number() -> Fraction:
-        return Fraction(rng.randint(-(10**6), 10**6), rng.randint(1, 10**3))
+    def drawn(names: Sequence[str]) -> dict[str, np.ndarray]:
+        return {name: rng.integers(1, _LARGEST_SYMBOL, count) for name in names}
 
-    while True:
-        bound = program.bind(**{name: number() for name in program.symbols}) if program.symbols else program
-        evaluate = bound.compile("exact")
-        point = [np.array([number() for _ in range(p.size)], dtype=object).reshape(p.shape) for p in program.inputs]
-        result = evaluate(*point)
-        first = result[0] if isinstance(result, tuple) else result
-        yield first.reshape(-1, first.shape[-1])
+    return drawn(modular.symbols), drawn(modular.angles)
+
+
+def rows_modulo(modular: Modular, prime: int, states: int, seed: int) -> np.ndarray:
+    """Return the first output at random states modulo a prime, its rows stacked."""
+    values = modular((prime,), states, seed, *random_symbols(modular, 1, seed))
+    return values.reshape(-1, values.shape[-1])
+
+
+def states_for(program: Program) -> int:
+    """Return how many random states show every independent column of a matrix, with some to spare."""
+    shape = _matrix_shape(program)
+    return 2 * -(-shape[-1] // max(1, math.prod(shape[:-1]))) + _SPARE
 
 
 def active_columns(program: Program) -> list[int]:
@@ -41,17 +47,16 @@ def active_columns(program: Program) -> list[int]:
     too.
     """
     _matrix_shape(program)
-    acting: Any = False
     try:
-        for _, value in zip(range(_POINTS), _values(program), strict=False):
-            acting = acting | (value != 0).any(axis=0)
+        modular = Modular(program)
+        prime = next(p for p in primes() if modular.good(p))
+        return [int(k) for k in np.flatnonzero(rows_modulo(modular, prime, _SPARE, 0).any(axis=0))]
     except NotRationalError:
         return _active_in_doubles(program)
-    return [int(k) for k in np.flatnonzero(acting)]
 
 
 def _active_in_doubles(program: Program) -> list[int]:
-    """Return the same for a program with an exponential or half an angle in it, by doubles at several random states."""
+    """Return the same for a program whose constants are not rational, such as a root, by doubles at several random states."""
     rng = np.random.default_rng(0)
     bound = program.bind(**{name: rng.uniform(0.5, 2) for name in program.symbols}) if program.symbols else program
     states = [rng.uniform(-2, 2, (16, *p.shape)) for p in program.inputs]
@@ -65,26 +70,28 @@ def _active_in_doubles(program: Program) -> list[int]:
 def independent_columns(program: Program) -> list[int]:
     """Return the leftmost columns of the (first) output that span all of them: those with Y = Y[:, these] B, B constant.
 
-    Rows are gathered at random rational points and reduced modulo a large prime, until further points add nothing.
+    Rows are gathered at random states and reduced modulo a prime, until further states add nothing.
     """
+    modular = Modular(program)
+    prime = next(p for p in primes() if modular.good(p))
+    states = states_for(program)
+    found = pivots(rows_modulo(modular, prime, states, 0), prime)[0]
+    while len(more := pivots(rows_modulo(modular, prime, 2 * states, 1), prime)[0]) > len(found):
+        found, states = more, 2 * states
+    return found
+
+
+def pivots(rows: np.ndarray, prime: int) -> tuple[list[int], Any]:
+    """Return the leftmost independent columns of a matrix of residues, and its reduced row echelon form (flint)."""
     from flint import nmod_mat
 
-    shape = _matrix_shape(program)
-    rows: list[list[int]] = []
-    reduced: Any = None
-    rank, unchanged = -1, 0
-    for value in _values(program):
-        rows += [[int(v.p) * pow(int(v.q), -1, _PRIME) % _PRIME for v in row] for row in value]
-        if len(rows) < shape[-1]:
-            continue
-        reduced, found = nmod_mat(rows, _PRIME).rref()
-        unchanged, rank = (unchanged + 1, rank) if found == rank else (0, found)
-        # What a further point can add, almost every point adds: several that add nothing have nothing left to add.
-        if unchanged == _POINTS or rank == shape[-1]:
-            break
-        rows = [[int(reduced[i, k]) for k in range(shape[-1])] for i in range(rank)]
-        rows += [[0] * shape[-1]] * max(0, shape[-1] - rank)
-    return [next(k for k in range(shape[-1]) if int(reduced[i, k])) for i in range(rank)]
+    reduced, rank = nmod_mat(*rows.shape, rows.ravel().tolist(), prime).rref()
+    found, column = [], 0
+    for i in range(rank):
+        while not int(reduced[i, column]):
+            column += 1
+        found.append(column)
+    return found, reduced
 
 
 def _matrix_shape(program: Program) -> tuple[int, ...]:

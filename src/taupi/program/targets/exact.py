@@ -18,6 +18,8 @@ from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import Point, angular_registers, turned
 from taupi.program.program import Program
 
+# pi / 2 to 40 digits, so that what is beyond a quarter turn loses nothing.
+_QUARTER = Fraction("1.5707963267948966192313216916397514420985")
 _RATIONAL: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "sq": lambda a: a * a,
@@ -75,7 +77,7 @@ def build(program: Program) -> Callable[..., Any]:
             if i.op == "input":
                 value[i.out] = constants[i.slot] if i.port == last else inputs[i.port][i.slot]
                 if i.out in angular:
-                    point[i.out] = _nearest(constants[i.slot]) if i.port == last else circle(value[i.out])
+                    point[i.out] = _of_constant(constants[i.slot]) if i.port == last else circle(value[i.out])
             elif i.op == "const":
                 value[i.out] = rational(i.value)
                 if i.out in angular and not i.value:
@@ -109,10 +111,18 @@ def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
         raise TaupiError(f"{program.name} divides by zero at this point.") from None
 
 
-def _nearest(angle: fmpq) -> Point:
-    """Return the rational circle point of a constant angle in radians, to 1e-18."""
-    t = Fraction(math.tan(float(Fraction(int(angle.p), int(angle.q))) / 2)).limit_denominator(2**30)
-    return circle(rational(t))
+def nearest_point(angle: Fraction) -> Point:
+    """Return the rational circle point of a constant angle in radians, to 1e-18; a quarter turn is met exactly."""
+    quarters = round(angle / _QUARTER)
+    rest = float(angle - quarters * _QUARTER)
+    c, s = circle(rational(Fraction(math.tan(rest / 2)).limit_denominator(2**30)))
+    for _ in range(quarters % 4):
+        c, s = -s, c
+    return c, s
+
+
+def _of_constant(angle: fmpq) -> Point:
+    return nearest_point(Fraction(int(angle.p), int(angle.q)))
 
 
 def _all(program: Program, args: Sequence[Any]) -> Sequence[Any]:

@@ -1,0 +1,287 @@
+"""What a log can tell: rank and condition of the stacked regressor, and the regrouping under which it has full rank.
+
+Base parameters are what *some* motion can tell apart. One recorded motion may tell less: a joint that never reverses has one
+number for dry friction and offset.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.combination import Combination
+from taupi.identifiability.motion import joint_facts, sentence
+from taupi.model.parameters import Parameter, ParameterLayout, Parameters
+from taupi.model.scalars import exact
+from taupi.program.accumulate import Accumulator
+from taupi.program.boundary import batch
+from taupi.program.program import Program
+
+# Half the digits of a double: columns closer than this, as unit vectors, differ by less than any filter or encoder leaves.
+TOLERANCE = 1e-8
+# What is below this share of a unit column is not worth a word, though the projection has it.
+_WORTH_SAYING = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Conditioning:
+    """How well a log determines parameters: W x with W the regressor stacked over the log, x the parameters (p,).
+
+    `columns` are the parameters kept and `B_log` (rank, p) joins the others to them: W = W[:, columns] B_log on this log, to
+    `residual`. All of this is about columns scaled to length one, except `condition`.
+    """
+
+    program: Program = field(repr=False)
+    samples: int
+    tolerance: float
+    columns: tuple[int, ...]
+    B_log: np.ndarray
+    norms: np.ndarray
+    singular_values: np.ndarray
+    condition: float
+    scaled_condition: float
+    regrouped_condition: float
+    residual: float
+    facts: tuple[str, ...]
+    weakest: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that were asked about."""
+        return tuple(self.program.parameters.names)
+
+    @property
+    def rank(self) -> int:
+        """How many of them, or combinations of them, this log can tell apart."""
+        return len(self.columns)
+
+    @property
+    def full_rank(self) -> bool:
+        """Whether it can tell all of them apart."""
+        return self.rank == len(self.names)
+
+    @property
+    def unexcited(self) -> tuple[str, ...]:
+        """The parameters on which nothing in the log depends."""
+        return tuple(name for name, column in zip(self.names, self.B_log.T, strict=True) if not column.any())
+
+    @property
+    def groups(self) -> tuple[Combination, ...]:
+        """What is determined: each parameter kept, with those that are joined to it on this log."""
+        unit = np.where(self.norms > 0, self.norms, 1.0)
+        result = []
+        for row, column in zip(self.B_log, self.columns, strict=True):
+            share = np.abs(row) * unit[column] / unit
+            joined = [k for k in np.flatnonzero(share > _WORTH_SAYING).tolist() if k != column]
+            terms = [(self.names[k], Fraction(repr(float(f"{row[k]:.9g}")))) for k in joined]
+            name = self.names[column]
+            result.append(Combination(name, ((name, Fraction(1)), *terms)))
+        return tuple(result)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same in words, the verdict first."""
+        told = [f"{self.samples} samples determine {self.rank} of {len(self.names)} parameters."]
+        joined = self._joined()
+        told += [f"{fact}." for fact in self.facts if not any(s.startswith(f"{fact}:") for s in joined)]
+        if self.unexcited:
+            told.append(f"Nothing in this log depends on {_listed(self.unexcited)}.")
+        told += joined
+        numbers = f"{self.condition:.3g} as it is, {self.scaled_condition:.3g} with columns of length one"
+        after = "" if self.full_rank else f", {self.regrouped_condition:.3g} after regrouping"
+        told.append(f"The condition is {numbers}{after}.")
+        if self.weakest:
+            told.append(f"Least well determined: {_listed(self.weakest)}.")
+        return tuple(told)
+
+    def _joined(self) -> list[str]:
+        """Return a sentence for each parameter that is joined to others."""
+        groups = [(g.name, {name for name, _ in g.terms[1:]}) for g in self.groups]
+        names = [n for k, n in enumerate(self.names) if k not in self.columns and n not in self.unexcited]
+        return [sentence(n, [kept for kept, joined in groups if n in joined], self.facts) for n in names]
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters kept, regrouped ones with `_log` behind their names; values where the regressor's have some."""
+        given = self.program.parameters
+        layout = given.layout.take(self.columns)
+        entries = tuple(
+            Parameter(e.owner, e.kind + "_log" * (len(g.terms) > 1), e.unit, e.index)
+            for e, g in zip(layout.entries, self.groups, strict=True)
+        )
+        if self.full_rank:
+            return given
+        values = tuple(
+            exact(sum((Fraction(float(row[k])) * given.exact[k] for k in np.flatnonzero(row)), start=Fraction(0)))
+            for row in self.B_log
+        )
+        return Parameters(ParameterLayout(entries), values, given.symbols)
+
+    def regressor(self) -> Program:
+        """Return the regressor of the parameters kept: of full rank on this log."""
+        if self.full_rank:
+            return self.program
+        return dataclasses.replace(self.program.take(self.columns), parameters=self.parameters)
+
+    def project(self, x: Any) -> np.ndarray:
+        """Return B_log x (..., rank) for parameters x (..., p): what this log can tell of them."""
+        given = np.asarray(x.values if isinstance(x, Parameters) else x)
+        p = len(self.names)
+        if given.dtype.kind not in "fiu" or not given.ndim or given.shape[-1] != p:
+            raise TaupiError(f"x has shape {given.shape} of {given.dtype}, expected (..., {p}) real numbers.")
+        return np.asarray(given @ self.B_log.T)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data, ready for JSON; a condition without bound is None."""
+        finite = {
+            k: v if math.isfinite(v := getattr(self, k)) else None
+            for k in ("condition", "scaled_condition", "regrouped_condition", "residual")
+        }
+        return {
+            "samples": self.samples,
+            "parameters": list(self.names),
+            "rank": self.rank,
+            "tolerance": self.tolerance,
+            **finite,
+            "singular_values": self.singular_values.tolist(),
+            "kept": [self.names[k] for k in self.columns],
+            "unexcited": list(self.unexcited),
+            "groups": {g.name: str(g) for g in self.groups if len(g.terms) > 1},
+            "B_log": self.B_log.tolist(),
+            "sentences": list(self.sentences),
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def _repr_html_(self) -> str:
+        return "<ul>" + "".join(f"<li>{html.escape(s)}</li>" for s in self.sentences) + "</ul>"
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, tolerance: float = TOLERANCE) -> Conditioning:
+    """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log of full column rank.
+
+    W is Y stacked over q, qd, qdd (..., n), in rad (m) and s; it is streamed into its triangular factor and never whole. A
+    column is kept when it leaves the span of those kept before it by more than `tolerance`, columns being of length one; what is
+    kept has a condition below 1 / tolerance (Gautier 1991, with columns in order in place of the largest pivot, so that logs
+    that excite the same things give the same choice).
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.linspace(0, 1, 200)[:, None] * [1.0, 1.0]
+    >>> report = tp.conditioning(
+    ...     tp.base_parameters(tp.load("elbow2r"), terms=("coulomb", "offset")), t**3 + t, 3 * t**2 + 1, 6 * t
+    ... )
+    >>> report.rank
+    8
+    >>> print(report.sentences[1])
+    shoulder never reverses: its coulomb and offset are one.
+    """
+    program = Y.regressor() if isinstance(Y, BaseParameters) else Y
+    if not isinstance(program, Program) or program.parameters is None:
+        raise TaupiError(
+            f"Y is {type(Y).__name__}, expected base parameters or a regressor: taupi.base_parameters(robot)."
+        )
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-14 <= tolerance < 1:
+        raise TaupiError(f"tolerance is {shown(tolerance)}, expected a number between 1e-14 and 1.")
+    arrays, shape = batch(program.name, program.inputs, (q, qd, qdd), {})
+    samples = int(np.prod(shape, dtype=int))
+    for port, a in zip(program.inputs, arrays, strict=True):
+        if not np.isfinite(a).all():
+            first = int(np.flatnonzero(~np.isfinite(a).all(axis=1))[0])
+            raise TaupiError(f"{port.name} is not finite at sample {first}: leave such samples out.")
+    if not samples:
+        raise TaupiError("q, qd and qdd hold no samples, expected at least one.")
+    gathered = Accumulator(program, "qr")
+    inputs = [np.broadcast_to(a, (samples, a.shape[1])) for a in arrays]
+    gathered.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)
+    factor: Any = gathered.result()
+    facts = joint_facts(program.inputs[0].labels, inputs[1], inputs[2])
+    return _judged(program, samples, factor.r, float(tolerance), facts)
+
+
+def _judged(program: Program, samples: int, r: np.ndarray, tolerance: float, facts: tuple[str, ...]) -> Conditioning:
+    norms = np.linalg.norm(r, axis=0)
+    acting = np.flatnonzero(norms > tolerance * max(norms.max(initial=0.0), np.finfo(float).tiny))
+    unit = r[:, acting] / norms[acting]
+    kept = _independent(unit, tolerance)
+    basis = unit[:, kept]
+    shares = np.linalg.lstsq(basis, unit, rcond=None)[0] if kept else np.zeros((0, len(acting)))
+    rest = np.linalg.norm(unit - basis @ shares, axis=0).max(initial=0.0)
+    last = _condition(basis)
+    # Rounding leaves some units of the last place, times the condition, where nothing is.
+    shares[np.abs(shares) < 1e3 * np.finfo(float).eps * max(1.0, last)] = 0.0
+    shares[:, kept] = np.eye(len(kept))
+    columns = acting[kept]
+    b_log = np.zeros((len(kept), len(norms)))
+    b_log[:, acting] = shares * norms[acting] / norms[columns][:, None]
+    singular = np.linalg.svd(unit, compute_uv=False) if len(acting) else np.zeros(0)
+    for array in (b_log, norms, singular):
+        array.flags.writeable = False
+    return Conditioning(
+        program=program,
+        samples=samples,
+        tolerance=tolerance,
+        columns=tuple(int(k) for k in columns),
+        B_log=b_log,
+        norms=norms,
+        singular_values=singular,
+        condition=_condition(r),
+        scaled_condition=_condition(unit) if len(acting) == len(norms) else math.inf,
+        regrouped_condition=last,
+        residual=float(rest),
+        facts=facts,
+        weakest=_weakest(basis, [program.parameters.names[k] for k in columns]),
+    )
+
+
+def _condition(matrix: np.ndarray) -> float:
+    if not matrix.shape[1]:
+        return 1.0
+    values = np.linalg.svd(matrix, compute_uv=False)
+    # Below its rounding the smallest singular value is zero, whatever digits it shows.
+    noise = max(matrix.shape) * np.finfo(float).eps * values[0]
+    return float(values[0] / values[-1]) if values[-1] > noise else math.inf
+
+
+def _independent(unit: np.ndarray, tolerance: float) -> list[int]:
+    """Return the first columns that are independent: each leaves the span of those before by more than the tolerance.
+
+    Columns that do so one by one can still be dependent together (Kahan 1966). Then the last of those that matter in the worst
+    combination goes, until what is kept has a condition below 1 / tolerance.
+    """
+    kept: list[int] = []
+    q = np.zeros((len(unit), 0))
+    for k in range(unit.shape[1]):
+        rest = unit[:, k] - q @ (q.T @ unit[:, k])
+        rest -= q @ (q.T @ rest)  # twice is enough
+        size = np.linalg.norm(rest)
+        if size > tolerance:
+            kept.append(k)
+            q = np.column_stack([q, rest / size])
+    while _condition(unit[:, kept]) * tolerance > 1:
+        share = np.abs(np.linalg.svd(unit[:, kept])[2][-1])
+        del kept[int(np.flatnonzero(share > 0.5 * share.max())[-1])]
+    return kept
+
+
+def _weakest(basis: np.ndarray, names: list[str]) -> tuple[str, ...]:
+    """Return the parameters of the combination that is determined worst, the largest share first."""
+    if len(names) < 2:
+        return ()
+    share = np.abs(np.linalg.svd(basis)[2][-1])
+    order = sorted(range(len(names)), key=lambda k: (-round(float(share[k]), 6), k))
+    return tuple(names[k] for k in order if share[k] > 0.3 * share.max())

@@ -1,0 +1,50 @@
+"""What a motion does not do, in words: why parameters cannot be told apart on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+# Below this share of the largest speed or acceleration of the log a joint stands still, or keeps its speed.
+_NOTHING = 1e-9
+
+
+def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[str, ...]:
+    """Return, for joints that leave something out, what that is: `elbow never reverses`.
+
+    >>> joint_facts(["elbow", "wrist"], np.array([[0.5, 0.0], [1.0, 0.0]]), np.array([[0.1, 0.0], [0.2, 0.0]]))
+    ('elbow never reverses', 'wrist does not move')
+    """
+    facts = []
+    fastest, hardest = np.abs(qd).max(initial=0.0), np.abs(qdd).max(initial=0.0)
+    for k, name in enumerate(names):
+        v, a = qd[:, k], qdd[:, k]
+        if np.abs(v).max() <= _NOTHING * fastest and np.abs(a).max() <= _NOTHING * hardest:
+            facts.append(f"{name} does not move")
+        elif np.ptp(v) <= _NOTHING * fastest:
+            facts.append(f"{name} moves at one speed")
+        elif (v > 0).all() or (v < 0).all():
+            facts.append(f"{name} never reverses")
+        elif (v >= 0).all() or (v <= 0).all():
+            # There sgn(qd) = 0 tells dry friction from an offset in the matrix, though not in a machine, which sticks.
+            still = int((v == 0).sum())
+            facts.append(f"{name} never reverses, but stands still in {still} samples: these alone tell its friction")
+    return tuple(facts)
+
+
+def sentence(name: str, partners: Sequence[str], facts: Sequence[str]) -> str:
+    """Return what it means that a parameter is joined to others, with the reason where the motion shows one.
+
+    >>> sentence("joint3.offset", ["joint3.coulomb"], ["joint3 never reverses"])
+    'joint3 never reverses: its coulomb and offset are one.'
+    >>> sentence("link2.m", ["link1.mx", "link1.Izz"], [])
+    'On this log link2.m cannot be told from link1.mx, link1.Izz.'
+    """
+    owner, _, kind = name.rpartition(".")
+    reason = next((f for f in facts if f.startswith(f"{owner} ")), None)
+    own = [p.rpartition(".")[2] for p in partners if p.rpartition(".")[0] == owner]
+    if reason and len(own) == len(partners) == 1:
+        return f"{reason}: its {own[0]} and {kind} are one."
+    shown = ", ".join(partners[:6]) + (f" and {len(partners) - 6} more" if len(partners) > 6 else "")
+    return f"{reason + ': ' if reason else 'On this log '}{name} cannot be told from {shown}."
