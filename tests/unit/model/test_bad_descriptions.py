@@ -1,7 +1,6 @@
 """Bad URDFs: whatever is wrong with a file is one clear sentence, never a traceback."""
 
 import os
-import time
 
 import pytest
 
@@ -89,10 +88,8 @@ def test_a_bad_file_is_one_sentence(tmp_path, what):
     content, message = BAD[what]
     file = tmp_path / "arm.urdf"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    start = time.perf_counter()
     with pytest.raises(TaupiError, match=message) as caught:
         tp.Robot.from_urdf(file)
-    assert time.perf_counter() - start < 2
     assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
 
 

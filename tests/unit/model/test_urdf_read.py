@@ -1,7 +1,6 @@
 """URDF reading: merging, locking, tips, mimics, snapping; what a file says is what the robot has."""
 
 import math
-import time
 from fractions import Fraction
 
 import pytest
@@ -173,16 +172,16 @@ def test_unreal_inertias_warn_once_with_the_number(tmp_path):
     assert len(caught) == 1 and robot.n == 1
 
 
-def test_long_fixed_chains_stay_orthogonal_and_quick(tmp_path):
+def test_long_fixed_chains_stay_orthogonal_and_short(tmp_path):
     n = 400
     parts = [link("l0"), *(link(f"l{i}", 1) for i in range(1, n + 2)), joint("j", "revolute", "l0", "l1")]
     parts += [
         joint(f"f{i}", "fixed", f"l{i}", f"l{i + 1}", f'xyz="0.1 0.2 0.3" rpy="0.{i} 0.2 0.3"') for i in range(1, n + 1)
     ]
-    start = time.perf_counter()
     robot = read(tmp_path, *parts)
-    assert time.perf_counter() - start < 5  # without rounding the fractions would grow to a hundred thousand bits
     r = robot.frame(f"l{n + 1}").placement
+    # Without rounding the fractions would grow to a hundred thousand bits.
+    assert max(v.denominator.bit_length() for row in r.rotation for v in row) < 10_000
     assert (r @ r.inverse()).rotation == ((1, 0, 0), (0, 1, 0), (0, 0, 1)) and robot.links[0].body[0] == n + 1
 
 
@@ -197,14 +196,9 @@ def test_long_fixed_chains_stay_orthogonal_and_quick(tmp_path):
         ("tiago_description/robots/tiago.urdf", 48, ""),
     ],
 )
-def test_real_robots_load_quickly(robots_dir, file, n, tip):
-    def timed():
-        start = time.perf_counter()
-        robot = tp.Robot.from_urdf(robots_dir / file)
-        return time.perf_counter() - start, robot
-
-    took, robot = min((timed() for _ in range(3)), key=lambda pair: pair[0])
-    assert (robot.n, robot.tip) == (n, tip) and took < 0.3
+def test_real_robots_load(robots_dir, file, n, tip):
+    robot = tp.Robot.from_urdf(robots_dir / file)
+    assert (robot.n, robot.tip) == (n, tip)
 
 
 def test_the_xarm_is_meant_square(robots_dir):
