@@ -14,7 +14,6 @@ from taupi.model.formats.tree import robot_from_tree
 from taupi.model.formats.urdf import tree_of
 from taupi.model.robot import Robot, Source
 
-
 URDF = """<?xml version="1.0"?><robot name="r">
 <link name="base"/><link name="a"><inertial><origin xyz="0.1 0 0" rpy="0 0.3 0"/><mass value="1.5"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link><link name="b"/><link name="tool"/>
