@@ -28,6 +28,11 @@ def _out(lo: Any, hi: Any, by: float = EPS) -> Interval:
     return lo - (np.abs(lo) * by + TINY), hi + (np.abs(hi) * by + TINY)
 
 
+def _hull(w: Any, x: Any, y: Any, z: Any) -> Interval:
+    lo = np.minimum(np.minimum(w, x), np.minimum(y, z))
+    return _out(lo, np.maximum(np.maximum(w, x), np.maximum(y, z)))
+
+
 def _add(a: Interval, b: Interval) -> Interval:
     return _out(a[0] + b[0], a[1] + b[1])
 
@@ -49,9 +54,7 @@ def _mul(a: Interval, b: Interval) -> Interval:
         if isinstance(x[0], float) and x[0] == x[1]:
             ends = x[0] * y[0], x[0] * y[1]
             return _out(*(ends if x[0] >= 0 else ends[::-1]))
-    ends = [x * y for x in a for y in b]
-    lo = np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))
-    return _out(lo, np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3])))
+    return _hull(a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
 
 
 def _sq(a: Interval) -> Interval:
@@ -69,9 +72,7 @@ def _inv(a: Interval) -> Interval:
 
 def _div(a: Interval, b: Interval) -> Interval:
     pole = (b[0] <= 0) & (b[1] >= 0)
-    ends = [x / y for x in a for y in b]
-    lo = np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))
-    lo, hi = _out(lo, np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3])))
+    lo, hi = _hull(a[0] / b[0], a[0] / b[1], a[1] / b[0], a[1] / b[1])
     return np.where(pole, -np.inf, lo), np.where(pole, np.inf, hi)
 
 
