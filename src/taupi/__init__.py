@@ -23,7 +23,10 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "Bound": "taupi.dynamics.bound_results",
+    "Bounds": "taupi.dynamics.bound_results",
     "bias_torque": "taupi.dynamics.inverse",
+    "bounds": "taupi.dynamics.bounds",
     "catalogue": "taupi.model.catalogue:names",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "coriolis_matrix": "taupi.dynamics.coriolis",
@@ -71,6 +74,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from taupi.dynamics.bound_results import Bound as Bound
+    from taupi.dynamics.bound_results import Bounds as Bounds
+    from taupi.dynamics.bounds import bounds as bounds
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix

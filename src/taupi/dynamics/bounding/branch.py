@@ -104,6 +104,12 @@ def search(problem: Problem, samples: int, seed: int) -> np.ndarray:
     return climbed[problem.values(climbed).argmax()]
 
 
+def found(problem: Problem, samples: int, seed: int) -> Enclosure:
+    """Return what a search finds, with nothing known above it."""
+    best = _Incumbent(problem, search(problem, samples, seed))
+    return Enclosure(best.value, np.inf, best.at, 0, samples)
+
+
 class _Incumbent:
     """The best point so far, and what is certainly reached there."""
 

@@ -90,7 +90,8 @@ class Expansion:
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:
-        return self.point.compile("cpu")
+        # A short program is quicker interpreted than compiled.
+        return self.point.compile("numpy" if self.point.operations.total < 500 else "cpu")
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles."""

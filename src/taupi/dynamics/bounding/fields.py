@@ -76,7 +76,8 @@ class Field:
         def body(x: Any) -> Any:
             return cs.vec(cs.horzcat(*(cs.reshape(c(x), count, rows).T for _, c in self.coefficients)).T)
 
-        matrix = self._function(body, (rows, count * len(self.coefficients)))
+        same = not self.sliding  # with one power, this is the term itself
+        matrix = self.function if same else self._function(body, (rows, count * len(self.coefficients)))
         return Contracted(matrix, self._powers(products, count, size, fixed), (rows,))
 
     def _function(self, body: Body, shape: tuple[int, ...]) -> Function:

@@ -109,6 +109,31 @@ class VectorNorm:
 
 
 @dataclass(frozen=True)
+class LargestEntry:
+    """The largest absolute entry of a matrix."""
+
+    @staticmethod
+    def _flat(f: Array) -> Array:
+        return f.reshape(len(f), f.shape[1] * f.shape[2], *f.shape[3:])
+
+    def value(self, f: Array) -> Array:
+        """Return the entry."""
+        return VectorNorm(np.inf).value(self._flat(f))
+
+    def gradient(self, f: Array) -> Array:
+        """Return its sign, at its place."""
+        return VectorNorm(np.inf).gradient(self._flat(f)).reshape(f.shape)
+
+    def above(self, f: Array, slopes: Array, rest: Array) -> Array:
+        """Return the largest, exactly."""
+        return VectorNorm(np.inf).above(*map(self._flat, (f, slopes, rest)))
+
+    def below(self, f: Array, slopes: Array, rest: Array) -> Array:
+        """Return the subgradient's bound."""
+        return VectorNorm(np.inf).below(*map(self._flat, (f, slopes, rest)))
+
+
+@dataclass(frozen=True)
 class ColumnSum:
     """The largest 1-norm of a matrix's columns: its induced 1-norm."""
 

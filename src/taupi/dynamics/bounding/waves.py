@@ -15,7 +15,7 @@ import numpy as np
 from taupi.dynamics.bounding.expansion import EPS, ROUNDED, Expansion, Local, halves
 
 NODES = 20_000  # more samples than this are not worth their while
-HESSIAN = 4_000_000  # numbers in the table of second derivatives, beyond which third derivatives are not used
+HESSIAN = 400_000  # numbers in the table of second derivatives at the centre, beyond which it costs more than it gives
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,12 @@ class Waves:
         return self.expansion.free
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return F and dF/dx at points, in doubles."""
-        return self.expansion.at(x)
+        """Return F and dF/dx at points, in doubles: by the waves, which saves a compilation."""
+        m = self.frequencies
+        phase = x @ m.T
+        c, s = np.cos(phase), np.sin(phase)
+        slopes = [(c * m[:, k]) @ self.sine - (s * m[:, k]) @ self.cosine for k in range(m.shape[1])]
+        return self.mean + c @ self.cosine + s @ self.sine, np.stack(slopes, -1)
 
     def enclosed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F at points as middles and radii."""
@@ -61,12 +65,9 @@ class Waves:
         """Return F on boxes: Taylor's formula wave by wave."""
         centre, w = halves(lo, hi)
         m, heights = self.frequencies, self.heights
-        phase = centre @ m.T
-        c, s = np.cos(phase), np.sin(phase)
-        f = self.mean + c @ self.cosine + s @ self.sine
-        slopes = np.stack([(c * m[:, k]) @ self.sine - (s * m[:, k]) @ self.cosine for k in range(m.shape[1])], -1)
+        f, slopes = self.at(centre)
         reach = w @ np.abs(m).T
-        rest, parts = self._remainder(c, s, w, reach)
+        rest, parts = self._remainder(centre, w, reach)
         # Rounding of the phases, of sine and cosine and of the sums, against the height of every wave.
         unit = EPS * (2 * len(m) + 10 + (m.shape[1] + 2) * (np.abs(centre) @ np.abs(m).T).max(1, initial=0.0))
         rest = rest + unit[:, None] * ((1 + reach + reach**2) @ heights + np.abs(self.mean)) + self.error
@@ -74,14 +75,15 @@ class Waves:
         radius = np.broadcast_to((heights.sum(0) * ROUNDED + self.error), f.shape)
         return Local(f, slopes * w[:, None], rest * ROUNDED, flat, radius, parts)
 
-    def _remainder(self, c: np.ndarray, s: np.ndarray, w: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _remainder(self, centre: np.ndarray, w: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return |R| by second derivatives anywhere, or by those at the centre and third ones anywhere, and its parts."""
         m, heights = self.frequencies, self.heights
         rest = reach**2 @ heights / 2
         total = heights.sum(1)
         parts = np.stack([(reach * np.abs(m[:, k])) @ total * w[:, k] for k in range(m.shape[1])], -1)
-        if len(c) * heights.size * m.shape[1] ** 2 / 2 > HESSIAN * len(c):
+        if heights.size * m.shape[1] ** 2 / 2 > HESSIAN:
             return rest, parts
+        c, s = np.cos(centre @ m.T), np.sin(centre @ m.T)
         bent, third = np.zeros_like(rest), reach**3 @ heights / 6
         for k, j in product(range(m.shape[1]), repeat=2):
             if j < k:
