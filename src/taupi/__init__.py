@@ -49,6 +49,7 @@ _HOME: dict[str, str] = {
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
     "potential_energy": "taupi.dynamics.energy",
+    "properties": "taupi.dynamics.properties",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
     "slotine_li_regressor": "taupi.regressors.classical",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.mass_matrix import mass_matrix_derivative as mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics as operational_dynamics
     from taupi.dynamics.operational import operational_mass as operational_mass
+    from taupi.dynamics.properties import properties as properties
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor

@@ -53,7 +53,7 @@ class Bound:
 
     def __repr__(self) -> str:
         sign = ">=" if self.infimum else "<="
-        return f"Bound({self.name} {sign} {self.value:.10g}, gap {self.gap:.1e})"
+        return f"Bound({self.name} {sign} {self.value + 0.0:.10g}, gap {self.gap:.1e})"
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Bounds:
         rows: list[tuple[str, ...]] = [("name", "bound", "value", "gap", "attained at")]
         for b in self.entries:
             sign = ">=" if b.infimum else "<="
-            rows.append((b.name, f"{b.text} {sign}", f"{b.value:.8g}", f"{b.gap:.1e}", _place(b)))
+            rows.append((b.name, f"{b.text} {sign}", f"{b.value + 0.0:.8g}", f"{b.gap:.1e}", _place(b)))
         return rows
 
     def _below(self) -> list[str]:

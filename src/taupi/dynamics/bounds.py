@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.bound_results import Bound, Bounds, Growth
-from taupi.dynamics.bounding.branch import STARTS, Problem, enclose, found
+from taupi.dynamics.bounding.branch import STARTS, Enclosure, Problem, enclose, found
 from taupi.dynamics.bounding.directions import directions
 from taupi.dynamics.bounding.fields import Field, gravity_field, mass_field, pairs, velocity_field
 from taupi.dynamics.bounding.measures import (
@@ -23,7 +23,7 @@ from taupi.dynamics.bounding.measures import (
     VectorNorm,
     Weighted,
 )
-from taupi.dynamics.ranges import joint_range
+from taupi.dynamics.ranges import joint_range, magnitude, require_numbers
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.progress import progress
@@ -34,7 +34,8 @@ DIRECT = 5
 # The attained side of a search that did not converge: the best of so many random points, some of them followed uphill.
 SAMPLES = 2_000
 MANY_SAMPLES = 20_000
-MASS = {
+DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known any better
+MASS: dict[str, tuple[str, Measure, bool]] = {
     "mu1": ("smallest eigenvalue of M", TopEigenvalue(-1), True),
     "mu2": ("largest eigenvalue of M", TopEigenvalue(1), False),
     "M_1_min": ("||M||_1", ColumnSum(), True),
@@ -71,6 +72,15 @@ class _Search:
         q[list(field.coordinates)] = values[: len(field.coordinates)]
         return tuple(float(v) for v in q)
 
+    def enclosed(self, problem: Problem, samples: int) -> Enclosure:
+        """Return the enclosure of a problem."""
+        floor = DUST * magnitude(self.robot)
+        return enclose(problem, self.tolerance, self.boxes, samples, self.seed, floor)
+
+    def allowed(self, value: float) -> float:
+        """Return the gap that is small enough."""
+        return max(self.tolerance * abs(value), DUST * magnitude(self.robot))
+
     def samples(self, variables: int) -> int:
         """Return how many random points are tried."""
         return MANY_SAMPLES if variables > 3 else SAMPLES
@@ -81,17 +91,17 @@ class _Search:
         flipped = isinstance(measure, TopEigenvalue) and infimum
         sense = -1 if infimum and not flipped else 1
         problem = Problem(field.function, measure, *self.box(field), sense)
-        e = enclose(problem, self.tolerance, self.boxes, self.samples(problem.lo.shape[1]), self.seed)
+        e = self.enclosed(problem, self.samples(problem.lo.shape[1]))
         ends = (-e.upper, -e.lower) if infimum else (e.lower, e.upper)
         bound = Bound(name, text, *ends, infimum, self.place(field, e.at))
         return self._explained(bound, f"branch and bound, {e.boxes} boxes", e.samples)
 
     def _explained(self, bound: Bound, method: str, samples: int) -> Bound:
         """Return the bound with how it was found, and with what is known of its attained side where it is not tight."""
-        tight = bound.gap <= 1.001 * self.tolerance * abs(bound.attained) + 1e-300
+        tight = bound.gap <= 1.001 * self.allowed(bound.attained)
         if not tight:
             side = "below" if bound.infimum else "above"
-            # The rule of three: if a share p of the range were better, N points would all miss it with (1 - p)^N < 5 % for p > 3/N.
+            # The rule of three: N random points all miss a share p of the range with probability (1 - p)^N < 5 % for p > 3/N.
             method += (
                 f"; not converged: the attained side is the best of {samples} random points, the best {STARTS} of them "
                 f"followed uphill (with 95 % confidence less than {300 / samples:.2g} % of the range lies {side} it)"
@@ -109,14 +119,14 @@ class _Search:
         whole = field.contracted(sphere.products, len(pairs(n)), sphere.size, sphere.fixed)
         lo, hi = self.box(field)
         tiled = [np.hstack([np.repeat(a, len(b), axis=0), b]) for a, b in ((lo, sphere.lo), (hi, sphere.hi))]
-        direct = Problem(whole, VectorNorm(p), *tiled)
+        direct = Problem(whole, VectorNorm(p), tiled[0], tiled[1])
         variables = len(field.coordinates) + sphere.size - sphere.fixed
         samples = self.samples(variables)
         reached = found(direct, samples, self.seed)
-        products = enclose(Problem(field.function, _product_norm(n, p), lo, hi), self.tolerance, self.boxes, SAMPLES)
+        products = self.enclosed(Problem(field.function, _product_norm(n, p), lo, hi), SAMPLES)
         upper, boxes, how = products.upper, products.boxes, "norm of the products"
-        if upper > reached.lower * (1 + self.tolerance) and variables <= DIRECT:
-            reached = enclose(direct, self.tolerance, self.boxes, samples, self.seed)
+        if upper - reached.lower > self.allowed(reached.lower) and variables <= DIRECT:
+            reached = self.enclosed(direct, samples)
             boxes += reached.boxes
             if reached.upper < upper:
                 upper, how = reached.upper, "directions as variables"
@@ -132,7 +142,7 @@ def _product_norm(n: int, p: float) -> Weighted:
     p = 1: max_ij ||Gamma_ij||_1, since sum_ij |v_i v_j| = 1. p = infinity: max_k sum_ij |Gamma_kij|. p = 2: the largest singular
     value with sqrt(2) v_i v_j for i < j as coordinates, which form a unit vector.
     """
-    mixed = {1: 0.5, 2: math.sqrt(0.5)}.get(p, 1.0)
+    mixed = {1.0: 0.5, 2.0: math.sqrt(0.5)}.get(p, 1.0)
     weights = tuple(1.0 if i == j else mixed for i, j in pairs(n))
     return Weighted(SingularValue() if p == 2 else ColumnSum(), weights, transposed=p == math.inf)
 
@@ -144,10 +154,20 @@ def _inverse(mu1: Bound, mu2: Bound) -> list[Bound]:
         return 1 / x if x > 0 else math.inf
 
     least = dataclasses.replace(
-        mu2, name="Minv_min", text="smallest eigenvalue of M^-1", lower=over(mu2.upper), upper=over(mu2.lower), infimum=True
+        mu2,
+        name="Minv_min",
+        text="smallest eigenvalue of M^-1",
+        lower=over(mu2.upper),
+        upper=over(mu2.lower),
+        infimum=True,
     )
     most = dataclasses.replace(
-        mu1, name="Minv_max", text="largest eigenvalue of M^-1", lower=over(mu1.upper), upper=over(mu1.lower), infimum=False
+        mu1,
+        name="Minv_max",
+        text="largest eigenvalue of M^-1",
+        lower=over(mu1.upper),
+        upper=over(mu1.lower),
+        infimum=False,
     )
     return [least, most]
 
@@ -214,7 +234,11 @@ def _growing(search: _Search) -> list[tuple[str, str, str, Any]]:
 
 
 def bounds(
-    robot: Robot, range: Any = None, tolerance: float = 1e-6, boxes: int = 20_000, seed: int = 0  # noqa: A002
+    robot: Robot,
+    range: Any = None,
+    tolerance: float = 1e-6,
+    boxes: int = 20_000,
+    seed: int = 0,
 ) -> Bounds:
     """Return bounds of M, c and g over a joint range: mu1 <= M <= mu2, ||M||, ||c|| <= c_b ||qd||^2, ||g|| <= g_b (spec 2.8).
 
@@ -246,7 +270,9 @@ def bounds(
             entries += makers[term][0](search, fields[term], step)
         growth = _growth(search, fields, step)
     spans = tuple((float(lo), float(hi)) for lo, hi in search.range)
-    return Bounds(robot.name, robot.joint_names, spans, tuple(entries), tuple(growth), _notes(search, fields), tolerance)
+    return Bounds(
+        robot.name, robot.joint_names, spans, tuple(entries), tuple(growth), _notes(search, fields), tolerance
+    )
 
 
 def _notes(search: _Search, fields: dict[str, Field]) -> tuple[str, ...]:
@@ -260,12 +286,10 @@ def _notes(search: _Search, fields: dict[str, Field]) -> tuple[str, ...]:
 
 
 def _refuse(robot: Any, tolerance: Any, boxes: Any) -> None:
-    if not isinstance(robot, Robot):
-        raise TaupiError(f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_...")
-    free = [name for name, value in robot.symbols if value is None]
-    if free:
-        raise TaupiError(f"{robot.name} has symbols without a value: {', '.join(free)}. Use robot.bind({free[0]}=...) first.")
+    require_numbers(robot)
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < 1:
-        raise TaupiError(f"tolerance is {shown(tolerance)}, expected a number between 0 and 1: the relative gap allowed.")
+        raise TaupiError(
+            f"tolerance is {shown(tolerance)}, expected a number between 0 and 1: the relative gap allowed."
+        )
     if isinstance(boxes, bool) or not isinstance(boxes, int) or boxes < 1:
         raise TaupiError(f"boxes is {shown(boxes)}, expected a whole number from 1: how many boxes a bound may cost.")

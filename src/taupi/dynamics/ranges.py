@@ -1,4 +1,4 @@
-"""The joint range over which bounds hold: limits of the description, or what the caller states."""
+"""What bounds and checks need of a robot: numbers for all of its symbols, and the range of its joints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,28 @@ import numpy as np
 from taupi.dynamics.bounding.fields import slides
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.robot import Robot
+from taupi.model.scalars import is_symbolic
 
 # Half a turn, rounded up, so that no angle is left out.
 HALF = float(np.nextafter(np.pi, 4.0))
+
+
+def require_numbers(robot: Any) -> None:
+    """Refuse what is no robot, and a robot with symbols that have no value."""
+    if not isinstance(robot, Robot):
+        raise TaupiError(f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_...")
+    free = [name for name, value in robot.symbols if value is None]
+    if free:
+        raise TaupiError(
+            f"{robot.name} has symbols without a value: {', '.join(free)}. Use robot.bind({free[0]}=...) first."
+        )
+
+
+def magnitude(robot: Robot) -> float:
+    """Return how large numbers of the robot are, its parameters under its gravity; what is much smaller is rounding."""
+    values = dict(robot.symbols)
+    gravity = [float(v.subs(values)) if is_symbolic(v) else float(v) for v in robot.gravity]
+    return float(np.abs(robot.parameters.values).max(initial=0.0)) * max(1.0, *map(abs, gravity))
 
 
 def joint_range(robot: Robot, given: Any = None) -> np.ndarray:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.dynamics.bounding.climb import climb
 from taupi.dynamics.bounding.expansion import Function
 from taupi.dynamics.bounding.measures import Measure, scored
 
@@ -34,14 +35,14 @@ class Problem:
         f = self.expansion.at(x)[0].reshape(-1, *self.expansion.shape)
         return self.sense * self.measure.value(f)
 
-    def ascent(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its gradient at one point."""
-        f, slopes = self.expansion.at(x[None])
-        f = f.reshape(1, *self.expansion.shape)
-        g = self.measure.gradient(f).reshape(-1)
-        gradient = np.zeros(x.size)
-        gradient[self.expansion.free] = g @ slopes[0]
-        return float(self.sense * self.measure.value(f)[0]), self.sense * gradient
+    def ascent(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the objective and its gradient at points."""
+        f, slopes = self.expansion.at(x)
+        shaped = f.reshape(-1, *self.expansion.shape)
+        g = self.measure.gradient(shaped).reshape(f.shape)
+        gradient = np.zeros(x.shape)
+        gradient[:, self.expansion.free] = np.einsum("be,bek->bk", g, slopes)
+        return self.sense * self.measure.value(shaped), self.sense * gradient
 
 
 @dataclass(frozen=True)
@@ -76,19 +77,9 @@ def _bounded(problem: Problem, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarr
 
 
 def _followed(problem: Problem, x: np.ndarray) -> np.ndarray:
-    """Return the point that a bounded quasi-Newton climb reaches from x, inside the box that holds x."""
-    from scipy.optimize import minimize
-
-    inside = ((x >= problem.lo) & (x <= problem.hi)).all(1)
-    box = int(inside.argmax())
-    bounds = list(zip(problem.lo[box], problem.hi[box], strict=True))
-
-    def descent(y: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = problem.ascent(y)
-        return -value, -gradient
-
-    done = minimize(descent, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-16})
-    return np.clip(done.x, problem.lo[box], problem.hi[box])
+    """Return the points that climbs from x reach, each inside the box that holds its start."""
+    box = [int(((p >= problem.lo) & (p <= problem.hi)).all(1).argmax()) for p in x]
+    return climb(problem.ascent, x, problem.lo[box], problem.hi[box])
 
 
 def search(problem: Problem, samples: int, seed: int) -> np.ndarray:
@@ -98,9 +89,7 @@ def search(problem: Problem, samples: int, seed: int) -> np.ndarray:
     x = problem.lo[box] + rng.random((samples, problem.lo.shape[1])) * (problem.hi - problem.lo)[box]
     x = np.clip(x, problem.lo[box], problem.hi[box])
     best = x[np.argsort(-problem.values(x), kind="stable")[:STARTS]]
-    if not problem.expansion.free:
-        return best[0]
-    climbed = np.concatenate([best, [_followed(problem, b) for b in best]])
+    climbed = np.concatenate([best, _followed(problem, best)])
     return climbed[problem.values(climbed).argmax()]
 
 
@@ -124,23 +113,26 @@ class _Incumbent:
         # Not for the last digits: a climb is worth it only from a truly better place.
         if values.max() <= self.value + 1e-9 * abs(self.value):
             return
-        if self.polished < POLISH and self.problem.expansion.free:
+        if self.polished < POLISH:
             self.polished += 1
-            best = max((best, _followed(self.problem, best)), key=lambda y: float(self.problem.values(y[None])[0]))
+            both = np.concatenate([best[None], _followed(self.problem, best[None])])
+            best = both[self.problem.values(both).argmax()]
         value = float(_certain(self.problem, best[None])[0])
         if value > self.value:
             self.at, self.value = best, value
 
 
-def enclose(problem: Problem, tolerance: float, boxes: int, samples: int = 1000, seed: int = 0) -> Enclosure:
-    """Return an enclosure of the largest value, no wider than `tolerance` relative to it unless `boxes` run out."""
+def enclose(
+    problem: Problem, tolerance: float, boxes: int, samples: int = 1000, seed: int = 0, floor: float = 0.0
+) -> Enclosure:
+    """Return an enclosure of the largest value, no wider than `tolerance` times it, or `floor`, unless `boxes` run out."""
     best = _Incumbent(problem, search(problem, samples, seed))
     lo, hi = problem.lo, problem.hi
     upper, parts = _in_batches(problem, lo, hi)
     best.offer(lo + (hi - lo) / 2)
     used, settled = len(lo), -np.inf
     while True:
-        allowed = best.value + tolerance * abs(best.value)
+        allowed = best.value + max(tolerance * abs(best.value), floor)
         closed = upper <= allowed
         settled = max(settled, upper[closed].max(initial=-np.inf))
         stuck = ~closed & (parts.max(1, initial=-1.0) <= 0)  # nothing left to split

@@ -41,7 +41,7 @@ class Directions:
 
 
 def _simplex(n: int, seed: int) -> Directions:
-    """Return the 1-norm's sphere: shares broken off a stick of length one, |v_i| = a_i prod_{j<i} (1 - a_j), for every choice of signs."""
+    """Return the 1-norm's sphere: |v_i| = a_i prod_{j<i} (1 - a_j), shares broken off a stick, for every choice of signs."""
 
     def velocity(z: Any) -> list[Any]:
         left, v = 1, []
@@ -84,4 +84,6 @@ def directions(n: int, p: float, seed: int = 0) -> Directions:
     """Return the directions of a p-norm in n dimensions, p = 1, 2 or infinity."""
     if n == 1:
         return Directions(lambda z: [z[0]], np.ones((1, 1)), np.ones((1, 1)))
-    return {1: lambda: _simplex(n, seed), 2: lambda: _angles(n)}.get(p, lambda: _faces(n))()
+    if p == 1:
+        return _simplex(n, seed)
+    return _angles(n) if p == 2 else _faces(n)

@@ -218,4 +218,6 @@ class Contracted:
         middle, radius = self._product(g.middle, g.radius, y.middle, y.radius)
         parts_q = g.parts * whole.max(-1, keepdims=True) + np.einsum("bejk,bj->bk", np.abs(gs), ya)
         parts_z = y.parts * reach.sum(1).max(-1, keepdims=True) + np.einsum("bej,bjk->bk", ga, np.abs(y.slopes))
-        return Local((gf @ y.f[..., None])[..., 0], slopes, rest * ROUNDED, middle, radius, np.hstack([parts_q, parts_z]))
+        return Local(
+            (gf @ y.f[..., None])[..., 0], slopes, rest * ROUNDED, middle, radius, np.hstack([parts_q, parts_z])
+        )

@@ -1,6 +1,6 @@
 """The terms of a robot, M, g and Christoffel's symbols, as functions on boxes of its joints.
 
-F(q, d) = sum_k F_k(q) d^k, q the turning joints and d the sliding ones, of which no product of more than two occurs: positions are
+F(q, d) = sum_k F_k(q) d^k with q the turning joints and d the sliding ones, no product of more than two of them: positions are
 linear in d, so M is quadratic and g linear. So F is a matrix of waves in q times the powers of d.
 """
 
@@ -15,6 +15,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import casadi as cs
+
 from taupi.dynamics.bounding.expansion import Contracted, Expansion, Function
 from taupi.dynamics.bounding.waves import waves
 from taupi.dynamics.inverse import gravity_torque

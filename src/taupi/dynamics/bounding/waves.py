@@ -8,14 +8,27 @@ than the wave times its frequencies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from taupi.dynamics.bounding.expansion import EPS, ROUNDED, Expansion, Local, halves
 
 NODES = 20_000  # more samples than this are not worth their while
+BLAS = 2**18  # multiplications from which OpenBLAS shares a product between threads
 HESSIAN = 400_000  # numbers in the table of second derivatives at the centre, beyond which it costs more than it gives
+
+
+def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b in pieces that BLAS does not share between threads: starting them costs more than these products."""
+    rows = max(1, BLAS // max(1, b.size))
+    if rows >= len(a):
+        return a @ b
+    out = np.empty((len(a), b.shape[1]))
+    for k in range(0, len(a), rows):
+        np.matmul(a[k : k + rows], b, out=out[k : k + rows])
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +60,36 @@ class Waves:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles: by the waves, which saves a compilation."""
         m = self.frequencies
-        phase = x @ m.T
-        c, s = np.cos(phase), np.sin(phase)
-        slopes = [(c * m[:, k]) @ self.sine - (s * m[:, k]) @ self.cosine for k in range(m.shape[1])]
-        return self.mean + c @ self.cosine + s @ self.sine, np.stack(slopes, -1)
+        phase = _times(x, m.T)
+        # One product for F and all slopes: the derivative of a cosine wave is a sine wave.
+        made = _times(np.hstack([np.cos(phase), np.sin(phase)]), self._table)
+        made = made.reshape(len(x), len(self.mean), m.shape[1] + 1)
+        return made[..., 0] + self.mean, made[..., 1:]
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """The coefficients of F and of its slopes, (cosines and sines, entries times one and the variables)."""
+        m = self.frequencies
+        cosines = [self.cosine] + [m[:, [k]] * self.sine for k in range(m.shape[1])]
+        sines = [self.sine] + [-m[:, [k]] * self.cosine for k in range(m.shape[1])]
+        return np.vstack([np.stack(side, -1).reshape(len(m), -1) for side in (cosines, sines)])
+
+    @cached_property
+    def _second(self) -> np.ndarray:
+        """The coefficients of minus the second derivatives, of each pair of variables once."""
+        m = self.frequencies
+        both = np.stack([m[:, k] * m[:, j] for k, j in self._pairs], -1)[:, None]
+        return np.vstack([(side[..., None] * both).reshape(len(m), -1) for side in (self.cosine, self.sine)])
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(combinations_with_replacement(range(self.frequencies.shape[1]), 2))
 
     def enclosed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F at points as middles and radii."""
         return self.expansion.enclosed(x)
 
-    @property
+    @cached_property
     def heights(self) -> np.ndarray:
         """The largest value of each wave."""
         return np.hypot(self.cosine, self.sine) * (1 + 4 * EPS)
@@ -66,11 +99,11 @@ class Waves:
         centre, w = halves(lo, hi)
         m, heights = self.frequencies, self.heights
         f, slopes = self.at(centre)
-        reach = w @ np.abs(m).T
+        reach = _times(w, np.abs(m).T)
         rest, parts = self._remainder(centre, w, reach)
         # Rounding of the phases, of sine and cosine and of the sums, against the height of every wave.
         unit = EPS * (2 * len(m) + 10 + (m.shape[1] + 2) * (np.abs(centre) @ np.abs(m).T).max(1, initial=0.0))
-        rest = rest + unit[:, None] * ((1 + reach + reach**2) @ heights + np.abs(self.mean)) + self.error
+        rest = rest + unit[:, None] * (_times(1 + reach + reach**2, heights) + np.abs(self.mean)) + self.error
         flat = np.broadcast_to(self.mean, f.shape)
         radius = np.broadcast_to((heights.sum(0) * ROUNDED + self.error), f.shape)
         return Local(f, slopes * w[:, None], rest * ROUNDED, flat, radius, parts)
@@ -78,27 +111,23 @@ class Waves:
     def _remainder(self, centre: np.ndarray, w: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return |R| by second derivatives anywhere, or by those at the centre and third ones anywhere, and its parts."""
         m, heights = self.frequencies, self.heights
-        rest = reach**2 @ heights / 2
+        rest = _times(reach**2, heights) / 2
         total = heights.sum(1)
         parts = np.stack([(reach * np.abs(m[:, k])) @ total * w[:, k] for k in range(m.shape[1])], -1)
-        if heights.size * m.shape[1] ** 2 / 2 > HESSIAN:
+        if 2 * heights.size * len(self._pairs) > HESSIAN:
             return rest, parts
-        c, s = np.cos(centre @ m.T), np.sin(centre @ m.T)
-        bent, third = np.zeros_like(rest), reach**3 @ heights / 6
-        for k, j in product(range(m.shape[1]), repeat=2):
-            if j < k:
-                continue
-            both = m[:, k] * m[:, j]
-            second = np.abs((c * both) @ self.cosine + (s * both) @ self.sine)
-            bent += second * (w[:, k] * w[:, j] * (0.5 if k == j else 1.0))[:, None]
-        return np.minimum(rest, bent + third), parts
+        phase = _times(centre, m.T)
+        second = np.abs(_times(np.hstack([np.cos(phase), np.sin(phase)]), self._second))
+        areas = np.stack([w[:, k] * w[:, j] * (0.5 if k == j else 1.0) for k, j in self._pairs], -1)
+        bent = np.einsum("bep,bp->be", second.reshape(len(w), len(self.mean), len(self._pairs)), areas)
+        return np.minimum(rest, bent + _times(reach**3, heights) / 6), parts
 
 
 def waves(expansion: Expansion, degrees: tuple[int, ...]) -> Waves | Expansion:
     """Return an expansion as waves, from samples on a grid that its degrees need; itself where the grid is too large."""
     counts = tuple(2 * d + 1 for d in degrees)
     total = int(np.prod(counts, dtype=int))
-    if expansion.fixed or total > NODES or not degrees:
+    if expansion.fixed or total > NODES or not any(degrees):
         return expansion
     grid = np.stack(np.meshgrid(*(2 * np.pi * np.arange(n) / n for n in counts), indexing="ij"), -1)
     values, radius = expansion.enclosed(grid.reshape(total, -1))
@@ -113,8 +142,9 @@ def waves(expansion: Expansion, degrees: tuple[int, ...]) -> Waves | Expansion:
     leading = m[np.arange(total), (m != 0).argmax(1)]
     half = np.flatnonzero(leading > 0)
     height = 2 * np.abs(c[half])
-    # What is below the noise is noise; it goes to the error.
+    # What is below the noise is noise; it goes to the error. One wave stays, so that there is something to compute with.
     kept = (height > 2 * noise).any(1)
+    kept[:1] = True
     error = np.sqrt(total) * noise * 2 + height[~kept].sum(0)
     keep = half[kept]
     return Waves(expansion, m[keep], c[0].real, 2 * c[keep].real, -2 * c[keep].imag, error * ROUNDED)
