@@ -31,6 +31,8 @@ from taupi.progress import progress
 NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
 # Directions of motion are variables too; with more than this many in all, only the bound for products v_i w_j is searched.
 DIRECT = 5
+# `boxes` are for functions that cost no more than this; of others, each box counts for more.
+COST = 50_000
 # The attained side of a search that did not converge: the best of so many random points, some of them followed uphill.
 SAMPLES = 2_000
 MANY_SAMPLES = 20_000
@@ -75,7 +77,8 @@ class _Search:
     def enclosed(self, problem: Problem, samples: int) -> Enclosure:
         """Return the enclosure of a problem."""
         floor = DUST * magnitude(self.robot)
-        return enclose(problem, self.tolerance, self.boxes, samples, self.seed, floor)
+        boxes = max(1, int(self.boxes * min(1.0, COST / max(1.0, problem.expansion.cost))))
+        return enclose(problem, self.tolerance, boxes, samples, self.seed, floor)
 
     def allowed(self, value: float) -> float:
         """Return the gap that is small enough."""

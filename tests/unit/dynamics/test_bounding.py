@@ -222,9 +222,9 @@ def test_climb_reaches_the_top_inside_and_at_the_edge():
         )
 
     start = np.array([[2.0, -2.0], [-1.0, 0.5]])
-    top = climb(ascent, start, np.full((2, 2), -3.0), np.full((2, 2), 3.0))
+    top = climb(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.full((2, 2), 3.0))
     assert np.abs(ascent(top)[1]).max() < 1e-6
-    edge = climb(ascent, start, np.full((2, 2), -3.0), np.array([[3.0, -1.0], [3.0, 0.2]]))
+    edge = climb(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.array([[3.0, -1.0], [3.0, 0.2]]))
     assert np.allclose(edge[:, 1], [-1.0, 0.2])
 
 

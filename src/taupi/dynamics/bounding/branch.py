@@ -32,7 +32,7 @@ class Problem:
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """Return the objective in doubles."""
-        f = self.expansion.at(x)[0].reshape(-1, *self.expansion.shape)
+        f = self.expansion.value(x).reshape(-1, *self.expansion.shape)
         return self.sense * self.measure.value(f)
 
     def ascent(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +79,7 @@ def _bounded(problem: Problem, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarr
 def _followed(problem: Problem, x: np.ndarray) -> np.ndarray:
     """Return the points that climbs from x reach, each inside the box that holds its start."""
     box = [int(((p >= problem.lo) & (p <= problem.hi)).all(1).argmax()) for p in x]
-    return climb(problem.ascent, x, problem.lo[box], problem.hi[box])
+    return climb(problem.values, problem.ascent, x, problem.lo[box], problem.hi[box])
 
 
 def search(problem: Problem, samples: int, seed: int) -> np.ndarray:

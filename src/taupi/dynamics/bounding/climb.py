@@ -6,29 +6,36 @@ from collections.abc import Callable
 
 import numpy as np
 
+Value = Callable[[np.ndarray], np.ndarray]
 Ascent = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-STEPS = 80
-HALVINGS = 30
+STEPS = 60
+HALVINGS = 20
 
 
-def climb(ascent: Ascent, x: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
-    """Return where projected BFGS steps lead from each row of x (starts, size) within [lo, hi], by f and its gradient.
+def climb(value: Value, ascent: Ascent, x: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    """Return where projected BFGS steps lead from each row of x (starts, size) within [lo, hi].
 
-    Entries at an end towards which the gradient points are held (Bertsekas 1982); a step is halved until f rises enough.
+    `value` gives f, `ascent` f and its gradient. Entries at an end towards which the gradient points are held (Bertsekas 1982); a
+    step is halved until f rises enough, and a row that no longer rises is done.
     """
+    x = x.copy()
     f, g = ascent(x)
     h = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0) * _first(g, hi - lo)[:, None, None]
+    going = np.arange(len(x))
     for _ in range(STEPS):
-        held = ((x <= lo) & (g < 0)) | ((x >= hi) & (g > 0)) | (lo == hi)
-        uphill = np.where(held, 0.0, g)
-        p = np.where(held, 0.0, np.einsum("bij,bj->bi", h, uphill))
+        old, low, high, slope = x[going], lo[going], hi[going], g[going]
+        held = ((old <= low) & (slope < 0)) | ((old >= high) & (slope > 0)) | (low == high)
+        uphill = np.where(held, 0.0, slope)
+        p = np.where(held, 0.0, np.einsum("bij,bj->bi", h[going], uphill))
         lost = (p * uphill).sum(1) <= 0
-        p[lost] = uphill[lost] * _first(g, hi - lo)[lost, None]
-        new, f_new, g_new = _stepped(ascent, x, f, uphill, p, lo, hi)
-        h = _updated(h, new - x, g - g_new, lost)
-        gained = f_new - f
-        x, f, g = new, f_new, g_new
-        if not (gained > 1e-15 * np.abs(f)).any():
+        p[lost] = uphill[lost] * _first(slope, high - low)[lost, None]
+        new = _stepped(value, old, f[going], uphill, p, low, high)
+        f_new, g_new = ascent(new)
+        h[going] = _updated(h[going], new - old, slope - g_new, lost)
+        rising = f_new - f[going] > 1e-14 * np.abs(f_new)
+        x[going], f[going], g[going] = new, f_new, g_new
+        going = going[rising]
+        if not len(going):
             break
     return x
 
@@ -39,21 +46,20 @@ def _first(g: np.ndarray, width: np.ndarray) -> np.ndarray:
 
 
 def _stepped(
-    ascent: Ascent, x: np.ndarray, f: np.ndarray, g: np.ndarray, p: np.ndarray, lo: np.ndarray, hi: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the points after a step along p, f and its gradient there; a row that cannot rise stays."""
-    t, done = np.ones(len(x)), np.zeros(len(x), dtype=bool)
-    best = x.copy()
+    value: Value, x: np.ndarray, f: np.ndarray, g: np.ndarray, p: np.ndarray, lo: np.ndarray, hi: np.ndarray
+) -> np.ndarray:
+    """Return the points after a step along p; a row that cannot rise stays."""
+    t, best, left = 1.0, x.copy(), np.arange(len(x))
     for _ in range(HALVINGS):
-        trial = np.clip(x + t[:, None] * p, lo, hi)
-        rise = ascent(trial)[0] - f
-        good = ~done & (rise > 0) & (rise >= 1e-4 * (g * (trial - x)).sum(1))
-        best[good] = trial[good]
-        done |= good
-        if done.all():
+        trial = np.clip(x[left] + t * p[left], lo[left], hi[left])
+        rise = value(trial) - f[left]
+        good = (rise > 0) & (rise >= 1e-4 * (g[left] * (trial - x[left])).sum(1))
+        best[left[good]] = trial[good]
+        left = left[~good]
+        if not len(left):
             break
-        t = np.where(done, t, t / 2)
-    return best, *ascent(best)
+        t /= 2
+    return best
 
 
 def _updated(h: np.ndarray, s: np.ndarray, y: np.ndarray, lost: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 from taupi.program.program import Port, Program, trace
 
 EPS = 2.0**-52
+FLAT = 7  # beyond so many variables second derivatives are too many
 ROUNDED = 1 + 1e-12  # sums of nonnegative terms, rounded
 
 
@@ -93,6 +94,10 @@ class Expansion:
         # A short program is quicker interpreted than compiled.
         return self.point.compile("numpy" if self.point.operations.total < 500 else "cpu")
 
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return F at points, in doubles."""
+        return self._plain(x)
+
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles."""
         return self._compiled(x)
@@ -113,12 +118,38 @@ class Expansion:
         return (lo + hi) / 2, (hi - lo) / 2
 
     @cached_property
+    def _program(self) -> Program:
+        return trace("value", self.body, [Port("x", (self.size,))], [Port("f", (self._entries,))])
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        return self._program.compile("numpy")
+
+    @cached_property
     def _value(self) -> Callable[..., Any]:
-        program = trace("value", self.body, [Port("x", (self.size,))], [Port("f", (self._entries,))])
-        return program.compile("interval")
+        return self._program.compile("interval")
+
+    @property
+    def flat(self) -> bool:
+        """Whether there are too many variables for second derivatives: then only the range of F over a box is known."""
+        return len(self.free) > FLAT
+
+    @cached_property
+    def cost(self) -> float:
+        """What a box costs, in multiplications that BLAS would do in the same time."""
+        program = self.point if self.flat else self.curvature
+        return 12.0 * len(program.tape.instructions)
+
+    def _range(self, lo: np.ndarray, hi: np.ndarray) -> Local:
+        f_lo, f_hi = self._value((lo, hi))
+        middle, radius = (f_lo + f_hi) / 2, (f_hi - f_lo) / 2 * ROUNDED
+        width = (hi - lo)[:, self.free]
+        return Local(middle, np.zeros((*middle.shape, width.shape[1])), radius, middle, radius, width)
 
     def local(self, lo: np.ndarray, hi: np.ndarray) -> Local:
         """Return F on boxes: second derivatives from interval arithmetic."""
+        if self.flat:
+            return self._range(lo, hi)
         centre, w = halves(lo, hi)
         w = w[:, self.free]
         (f_lo, f_hi), (d_lo, d_hi) = self.enclosed_at((centre, centre))
@@ -151,6 +182,13 @@ class Function(Protocol):
     def free(self) -> list[int]:
         """The entries of x that vary."""
 
+    @property
+    def cost(self) -> float:
+        """What a box costs, in multiplications."""
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return F at points, in doubles."""
+
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles."""
 
@@ -179,8 +217,20 @@ class Contracted:
         """The entries of x that vary."""
         return self.matrix.free + [self.matrix.size + k for k in self.vector.free]
 
+    @property
+    def cost(self) -> float:
+        """What a box costs, in multiplications."""
+        terms = int(np.prod(self.matrix.shape, dtype=int))
+        return self.matrix.cost + self.vector.cost + 4.0 * terms * len(self.free)
+
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x[:, : self.matrix.size], x[:, self.matrix.size :]
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return F at points, in doubles."""
+        q, z = self._split(x)
+        y = self.vector.value(z)
+        return np.einsum("bej,bj->be", self.matrix.value(q).reshape(len(x), -1, y.shape[1]), y)
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles."""

@@ -105,7 +105,7 @@ class VectorNorm:
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
         """Return the subgradient's bound."""
-        return _straight(self, f, slopes) - self.value(rest)
+        return np.maximum(_straight(self, f, slopes) - self.value(rest), 0.0)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class SpectralNorm:
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
         """Return the better side's bound."""
-        return self._of_both("below", f, slopes, rest)
+        return np.maximum(self._of_both("below", f, slopes, rest), 0.0)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class SingularValue:
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
         """Return the subgradient's bound."""
-        return _straight(self, f, slopes) - np.linalg.norm(rest, axis=(1, 2))
+        return np.maximum(_straight(self, f, slopes) - np.linalg.norm(rest, axis=(1, 2)), 0.0)
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from taupi.dynamics.bounding.expansion import EPS, ROUNDED, Expansion, Local, ha
 
 NODES = 20_000  # more samples than this are not worth their while
 BLAS = 2**18  # multiplications from which OpenBLAS shares a product between threads
+WAVES = 600  # the highest of them; of more the others go to the error, which hardly matters where there are that many
 HESSIAN = 400_000  # numbers in the table of second derivatives at the centre, beyond which it costs more than it gives
 
 
 def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a @ b in pieces that BLAS does not share between threads: starting them costs more than these products."""
-    rows = max(1, BLAS // max(1, b.size))
-    if rows >= len(a):
+    rows = BLAS // max(1, b.size)
+    if rows >= len(a) or rows < 8:
         return a @ b
     out = np.empty((len(a), b.shape[1]))
     for k in range(0, len(a), rows):
@@ -56,6 +57,16 @@ class Waves:
     def free(self) -> list[int]:
         """The entries of x that vary: all of them."""
         return self.expansion.free
+
+    @property
+    def cost(self) -> float:
+        """What a box costs, in multiplications."""
+        return float(self.cosine.size * (self.frequencies.shape[1] + 1))
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return F at points, in doubles."""
+        phase = _times(x, self.frequencies.T)
+        return self.mean + _times(np.cos(phase), self.cosine) + _times(np.sin(phase), self.sine)
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles: by the waves, which saves a compilation."""
@@ -144,7 +155,10 @@ def waves(expansion: Expansion, degrees: tuple[int, ...]) -> Waves | Expansion:
     height = 2 * np.abs(c[half])
     # What is below the noise is noise; it goes to the error. One wave stays, so that there is something to compute with.
     kept = (height > 2 * noise).any(1)
-    kept[:1] = True
+    kept[:1] |= not kept.any()
+    if kept.sum() > WAVES:
+        highest = np.where(kept, height.max(1), -1.0)
+        kept &= highest >= np.sort(highest)[-WAVES]
     error = np.sqrt(total) * noise * 2 + height[~kept].sum(0)
     keep = half[kept]
     return Waves(expansion, m[keep], c[0].real, 2 * c[keep].real, -2 * c[keep].imag, error * ROUNDED)
