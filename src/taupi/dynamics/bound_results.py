@@ -87,7 +87,7 @@ class Growth:
         return {"name": self.name, "text": self.text, "joints": list(self.joints), "coefficients": listed}
 
     def __repr__(self) -> str:
-        parts = [f"{b.upper:.6g}{_monomial(power, self.joints)}" for power, b in self.coefficients]
+        parts = [f"{b.upper + 0.0:.6g}{_monomial(power, self.joints)}" for power, b in self.coefficients]
         return f"{self.text} <= {' + '.join(parts)}"
 
 
@@ -135,8 +135,11 @@ class Bounds:
         return {"robot": self.robot, "range": spans, "tolerance": self.tolerance, "bounds": found, **more}
 
     def _title(self) -> str:
-        spans = ", ".join(f"{j} {lo:.4g} .. {hi:.4g}" for j, (lo, hi) in zip(self.joints, self.range, strict=True))
-        return f"Bounds of {self.robot} for {spans}"
+        told = [
+            f"{j} {lo:.4g} .. {hi:.4g}" if math.isfinite(lo) else f"{j} anywhere"
+            for j, (lo, hi) in zip(self.joints, self.range, strict=True)
+        ]
+        return f"Bounds of {self.robot} for {', '.join(told)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("name", "bound", "value", "gap", "attained at")]

@@ -97,7 +97,7 @@ class _Search:
         e = self.enclosed(problem, self.samples(problem.lo.shape[1]))
         ends = (-e.upper, -e.lower) if infimum else (e.lower, e.upper)
         bound = Bound(name, text, *ends, infimum, self.place(field, e.at))
-        return self._explained(bound, f"branch and bound, {e.boxes} boxes", e.samples)
+        return self._explained(bound, f"branch and bound, boxes: {e.boxes}", e.samples)
 
     def _explained(self, bound: Bound, method: str, samples: int) -> Bound:
         """Return the bound with how it was found, and with what is known of its attained side where it is not tight."""
@@ -136,7 +136,7 @@ class _Search:
         v = sphere.velocities(reached.at[whole.size - sphere.size :])
         at, direction = self.place(field, reached.at), tuple(float(x) for x in v)
         bound = Bound(name, text, reached.lower, max(upper, reached.lower), False, at, direction)
-        return self._explained(bound, f"branch and bound, {boxes} boxes, {how}", samples)
+        return self._explained(bound, f"branch and bound by the {how}, boxes: {boxes}", samples)
 
 
 def _product_norm(n: int, p: float) -> Weighted:
@@ -284,7 +284,7 @@ def _notes(search: _Search, fields: dict[str, Field]) -> tuple[str, ...]:
     missing = [term for term, field in fields.items() if not search.finite(field)]
     if not free:
         return ()
-    without = f", so {' and '.join(missing)} have no constant bound, only the growing one" if missing else ""
+    without = f", so {', '.join(missing)}: no constant bound, only the growing one" if missing else ""
     return (f"No limits of the slide {', '.join(free)} are known{without}. Give range={{{free[0]!r}: (lo, hi)}}.",)
 
 
