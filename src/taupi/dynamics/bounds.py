@@ -25,6 +25,7 @@ from taupi.dynamics.bounding.measures import (
 )
 from taupi.dynamics.ranges import joint_range, magnitude, require_numbers
 from taupi.errors import TaupiError, shown
+from taupi.model.body import smallest_eigenvalue
 from taupi.model.robot import Robot
 from taupi.progress import progress
 
@@ -135,7 +136,8 @@ class _Search:
                 upper, how = reached.upper, "directions as variables"
         v = sphere.velocities(reached.at[whole.size - sphere.size :])
         at, direction = self.place(field, reached.at), tuple(float(x) for x in v)
-        bound = Bound(name, text, reached.lower, max(upper, reached.lower), False, at, direction)
+        assert upper >= reached.lower, f"{name}: a bound of {upper} is below {reached.lower}, which is attained: a bug"
+        bound = Bound(name, text, reached.lower, upper, False, at, direction)
         return self._explained(bound, f"branch and bound by the {how}, boxes: {boxes}", samples)
 
 
@@ -175,15 +177,31 @@ def _inverse(mu1: Bound, mu2: Bound) -> list[Bound]:
     return [least, most]
 
 
+def _real(robot: Robot) -> bool:
+    """Return whether every link is a real body, with a pseudo-inertia that is clearly positive."""
+    bodies = robot.parameters.values.reshape(len(robot.links), -1)
+    return all(smallest_eigenvalue(b.tolist()) > 1e-12 * np.abs(b).max() for b in bodies)
+
+
+def _at_least_zero(robot: Robot, mu1: Bound) -> Bound:
+    """Return the bound with what physics adds: M = sum J^T G J is not negative where no link is."""
+    if mu1.lower >= 0 or not _real(robot):
+        return mu1
+    return dataclasses.replace(
+        mu1, lower=0.0, method=f"{mu1.method}; no eigenvalue is negative, since links are real bodies"
+    )
+
+
 def _mass_bounds(search: _Search, field: Field, step: Any) -> list[Bound]:
     made: dict[str, Bound] = {}
     for name, (text, measure, infimum) in MASS.items():
         step(name)
         # A positive matrix has its largest eigenvalue for a norm.
-        if name == "M_2_max" and made["mu1"].lower > 0:
+        if name == "M_2_max" and (made["mu1"].lower > 0 or _real(search.robot)):
             made[name] = dataclasses.replace(made["mu2"], name=name, text=text)
         else:
             made[name] = search.extreme(field, name, text, measure, infimum)
+    made["mu1"] = _at_least_zero(search.robot, made["mu1"])
     return [made["mu1"], made["mu2"], *_inverse(made["mu1"], made["mu2"]), *list(made.values())[2:]]
 
 

@@ -91,6 +91,15 @@ def test_few_boxes_still_enclose(lecture):
     assert "95 % confidence" in few["c_2"].method
 
 
+def test_real_bodies_have_no_negative_mass():
+    """With one box nothing is shown of the UR10's eigenvalues; that its links are real bodies is known all the same."""
+    b = tp.bounds(tp.load("ur10"), boxes=1)
+    assert b["mu1"].lower == 0
+    assert b["mu1"].upper > 0
+    assert "real bodies" in b["mu1"].method
+    assert b["M_2_max"].upper == b["mu2"].upper
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
