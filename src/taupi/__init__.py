@@ -27,7 +27,10 @@ _HOME: dict[str, str] = {
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
     "base_parameters": "taupi.identifiability.base",
+    "Bound": "taupi.dynamics.bound_results",
+    "Bounds": "taupi.dynamics.bound_results",
     "bias_torque": "taupi.dynamics.inverse",
+    "bounds": "taupi.dynamics.bounds",
     "catalogue": "taupi.model.catalogue:names",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "conditioning": "taupi.identifiability.conditioning",
@@ -56,6 +59,7 @@ _HOME: dict[str, str] = {
     "operational_regressor": "taupi.regressors.operational",
     "plot": "taupi.report",
     "potential_energy": "taupi.dynamics.energy",
+    "properties": "taupi.dynamics.properties",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
     "singularity": "taupi.dynamics.singularity",
@@ -83,6 +87,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from taupi.dynamics.bound_results import Bound as Bound
+    from taupi.dynamics.bound_results import Bounds as Bounds
+    from taupi.dynamics.bounds import bounds as bounds
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
@@ -105,6 +112,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_force as operational_force
     from taupi.dynamics.operational import operational_mass as operational_mass
     from taupi.dynamics.singularity import singularity as singularity
+    from taupi.dynamics.properties import properties as properties
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor

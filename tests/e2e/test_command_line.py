@@ -146,3 +146,38 @@ def test_broken_files_are_one_sentence_and_exit_3(tmp_path):
 def test_usage_errors_exit_2():
     assert taupi("regressor").returncode == 2
     assert taupi("nonsense").returncode == 2
+
+
+def test_bounds_by_range_and_as_json():
+    done = taupi("bounds", "lecture2r", "--range", "-1.5707963267948966:1.5707963267948966")
+    assert done.returncode == 0, done.stderr
+    assert "M_1_max" in done.stdout
+    arguments = ("--range", "-1:1", "--range", "joint2=0:0.5", "--tolerance", "1e-4", "--json")
+    data = json.loads(taupi("bounds", "lecture2r", *arguments).stdout)
+    assert data["range"] == {"joint1": [-1, 1], "joint2": [0, 0.5]}
+    upper = {b["name"]: b["upper"] for b in data["bounds"]}
+    want = tp.bounds(tp.load("lecture2r"), {"joint1": (-1, 1), "joint2": (0, 0.5)}, tolerance=1e-4)
+    assert upper == {b.name: b.upper for b in want}
+
+
+def test_bounds_shows_properties(tmp_path):
+    done = taupi("bounds", "elbow2r", "--properties")
+    assert done.returncode == 0
+    assert "all hold" in done.stdout
+    tp.write_toml(tp.load("lecture2r").bind(m2=-1), tmp_path / "odd.toml")
+    odd = taupi("bounds", str(tmp_path / "odd.toml"), "--properties", "--json")
+    assert odd.returncode == 4
+    assert json.loads(odd.stdout)["holds"] is False
+
+
+@pytest.mark.parametrize("span", ["1", "a:b", "joint1=1", "1:0", "jointt1=0:1"])
+def test_bad_ranges_are_one_sentence(span):
+    done = taupi("bounds", "lecture2r", "--range", span)
+    assert done.returncode == 3
+    assert "range" in done.stderr or "joint1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bounds_help_opens_with_examples():
+    text = taupi("bounds", "--help").stdout
+    assert text.index("taupi bounds lecture2r") < text.index("--tolerance")

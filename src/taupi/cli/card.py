@@ -13,6 +13,7 @@ from taupi.model.body import why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
 from taupi.program.program import Program
+from taupi.tables import table
 
 
 def _number(x: Any) -> float | str:
@@ -85,13 +86,6 @@ def _joint_row(joint: dict[str, Any]) -> tuple[str, ...]:
 
 def _short(x: float | str) -> str:
     return x if isinstance(x, str) else f"{x:.6g}"
-
-
-def table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows as lines of aligned columns, the first a heading."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]
 
 
 def regressor_data(program: Program) -> dict[str, Any]:

@@ -193,6 +193,42 @@ def base(
 
 
 @app.command()
+def bounds(
+    robot: RobotArgument,
+    spans: Annotated[
+        list[str] | None,
+        typer.Option("--range", help="lo:hi for all joints, or joint=lo:hi; may be repeated. Default: the limits."),
+    ] = None,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Relative gap that is small enough.")] = 1e-6,
+    boxes: Annotated[int, typer.Option("--boxes", help="How many boxes a bound may cost.")] = 20_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random points.")] = 0,
+    check: Annotated[
+        bool, typer.Option("--properties", help="Check symmetry, positivity, passivity, power balance instead.")
+    ] = False,
+    lock: LockOption = None,
+    tip: TipOption = None,
+    snap: SnapOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Show bounds of M, c and g over a joint range, certain, with their gap; or the properties of the robot.
+
+    \b
+    taupi bounds lecture2r --range -1.5708:1.5708 --tolerance 1e-9
+    taupi bounds puma560 --range joint2=-1:1 --range joint3=0:2 --json
+    """
+    import taupi as tp
+    from taupi.cli.spans import joint_spans
+
+    loaded = _load(robot, lock, tip, snap)
+    if check:
+        report = tp.properties(loaded, seed=seed)
+        print(json.dumps(report.to_dict(), indent=2) if as_json else report)
+        raise typer.Exit(0 if report.holds else 4)
+    found = tp.bounds(loaded, joint_spans(loaded, spans or []), tolerance, boxes, seed)
+    print(json.dumps(found.to_dict(), indent=2) if as_json else found)
+
+
+@app.command()
 def emit(
     robot: RobotArgument,
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join(PROGRAMS)}.")],

@@ -131,6 +131,7 @@ class Program:
         batch on the CPU. `layout` of the results: "samples" (..., *shape), the default on the CPU; "batch_last"
         (*reversed shape, N), the default on a GPU; "nonzeros".
         `dtype`: "float64" or "float32". The targets behind `exact` and `sympy` are "exact" and "explicit".
+        "interval" takes a pair (lo, hi) for each input, a box, and returns such pairs: what the program can take on in it.
         """
         from taupi.program.targets import target_module
 

@@ -13,6 +13,7 @@ TARGETS: dict[str, str] = {
     "numpy": "taupi.program.targets.numpy",
     "exact": "taupi.program.targets.exact",
     "explicit": "taupi.program.targets.explicit",
+    "interval": "taupi.program.targets.interval",
 }
 
 

@@ -1,0 +1,1 @@
+"""How bounds are found: functions on boxes, measures of them, branch and bound."""
