@@ -111,8 +111,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics as operational_dynamics
     from taupi.dynamics.operational import operational_force as operational_force
     from taupi.dynamics.operational import operational_mass as operational_mass
-    from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.properties import properties as properties
+    from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
