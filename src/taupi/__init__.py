@@ -12,6 +12,9 @@ _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "Finding": "taupi.signals.check",
+    "Log": "taupi.signals.log",
+    "LogReport": "taupi.signals.check",
     "Offset": "taupi.dynamics.terms",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
@@ -23,12 +26,19 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "average_periods": "taupi.signals.periodic",
     "bias_torque": "taupi.dynamics.inverse",
+    "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
+    "check_log": "taupi.signals.check",
+    "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
+    "clean_log": "taupi.signals.clean",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
     "energy_regressor": "taupi.regressors.classical",
+    "estimate_delay": "taupi.signals.delay",
+    "find_period": "taupi.signals.periodic",
     "forward_dynamics": "taupi.dynamics.forward",
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
@@ -38,6 +48,7 @@ _HOME: dict[str, str] = {
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "load": "taupi.model.load",
+    "log_blocks": "taupi.signals.read",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
     "moving_base_dynamics": "taupi.dynamics.closed_form",
@@ -45,11 +56,17 @@ _HOME: dict[str, str] = {
     "operational_dynamics": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
+    "parallel_filter": "taupi.signals.filters",
     "potential_energy": "taupi.dynamics.energy",
+    "prepare": "taupi.signals.prepare",
+    "prepare_blocks": "taupi.signals.prepare",
+    "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "remove_delay": "taupi.signals.delay",
     "slotine_li_regressor": "taupi.regressors.classical",
     "trace": "taupi.program.program",
+    "write_log": "taupi.signals.read",
     "write_toml": "taupi.model.formats.toml:write",
     "write_urdf": "taupi.model.formats.urdf:write",
 }
@@ -114,3 +131,20 @@ if TYPE_CHECKING:
     from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
     from taupi.regressors.operational import operational_regressor as operational_regressor
+    from taupi.signals.check import Finding as Finding
+    from taupi.signals.check import LogReport as LogReport
+    from taupi.signals.check import check_log as check_log
+    from taupi.signals.clean import clean_log as clean_log
+    from taupi.signals.delay import estimate_delay as estimate_delay
+    from taupi.signals.delay import remove_delay as remove_delay
+    from taupi.signals.filters import butterworth as butterworth
+    from taupi.signals.filters import choose_cutoff as choose_cutoff
+    from taupi.signals.filters import parallel_filter as parallel_filter
+    from taupi.signals.log import Log as Log
+    from taupi.signals.periodic import average_periods as average_periods
+    from taupi.signals.periodic import find_period as find_period
+    from taupi.signals.prepare import prepare as prepare
+    from taupi.signals.prepare import prepare_blocks as prepare_blocks
+    from taupi.signals.read import log_blocks as log_blocks
+    from taupi.signals.read import read_log as read_log
+    from taupi.signals.read import write_log as write_log

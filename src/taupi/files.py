@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from taupi.errors import TaupiError, shown
 
@@ -17,7 +19,12 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file") 
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a file whole or not at all: to a temporary one beside it, which then takes its name."""
+    """Write a file of text whole or not at all."""
+    write_file(path, lambda stream: stream.write(text.encode("utf-8")), force)
+
+
+def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object], force: bool = False) -> None:
+    """Write a file whole or not at all: `fill` writes to a temporary one beside it, which then takes its name."""
     file = path_of(path)
     if file.is_dir():
         raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
@@ -27,13 +34,15 @@ def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> 
     try:
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
         with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8"))
+            fill(stream)
         os.chmod(temporary, _mode(file))
         os.replace(temporary, file)
-    except OSError as error:
+    except BaseException as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+        if isinstance(error, OSError):
+            raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+        raise
 
 
 def _mode(file: Path) -> int:
