@@ -11,7 +11,7 @@ from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals import rules
 from taupi.signals.log import Log
-from taupi.signals.runs import Runs
+from taupi.signals.runs import Runs, mean_step
 from taupi.signals.show import summary
 
 
@@ -110,7 +110,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
         raise TaupiError(f"log has {len(log)} samples, expected at least 3.")
     found: list[Finding] = []
     steps = rules.good_steps(log.time)
-    mean = float(steps.mean()) if len(steps) else float("nan")
+    mean = mean_step(log.time) or float("nan")
     std = float(steps.std()) if len(steps) else float("nan")
     largest = float(np.abs(steps - mean).max()) if len(steps) else float("nan")
     found += _time_findings(log, mean, std, largest)

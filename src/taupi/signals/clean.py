@@ -8,7 +8,7 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.signals import rules
 from taupi.signals.columns import positive
 from taupi.signals.log import Log
-from taupi.signals.runs import Runs, median_step
+from taupi.signals.runs import Runs, mean_step, median_step
 
 # Stretches without samples up to so many steps are bridged by interpolation.
 SHORT_GAP = 10
@@ -136,8 +136,8 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
 
 
 def _uniform(log: Log, rate_hz: float | None) -> Log:
-    steps = rules.good_steps(log.time)
-    mean, std = float(steps.mean()), float(steps.std())
+    steps, mean = rules.good_steps(log.time), mean_step(log.time)
+    std = float(steps.std())
     if rate_hz is None:
         grid = log.time[0] + (log.time[-1] - log.time[0]) * np.linspace(0, 1, len(log))
         if np.abs(grid - log.time).max() <= UNIFORM * mean:

@@ -23,8 +23,9 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     """Return d of y(t) = x(t - d): the maximum of the cross-correlation, found between samples.
 
     r(d) is the correlation of x(t) and y(t + d) over the samples that both have, so that the ends of the record do not pull
-    it. The best whole lag comes from products of Fourier transforms, the fraction from a cubic spline of y. x, y (N,) or
-    (N, n), the latter scaled to equal variance and added up. `max_delay` in seconds, by default a tenth of the record.
+    it. The best whole lag comes from products of Fourier transforms, the fraction from a least-squares fit of a cubic spline
+    of y. x, y (N,) or (N, n), the latter scaled to equal variance and added up. `max_delay` in seconds, by default a tenth
+    of the record.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
@@ -33,7 +34,6 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     0.0123
     """
     from scipy.interpolate import CubicSpline
-    from scipy.optimize import minimize_scalar
 
     rate = positive(rate_hz, "rate_hz")
     a, b = _scaled(x, "x"), _scaled(y, "y")
@@ -43,14 +43,37 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     reach = min(reach, (len(a) - 1) / rate / 2)
     lags = np.arange(-int(reach * rate), int(reach * rate) + 1)
     best = int(lags[np.argmax(_correlation(a, b, lags))])
-    curve, at, n = CubicSpline(np.arange(len(b)), b), np.arange(len(a)), len(a)
+    lag = _refined(a, b, best)
+    both = _overlap(len(a), lag)
+    curve = CubicSpline(np.arange(len(b)), b)
+    return Delay(float(lag / rate), _pearson(a[both], curve(np.flatnonzero(both) + lag)))
 
-    def negative(lag: float) -> float:
-        both = (at + lag >= 0) & (at + lag <= n - 1)
-        return -_pearson(a[both], curve(at[both] + lag))
 
-    found = minimize_scalar(negative, bounds=(best - 1, best + 1), method="bounded", options={"xatol": 1e-5})
-    return Delay(float(found.x / rate), -float(found.fun))
+def _refined(a: np.ndarray, b: np.ndarray, lag: float) -> float:
+    """Return the lag at which b(t + lag) = k a(t) + c fits best, by Gauss-Newton steps: k and c are eliminated joint by joint."""
+    from scipy.interpolate import CubicSpline
+
+    curve = CubicSpline(np.arange(len(b)), b)
+    slope, start = curve.derivative(), lag
+    for _ in range(20):
+        both = _overlap(len(a), lag)
+        at = np.flatnonzero(both) + lag
+        x = a[both] - a[both].mean(axis=0)
+        left, down = (_without(v - v.mean(axis=0), x) for v in (curve(at), slope(at)))
+        step = -float((left * down).sum() / (down * down).sum())
+        lag = float(np.clip(lag + step, start - 1, start + 1))
+        if abs(step) < 1e-9:
+            break
+    return lag
+
+
+def _without(v: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return v - x * ((v * x).sum(axis=0) / np.maximum((x * x).sum(axis=0), 1e-300))
+
+
+def _overlap(n: int, lag: float) -> np.ndarray:
+    at = np.arange(n) + lag
+    return (at >= 0) & (at <= n - 1)
 
 
 def _pearson(a: np.ndarray, b: np.ndarray) -> float:

@@ -15,11 +15,15 @@ from taupi.signals.columns import positive
 _FORGOTTEN = 1e-12
 # Signal over noise, in power, at which a frequency still counts as motion: 20 dB.
 _SNR = 100.0
-# The cutoff lies so far above where the motion meets the noise that two passes of the filter take less than 1 % from it,
-_MARGIN = 1.8
+# The cutoff lies so far above where the motion meets the noise, because torques have sums of the motion's frequencies,
+_MARGIN = 2.5
 # or, with encoders so good that vibrations stand out of their noise, so far above where 99.99 % of the velocity's energy
 # ends: the torque answers a motion with friction's jumps, at several times its frequencies.
 _ENERGY, _ABOVE_ENERGY = 0.9999, 5.0
+# A line of the spectrum belongs to the motion if its velocity has at least this share of the strongest line's power.
+_STRONG = 1e-2
+# and lies within a good octave of the one below; resonances far above the motion do not.
+_OCTAVE = 2.2
 
 
 def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4) -> np.ndarray:
@@ -61,7 +65,7 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     k = _whole(decimate, "decimate")
     if cutoff_hz > rate_hz / k / 2:
         raise TaupiError(
-            f"cutoff_hz is {cutoff_hz:g}, above {rate_hz / k / 2:g} Hz, the Nyquist frequency after decimation by {k}."
+            f"cutoff_hz is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}."
         )
     return butterworth(x, rate_hz, cutoff_hz, order)[::k]
 
@@ -76,8 +80,8 @@ def settle_rows(rate_hz: float, cutoff_hz: float, order: int = 4) -> int:
 
 
 def edge_rows(rate_hz: float, cutoff_hz: float) -> int:
-    """Return how many samples at each end are less sure than the rest: half a period of the cutoff."""
-    return math.ceil(0.5 * rate_hz / cutoff_hz)
+    """Return how many samples at each end are less sure than the rest: a period of the cutoff."""
+    return math.ceil(rate_hz / cutoff_hz - 1e-6)
 
 
 def filter_blocks(
@@ -132,8 +136,9 @@ def choose_cutoff(
 
     The spectrum of each joint's q (windowed velocity, divided by the derivative's gain) is held against its noise floor, the
     median between half and 95 % of the Nyquist frequency. A joint's motion meets the noise where the spectrum, averaged over
-    0.5 Hz, first falls below 100 times the floor. The cutoff is 1.8 times that frequency, or five times the one below which
-    99.99 % of the velocity's energy lies, whichever is lower; both are medians over the joints.
+    0.5 Hz, falls below 100 times the floor and has no strong line (1 % of the strongest, in velocity) in the next octave.
+    The cutoff is 2.5 times that frequency, or five times the one below which 99.99 % of the velocity's energy lies,
+    whichever is lower; both are medians over the joints.
 
     `score`, a function of a cutoff, decides instead among `candidates` (by default a third to three times the above): the
     smallest wins, and within 1 % the lowest frequency. A fit's error on data that was not fitted is such a score.
@@ -142,7 +147,7 @@ def choose_cutoff(
     >>> t = np.arange(20000) / 1000
     >>> q = np.sin(2 * np.pi * 0.5 * t) + 0.2 * np.sin(2 * np.pi * 3 * t)
     >>> q = q + 1e-4 * np.random.default_rng(0).normal(size=t.size)
-    >>> 3 < tp.choose_cutoff(q[:, None], 1000).hz < 8
+    >>> 5 < tp.choose_cutoff(q[:, None], 1000).hz < 12
     True
     """
     q = _samples(q)
@@ -192,12 +197,23 @@ def _motion_band(q: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]
     noise, energy = np.zeros(q.shape[1]), np.zeros(q.shape[1])
     for j in np.flatnonzero(np.ptp(q, axis=0) > 0):
         peak = int(np.argmax(speed[:, j]))
-        below = np.flatnonzero(smooth[peak:, j] <= _SNR * floor[j])
-        end = peak + int(below[0]) if len(below) else len(f) - 1
+        loud = smooth[:, j] > _SNR * floor[j]
+        end = _end_of_motion(f, loud, loud & (speed[:, j] > _STRONG * speed[peak, j]), peak)
         share = np.cumsum(speed[: end + 1, j])
         noise[j] = max(f[end], f[1])
         energy[j] = max(f[np.searchsorted(share, _ENERGY * share[-1])], f[1])
     return noise, energy
+
+
+def _end_of_motion(f: np.ndarray, loud: np.ndarray, strong: np.ndarray, at: int) -> int:
+    """Return where the loud stretch that holds `at` ends, or the next one's end while a strong line is within an octave."""
+    while True:
+        quiet = np.flatnonzero(~loud[at:])
+        end = at + int(quiet[0]) if len(quiet) else len(f) - 1
+        near = np.flatnonzero(strong & (f > f[end]) & (f <= _OCTAVE * f[end]))
+        if not len(near):
+            return end
+        at = int(near[-1])
 
 
 def _moving_mean(x: np.ndarray, wide: int) -> np.ndarray:

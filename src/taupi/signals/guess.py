@@ -31,7 +31,7 @@ _UNIT_WORDS = sorted(
     {tuple(re.split(r"[^a-z0-9]+", u.lower())): u for units in UNITS.values() for u in units}.items(),
     key=lambda item: -len(item[0]),
 )
-_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot"}
+_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def parse(name: str) -> Header | None:
         used.add(at + 1)
     aside = [k for k, t in enumerate(low) if t in _WANTED or t in _ERRORS]
     used.update(aside)
-    signal, unit, places = _unit(signal, low, used)
+    signal, unit, places = _unit(signal, tokens, used)
     used.update(places)
     label, places = _label(tokens, low, used)
     stem = " ".join(t for k, t in enumerate(low) if k not in places)
@@ -167,11 +167,14 @@ def _tokens(name: str) -> list[str]:
     return result
 
 
-def _unit(signal: str, low: list[str], used: set[int]) -> tuple[str, str, set[int]]:
+def _unit(signal: str, tokens: list[str], used: set[int]) -> tuple[str, str, set[int]]:
+    low = [t.lower() for t in tokens]
     for words, unit in _UNIT_WORDS:
         for k in range(1, len(low) - len(words) + 1):
             places = set(range(k, k + len(words)))
             if tuple(low[k : k + len(words)]) != words or places & used:
+                continue
+            if len(unit) == 1 and tokens[k] != unit:  # "A" is ampere, "a" may be a joint
                 continue
             if unit in UNITS[DIMENSION[signal]]:
                 return signal, unit, places

@@ -123,12 +123,14 @@ def fourier(
         raise TaupiError(
             f"harmonics is {harmonics!r}, expected 1 to {most} for {len(x)} samples and a period of {seconds:g} s."
         )
+    if len(x) < rate * seconds:
+        raise TaupiError(f"x has {len(x) / rate:.4g} s, expected at least one period of {seconds:g} s.")
     t = np.arange(len(x)) / rate
     top = harmonics or _harmonics(flat, t, seconds, min(most, 200))
     w = 2 * np.pi * np.arange(1, top + 1) / seconds
     c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
     A = np.concatenate((np.ones((len(t), 1)), c, s), axis=1)
-    fit = np.linalg.lstsq(A, flat, rcond=None)[0]
+    fit = _solved(A, flat)
     a, b = fit[1 : top + 1], fit[top + 1 :]
     first = c @ (w[:, None] * b) - s @ (w[:, None] * a)
     second = -(c @ (w[:, None] ** 2 * a) + s @ (w[:, None] ** 2 * b))
@@ -138,13 +140,18 @@ def fourier(
 def _harmonics(x: np.ndarray, t: np.ndarray, seconds: float, most: int) -> int:
     w = 2 * np.pi * np.arange(1, most + 1) / seconds
     A = np.concatenate((np.ones((len(t), 1)), np.cos(np.outer(t, w)), np.sin(np.outer(t, w))), axis=1)
-    fit, *_ = np.linalg.lstsq(A, x, rcond=None)
+    fit = _solved(A, x)
     noise = np.sqrt(((x - A @ fit) ** 2).sum(axis=0) / max(1, len(t) - A.shape[1]))
     amplitude = np.hypot(fit[1 : most + 1], fit[most + 1 :])
     # The floor of rounding keeps noiseless signals from adding harmonics that are none.
     loud = amplitude > 5 * noise * np.sqrt(2 / len(t)) + 1e-10 * np.abs(x).max(axis=0)
     found = np.flatnonzero(loud.any(axis=1))
     return int(found[-1]) + 1 if len(found) else 1
+
+
+def _solved(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # Over a period or more the columns are nearly orthogonal: the normal equations lose few digits and are much quicker.
+    return np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
 
 
 def _period(log: Log, period: float | None) -> float:

@@ -43,7 +43,7 @@ def prepare(
     In this order, each with a line in `notes`: clean (`clean_log`, with `rate_hz`, `short_gap`, `long_gaps`); trim the
     standstill at both ends; choose a cutoff from q's spectrum if `cutoff_hz` is None (`choose_cutoff`, `score`); filter q
     and all efforts by the same zero-phase Butterworth; differentiate q by `derivatives`: "central" differences of fourth
-    order, smoothing "spline", or a "fourier" series of the `period` (found if left out); cut half a period of the cutoff at
+    order, smoothing "spline", or a "fourier" series of the `period` (found if left out); cut a period of the cutoff at
     each end; keep every `decimate`-th sample, by default as many as leave ten a period of the cutoff.
 
     `velocity="measured"` takes the recorded qd and differentiates it once for qdd; "position" differentiates q; "auto" takes
@@ -60,7 +60,7 @@ def prepare(
     >>> print(*log.notes, sep="\\n")
     filtered by a zero-phase Butterworth of order 4, cutoff 10 Hz
     qd, qdd by central differences of q
-    cut 50 samples at each end, where the filter is less sure
+    cut 100 samples at each end, where the filter is less sure
     kept every 10th sample
     """
     check_method(derivatives)
@@ -105,7 +105,7 @@ def prepare_blocks(
 
     The rows must be complete, in order, and uniform at `rate_hz`; `cutoff_hz` may come from `choose_cutoff` on the first
     block. Each block is filtered and differentiated (or its qd taken, with `velocity="measured"`) with as many neighbours on
-    both sides as the filter remembers (`settle_rows`, some ten periods of the cutoff), which are then dropped; half a
+    both sides as the filter remembers (`settle_rows`, some ten periods of the cutoff), which are then dropped; a
     period is cut at both ends of the record, as `prepare` does.
 
     >>> import numpy as np, taupi as tp

@@ -49,9 +49,9 @@ def tiny(unit: str) -> float:
 
 
 def good_steps(time: np.ndarray) -> np.ndarray:
-    """Return the steps of time that are neither gaps nor standstill nor steps backwards."""
+    """Return the steps of time that go forward and over no lost sample: up to 1.5 median steps."""
     steps = np.diff(time)
-    return steps[(steps > 0) & (steps <= GAP * median_step(time))]
+    return steps[(steps > 0) & (steps < 1.5 * median_step(time))]
 
 
 def gaps(time: np.ndarray) -> np.ndarray:

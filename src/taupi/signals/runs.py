@@ -76,6 +76,13 @@ def median_step(time: np.ndarray) -> float:
     return float(np.median(forward)) if len(forward) else 0.0
 
 
+def mean_step(time: np.ndarray) -> float:
+    """Return the mean step of time, in which a step over a lost sample counts as two; 0 where time does not go on."""
+    steps, median = np.diff(time), median_step(time)
+    steps = steps[(steps > 0) & (steps <= GAP * median)]
+    return float(steps.sum() / np.maximum(np.round(steps / median), 1).sum()) if len(steps) else 0.0
+
+
 def gap_rows(time: np.ndarray, gap: float | None = None) -> np.ndarray:
     """Return the rows after which time steps by more than `gap` seconds (3.5 median steps), or backwards."""
     steps = np.diff(time)

@@ -12,7 +12,7 @@ import numpy as np
 from taupi.errors import TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Channel, Columns, fitted
-from taupi.signals.guess import guess
+from taupi.signals.guess import guess, parse
 from taupi.signals.log import SIGNALS, Log, LogSource
 from taupi.signals.runs import median_step
 from taupi.signals.units import DIMENSION, factor, joint_unit
@@ -68,6 +68,9 @@ def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout
         columns = dataclasses.replace(columns, channels={**made, **given})
         labels = columns.joints or table.labels or found.labels
         notes += found.notes
+    elif "time" not in columns.channels and not columns.rate_hz:
+        columns, said = _with_time(table, columns)
+        notes += said
     picks = {k: _picks(k, c, table, labels) for k, c in columns.channels.items()}
     n = _count(picks, columns, table.where)
     names, order, said = _joints(labels, columns, robot, n, table.where)
@@ -89,6 +92,16 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
     order = list(layout.order)
     chosen = {k: v[:, order] for k, v in signals.items()}
     return Log(time, **chosen, names=layout.names, units=layout.units, source=source, notes=tuple(notes))
+
+
+def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
+    """Return the mapping with the one column that is named like a time, if there is one."""
+    found = [h for h in map(parse, table.columns) if h is not None and h.signal == "time" and not h.wanted]
+    if len(found) != 1:
+        return columns, []
+    channel = Channel((found[0].name,), found[0].unit)
+    note = f"time guessed from its header: {found[0].name} ({found[0].unit or 'SI'})"
+    return dataclasses.replace(columns, channels={**columns.channels, "time": channel}), [note]
 
 
 def _picks(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> tuple[Pick, ...]:

@@ -21,7 +21,8 @@ from taupi.signals.formats.files import beginning, readable, rebatch
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, build, embedded, settle
 
-_CHUNK = 1 << 23  # bytes of text that are parsed at once: some 20 000 rows of 50 numbers
+_CHUNK = 1 << 21  # bytes of text that are parsed at once: some 5000 rows of 40 numbers
+_LOOK = 200  # rows that tell whether decimals have a point or a comma
 _COMMENT = (b"#", b"%", b"//")
 _OWN = b"# taupi-log "
 _MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "None", "-nan", "-NaN")
@@ -114,7 +115,7 @@ def _dialect(path: Path) -> _Dialect:
             comment = text
         elif text:
             found.append((number, _decoded(line, path.name)))
-        if len(found) == 2 or number > 100_000:
+        if len(found) == _LOOK or number > 100_000:
             break
     if not found:
         raise TaupiError(f"{path.name} has no rows, expected a text table.")

@@ -17,7 +17,7 @@ from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, build, embedded, settle
 
 _OWN = b"taupi_log"
-_BATCH = 65536
+_BATCH = 16384
 
 
 def sniff(path: Path) -> bool:
@@ -53,15 +53,20 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     for name, value in log.signals.items():
         flat |= {f"{name}_{joint}": pa.array(value[:, k]) for k, joint in enumerate(log.names)}
     table = pa.table(flat).replace_schema_metadata({_OWN: json.dumps(embedded(log, flat=True)).encode()})
-    pq.write_table(table, stream, row_group_size=_BATCH)
+    pq.write_table(table, stream, row_group_size=_BATCH, write_page_checksum=True)
 
 
 def _opened(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
+    import pyarrow as pa
+
     file = _file(path)
     schema = file.schema_arrow
-    own = json.loads(schema.metadata[_OWN]) if schema.metadata and _OWN in schema.metadata else None
     epoch: dict[str, int] = {}
-    first = next(file.iter_batches(batch_size=1), None) if file.metadata.num_rows else None
+    try:
+        own = json.loads(schema.metadata[_OWN]) if schema.metadata and _OWN in schema.metadata else None
+        first = next(file.iter_batches(batch_size=1), None) if file.metadata.num_rows else None
+    except (pa.ArrowException, OSError, ValueError):
+        raise TaupiError(f"{path.name} is cut off or damaged.") from None
     heads: dict[str, np.ndarray] = {}
     for k, column in enumerate(schema):
         if first is not None and _holds_numbers(column.type):
@@ -78,7 +83,7 @@ def _file(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(readable(path, "a Parquet file"))
+        return pq.ParquetFile(readable(path, "a Parquet file"), page_checksum_verification=True)
     except (pa.ArrowException, OSError):
         raise TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.") from None
 
