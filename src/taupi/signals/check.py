@@ -143,7 +143,7 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
     if len(gaps):
         longest = float(np.diff(log.time)[gaps].max())
         runs = Runs(gaps, gaps + 2)
-        message = f"{len(gaps)} gaps in time, the longest {longest:.4g} s, between"
+        message = f"{len(gaps)} gaps in time, the longest {longest:.4g} s"
         found.append(_finding("gap", "", message, runs, count=len(gaps), longest_s=longest))
     if mean > 0 and std > rules.JITTER * mean:
         message = f"time stamps jitter about {1 / mean:.5g} Hz: step {mean:.4g} s, std {std:.2g} s, at most {largest:.2g} s off"
