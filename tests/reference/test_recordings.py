@@ -1,9 +1,11 @@
 """Recordings of real robots: each loads with a mapping of a few lines, and what is known of it is found.
 
-The recordings lie beside the checkout and are no part of the project; without them these tests are skipped.
+The recordings lie beside the checkout (or where TAUPI_RECORDINGS says) and are no part of the project; without them
+these tests are skipped.
 """
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,7 @@ import pytest
 
 import taupi as tp
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-if not DATA.is_dir():  # a checkout in another place
-    DATA = Path("/work/shared/data")
+DATA = Path(os.environ.get("TAUPI_RECORDINGS") or Path(__file__).parents[3] / "shared" / "data")
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recordings are not beside the checkout")
 

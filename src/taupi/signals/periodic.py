@@ -83,7 +83,7 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     """
     from scipy.interpolate import CubicSpline
 
-    seconds = _period(log, period)
+    seconds = period_of(log, period)
     # The last grid point of the last period needs no sample after it, hence the step that is added.
     count = int(np.floor((log.duration + 1 / log.rate_hz) / seconds + 1e-6))
     if count < 2:
@@ -154,7 +154,8 @@ def _solved(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
 
 
-def _period(log: Log, period: float | None) -> float:
+def period_of(log: Log, period: float | None) -> float:
+    """Return the period that is given, or that which is found in a log's q; none is an error."""
     if period is not None:
         return positive(period, "period")
     found = find_period(log.q, log.rate_hz)

@@ -13,7 +13,7 @@ from taupi.signals.columns import positive
 from taupi.signals.derivatives import central, check_method, spline
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapped, settle_rows
 from taupi.signals.log import Log
-from taupi.signals.periodic import find_period, fourier
+from taupi.signals.periodic import fourier, period_of
 
 # Samples that are kept per period of the cutoff: enough for every detail that is left, few enough to be almost independent.
 _PER_CUTOFF = 10
@@ -78,15 +78,10 @@ def prepare(
     edge = edge_rows(rate, cutoff)
     if len(log) <= 2 * edge + 8:
         raise TaupiError(
-            f"log has {len(log)} samples, too few for a cutoff of {cutoff:.3g} Hz: half a period is cut at each end."
+            f"log has {len(log)} samples, too few for a cutoff of {cutoff:.3g} Hz: {edge} are cut at each end."
         )
-    if derivatives == "fourier" and period is None:
-        found = find_period(log.q, rate)
-        if found is None:
-            raise TaupiError(
-                "no period was found: the motion does not repeat within half of the log. Give period=... ."
-            )
-        period = found.seconds
+    if derivatives == "fourier":
+        period = period_of(log, period)
     log = _processed(log, rate, cutoff, order, derivatives, velocity, period)
     log = log.rows(slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less sure")
     return log.decimate(max(1, int(rate / (_PER_CUTOFF * cutoff))) if decimate is None else decimate)

@@ -90,7 +90,8 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
             f"{layout.where}: q is missing, only the motor side is known. Give the gears: columns={{'motor': {{'ratio': ...}}}}."
         )
     order = list(layout.order)
-    chosen = {k: v[:, order] for k, v in signals.items()}
+    kept = order == list(range(next(iter(signals.values())).shape[1]))
+    chosen = signals if kept else {k: v[:, order] for k, v in signals.items()}
     return Log(time, **chosen, names=layout.names, units=layout.units, source=source, notes=tuple(notes))
 
 
@@ -202,11 +203,14 @@ def _joint_units(
 
 
 def _stacked(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
-    parts = [table.columns[name] if table.columns[name].ndim == 1 else table.columns[name][:, k] for name, k in picks]
-    for (name, _), part in zip(picks, parts, strict=True):
-        if len(part) != len(parts[0]):
-            raise TaupiError(f"{table.where}: {name} has {len(part)} values but {picks[0][0]} has {len(parts[0])}.")
-    return np.stack(parts, axis=1).astype(float)
+    rows = len(table.columns[picks[0][0]])
+    result = np.empty((rows, len(picks)))
+    for place, (name, k) in enumerate(picks):
+        column = table.columns[name]
+        if len(column) != rows:
+            raise TaupiError(f"{table.where}: {name} has {len(column)} values but {picks[0][0]} has {rows}.")
+        result[:, place] = column if column.ndim == 1 else column[:, k]
+    return result
 
 
 def _scaled(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.ndarray:
@@ -215,7 +219,7 @@ def _scaled(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.nd
     scale = fitted([factor(signal, u) if u else 1.0 for u in units], k, f"{where}: {signal}.unit")
     for name, numbers in (("gain", channel.gain), ("sign", channel.sign)):
         scale = scale * fitted(numbers or (1.0,), k, f"{where}: {signal}.{name}")
-    value = raw * scale
+    value = raw if np.all(scale == 1) else raw * scale
     if channel.matrix:
         value = value @ np.array(channel.matrix).T
     if channel.offset:
