@@ -11,9 +11,14 @@ from taupi.version import __version__ as __version__
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
     "BaseParameters": "taupi.identifiability.base",
+    "Bound": "taupi.dynamics.bound_results",
+    "Bounds": "taupi.dynamics.bound_results",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "Finding": "taupi.signals.check",
+    "Log": "taupi.signals.log",
+    "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
     "Offset": "taupi.dynamics.terms",
     "ParameterLayout": "taupi.model.parameters",
@@ -26,18 +31,23 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
-    "Bound": "taupi.dynamics.bound_results",
-    "Bounds": "taupi.dynamics.bound_results",
     "bias_torque": "taupi.dynamics.inverse",
     "bounds": "taupi.dynamics.bounds",
+    "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
+    "check_log": "taupi.signals.check",
+    "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
+    "clean_log": "taupi.signals.clean",
     "conditioning": "taupi.identifiability.conditioning",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
     "energy_regressor": "taupi.regressors.classical",
+    "estimate_delay": "taupi.signals.delay",
     "explicit_regressor": "taupi.regressors.explicit",
+    "find_period": "taupi.signals.periodic",
     "forward_dynamics": "taupi.dynamics.forward",
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
@@ -46,8 +56,9 @@ _HOME: dict[str, str] = {
     "jacobian_derivative": "taupi.dynamics.kinematics",
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
-    "lump": "taupi.regressors.lump",
     "load": "taupi.model.load",
+    "log_blocks": "taupi.signals.read",
+    "lump": "taupi.regressors.lump",
     "mass_ellipses": "taupi.dynamics.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
@@ -57,15 +68,21 @@ _HOME: dict[str, str] = {
     "operational_force": "taupi.dynamics.operational",
     "operational_mass": "taupi.dynamics.operational",
     "operational_regressor": "taupi.regressors.operational",
+    "parallel_filter": "taupi.signals.filters",
     "plot": "taupi.report",
     "potential_energy": "taupi.dynamics.energy",
+    "prepare": "taupi.signals.prepare",
+    "prepare_blocks": "taupi.signals.prepare",
     "properties": "taupi.dynamics.properties",
+    "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "remove_delay": "taupi.signals.delay",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
+    "write_log": "taupi.signals.read",
     "write_toml": "taupi.model.formats.toml:write",
     "write_urdf": "taupi.model.formats.urdf:write",
 }
@@ -146,3 +163,20 @@ if TYPE_CHECKING:
     from taupi.regressors.lump import lump as lump
     from taupi.regressors.operational import operational_regressor as operational_regressor
     from taupi.report import plot as plot
+    from taupi.signals.check import Finding as Finding
+    from taupi.signals.check import LogReport as LogReport
+    from taupi.signals.check import check_log as check_log
+    from taupi.signals.clean import clean_log as clean_log
+    from taupi.signals.delay import estimate_delay as estimate_delay
+    from taupi.signals.delay import remove_delay as remove_delay
+    from taupi.signals.filters import butterworth as butterworth
+    from taupi.signals.filters import choose_cutoff as choose_cutoff
+    from taupi.signals.filters import parallel_filter as parallel_filter
+    from taupi.signals.log import Log as Log
+    from taupi.signals.periodic import average_periods as average_periods
+    from taupi.signals.periodic import find_period as find_period
+    from taupi.signals.prepare import prepare as prepare
+    from taupi.signals.prepare import prepare_blocks as prepare_blocks
+    from taupi.signals.read import log_blocks as log_blocks
+    from taupi.signals.read import read_log as read_log
+    from taupi.signals.read import write_log as write_log

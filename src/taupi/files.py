@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from taupi.errors import TaupiError, shown
 
@@ -27,24 +29,26 @@ def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Pa
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a text file whole or not at all."""
-    write_bytes(path, text.encode("utf-8"), force)
+    """Write a file of text whole or not at all."""
+    write_file(path, lambda stream: stream.write(text.encode("utf-8")), force)
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes, force: bool = False) -> None:
-    """Write a file whole or not at all: to a temporary one beside it, which then takes its name."""
+def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object], force: bool = False) -> None:
+    """Write a file whole or not at all: `fill` writes to a temporary one beside it, which then takes its name."""
     file = refuse_to_overwrite(path, force)
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            fill(stream)
         os.chmod(temporary, _mode(file))
         os.replace(temporary, file)
-    except OSError as error:
+    except BaseException as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+        if isinstance(error, OSError):
+            raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+        raise
 
 
 def _mode(file: Path) -> int:

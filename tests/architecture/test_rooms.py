@@ -13,7 +13,7 @@ import pytest
 import taupi
 
 ROOT = Path(taupi.__file__).parent
-HEAVY = ("numpy", "casadi", "sympy", "llvmlite", "flint", "matplotlib", "mujoco", "rich")
+HEAVY = ("numpy", "casadi", "sympy", "llvmlite", "flint", "matplotlib", "mujoco", "rich", "scipy", "pyarrow", "rosbags")
 
 
 def run(*code: str) -> subprocess.CompletedProcess:

@@ -13,6 +13,8 @@ from taupi.model.body import why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
 from taupi.program.program import Program
+from taupi.signals.check import LogReport
+from taupi.signals.log import Log
 from taupi.tables import table
 
 
@@ -158,3 +160,16 @@ def evaluate(program: Program, at: str, as_json: bool) -> str:
     if as_json:
         return json.dumps({"columns": list(program.parameters.names), "Y": value.tolist()})
     return "\n".join(" ".join(f"{v: .9g}" for v in row) for row in value.reshape(-1, value.shape[-1]))
+
+
+def log_data(log: Log, report: LogReport) -> dict[str, Any]:
+    """Return what a log holds, and what is wrong with it, as plain data."""
+    source = {"path": log.source.path, "sha256": log.source.sha256, "format": log.source.format}
+    return {"source": source, "signals": list(log.signals), "notes": list(log.notes), **report.data()}
+
+
+def log_text(log: Log, report: LogReport) -> str:
+    """Return what a log holds, and what is wrong with it, as text."""
+    notes = [f"note: {note}" for note in log.notes]
+    found = repr(report).splitlines()[1:]
+    return "\n".join([repr(log), "", *notes, *([""] if notes else []), *found])

@@ -370,3 +370,31 @@ def convert(
         raise TaupiError(f"output is {str(output)!r}, expected a file ending in .toml.")
     tp.write_toml(_load(robot, lock, tip, snap), output, force=force)
     print(f"wrote {output}; next: taupi info {output}", file=sys.stderr)
+
+
+@app.command()
+def log(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV (.gz), Parquet, NPZ, MAT, ROS bag or MCAP.")],
+    columns: Annotated[Path | None, typer.Option("--columns", help="A column mapping, .toml.")] = None,
+    robot: Annotated[
+        str | None, typer.Option("--robot", help="Bring joints into its order, and check its limits.")
+    ] = None,
+    rate_hz: Annotated[
+        float | None, typer.Option("--rate-hz", help="Samples a second, where there is no time.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option("--topic", help="Which topic of a bag.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a log: what it holds, what is wrong with it, and what cleaning does about it.
+
+    \b
+    taupi log run.csv --robot puma560
+    taupi log run.mcap --topic /joint_states --json
+    """
+    import taupi as tp
+    from taupi.cli.card import log_data, log_text
+
+    arm = tp.load(robot) if robot else None
+    read = tp.read_log(file, arm, columns, rate_hz=rate_hz, topic=topic)
+    report = tp.check_log(read, arm)
+    print(json.dumps(log_data(read, report), indent=2) if as_json else log_text(read, report))

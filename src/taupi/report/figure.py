@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from taupi.errors import TaupiError, shown
-from taupi.files import path_of, refuse_to_overwrite, write_bytes
+from taupi.files import path_of, refuse_to_overwrite, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,5 +70,5 @@ def finished(figure: Figure, path: PathLike | None, force: bool) -> Figure:
         data = io.BytesIO()
         with mpl.rc_context({"svg.hashsalt": "taupi"}):
             figure.savefig(data, format=ending, dpi=150, metadata=_METADATA[ending])
-        write_bytes(path, data.getvalue(), force)
+        write_file(path, lambda stream: stream.write(data.getvalue()), force)
     return figure

@@ -1,0 +1,1 @@
+"""Logs of robots: their file formats, what is wrong with them, and how they become signals for a regressor."""

@@ -1,0 +1,274 @@
+"""What is wrong with a log: each finding with its rows, and what `clean_log` does about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.robot import Robot
+from taupi.signals import rules
+from taupi.signals.log import Log
+from taupi.signals.runs import Runs, mean_step
+from taupi.signals.show import summary
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or worth knowing: its kind, the channel ("tau of j5"), the rows, the rule for cleaning."""
+
+    kind: str
+    channel: str
+    message: str
+    rule: str
+    rows: tuple[tuple[int, int], ...] = ()
+    count: int = 0
+    values: tuple[tuple[str, float], ...] = ()
+
+    def value(self, name: str) -> float:
+        """Return one of the numbers that the finding states."""
+        return dict(self.values)[name]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LogReport:
+    """What `check_log` found: the log in one line, its rate (Hz), the jitter of its time stamps (s), the findings."""
+
+    summary: str
+    samples: int
+    joints: tuple[str, ...]
+    rate_hz: float
+    jitter_std: float
+    jitter_max: float
+    findings: tuple[Finding, ...]
+
+    def of(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of one kind."""
+        return tuple(f for f in self.findings if f.kind == kind)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of findings that there are, each once."""
+        return tuple(dict.fromkeys(f.kind for f in self.findings))
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as plain data; rows are [first, last], at most 100 stretches a finding."""
+        findings = [
+            {
+                "kind": f.kind,
+                "channel": f.channel,
+                "message": f.message,
+                "clean": f.rule,
+                "count": f.count,
+                "rows": [list(pair) for pair in f.rows[:100]],
+                "values": dict(f.values),
+            }
+            for f in self.findings
+        ]
+        rate = self.rate_hz if np.isfinite(self.rate_hz) else None
+        jitter = {"std_s": self.jitter_std, "max_s": self.jitter_max}
+        return {
+            "summary": self.summary,
+            "samples": self.samples,
+            "joints": list(self.joints),
+            "rate_hz": rate,
+            "jitter": jitter,
+            "findings": findings,
+        }
+
+    def __repr__(self) -> str:
+        lines = [self.summary]
+        if not self.findings:
+            lines.append("nothing found")
+        for f in self.findings:
+            told = f"{f.channel}: {f.message}" if f.channel else f.message
+            lines += [f"{f.kind}: {told}", f"    clean: {f.rule}"]
+        return "\n".join(lines)
+
+
+def check_log(log: Log, robot: Robot | None = None) -> LogReport:
+    """Return what is wrong with a log, or worth knowing, with row numbers; each finding says what `clean_log` does.
+
+    Time: jitter, gaps, duplicates, steps backwards. Values: missing, dead channels, saturation, derivatives that do not
+    agree. Motion: standstill, joints that never move or never reverse. With a `robot`: its limits. See
+    `taupi.signals.rules` for the thresholds.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(200) / 100
+    >>> t[100:] += 0.3
+    >>> report = tp.check_log(tp.Log(t, np.sin(t)[:, None]))
+    >>> report.kinds, report.of("gap")[0].rows
+    (('gap',), ((99, 100),))
+    """
+    if not isinstance(log, Log):
+        raise TaupiError(f"log is {shown(log)}, expected a Log.")
+    if robot is not None and robot.n != log.n:
+        raise TaupiError(f"log has {log.n} joints, expected {robot.n}: {', '.join(robot.joint_names)}.")
+    if len(log) < 3:
+        raise TaupiError(f"log has {len(log)} samples, expected at least 3.")
+    found: list[Finding] = []
+    steps = rules.good_steps(log.time)
+    mean = mean_step(log.time) or float("nan")
+    std = float(steps.std()) if len(steps) else float("nan")
+    largest = float(np.abs(steps - mean).max()) if len(steps) else float("nan")
+    found += _time_findings(log, mean, std, largest)
+    still = rules.standstill(log)
+    found += _value_findings(log, still)
+    found += _motion_findings(log, still)
+    found += _derivative_findings(log)
+    if robot is not None:
+        found += _limit_findings(log, robot)
+    rate = 1.0 / mean if mean > 0 else float("nan")
+    return LogReport(summary(log), len(log), log.names, rate, std, largest, tuple(found))
+
+
+def _finding(kind: str, channel: str, message: str, runs: Runs | None = None, **values: float) -> Finding:
+    rows, count = (tuple(runs.pairs()), runs.count) if runs is not None else ((), 0)
+    where = f", {runs}" if runs is not None else ""
+    return Finding(kind, channel, message + where, rules.RULES[kind], rows, count, tuple(values.items()))
+
+
+def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Finding]:
+    found = []
+    for kind, told, mask in (
+        ("time-missing", "time stamps are missing", ~np.isfinite(log.time)),
+        ("time-reversed", "time steps backwards", np.concatenate(([False], np.diff(log.time) < 0))),
+        ("time-duplicate", "time stands still: equal stamps", np.concatenate(([False], np.diff(log.time) == 0))),
+    ):
+        if mask.any():
+            found.append(_finding(kind, "", f"{told} {int(mask.sum())} times", Runs.of(mask)))
+    gaps = rules.gaps(log.time)
+    if len(gaps):
+        longest = float(np.diff(log.time)[gaps].max())
+        runs = Runs(gaps, gaps + 2)
+        message = f"{len(gaps)} gaps in time, the longest {longest:.4g} s"
+        found.append(_finding("gap", "", message, runs, count=len(gaps), longest_s=longest))
+    if mean > 0 and std > rules.JITTER * mean:
+        message = f"time stamps jitter about {1 / mean:.5g} Hz: step {mean:.4g} s, std {std:.2g} s, at most {largest:.2g} s off"
+        found.append(_finding("jitter", "", message, None, rate_hz=1 / mean, std_s=std, max_s=largest))
+    return found
+
+
+def _value_findings(log: Log, still: Runs) -> list[Finding]:
+    found = []
+    moving = ~still.mask(len(log))
+    for name, value in log.signals.items():
+        for j, joint in enumerate(log.names):
+            x, channel = value[:, j], f"{name} of {joint}"
+            missing = ~np.isfinite(x)
+            if missing.all():
+                found.append(_finding("dead", channel, "no number at all", None, share=1.0))
+                continue
+            if missing.any():
+                found.append(_finding("missing", channel, f"{int(missing.sum())} values are missing", Runs.of(missing)))
+            if name in rules.EFFORTS:
+                found += _effort_findings(x, moving & ~missing, channel)
+    return _said_once(found)
+
+
+def _said_once(found: list[Finding]) -> list[Finding]:
+    """Leave out what is said of tau already: a dead current makes a dead torque."""
+    said = {(f.kind, f.channel) for f in found}
+    derived = ("current of ", "tau_m of ")
+    return [
+        f
+        for f in found
+        if not (f.kind in ("dead", "saturated") and f.channel.startswith(derived))
+        or (f.kind, "tau of " + f.channel.split(" of ", 1)[1]) not in said
+    ]
+
+
+def _effort_findings(x: np.ndarray, usable: np.ndarray, channel: str) -> list[Finding]:
+    value, share = rules.commonest(x[usable])
+    if share > rules.DEAD:
+        return [
+            _finding(
+                "dead", channel, f"{value:g} in {share:.1%} of the samples in motion", None, share=share, value=value
+            )
+        ]
+    runs = rules.saturated(x)
+    if not len(runs):
+        return []
+    levels = sorted({float(x[a]) for a, _ in runs})
+    told = " and ".join(f"{v:g}" for v in levels)
+    return [
+        _finding("saturated", channel, f"stays at its extreme {told} for {runs.count} samples", runs, level=levels[-1])
+    ]
+
+
+def _motion_findings(log: Log, still: Runs) -> list[Finding]:
+    found = []
+    if len(still):
+        share = still.count / len(log)
+        found.append(_finding("standstill", "", f"no joint moves in {share:.1%} of the samples", still, share=share))
+    for j, joint in enumerate(log.names):
+        span, back = rules.travel(log.q[:, j])
+        if span <= rules.tiny(log.units[j]):
+            found.append(
+                _finding("still", f"q of {joint}", f"the joint moves by {span:.2g} {log.units[j]} in all", span=span)
+            )
+        elif back < rules.REVERSAL * span:
+            message = f"the joint never reverses: it goes {span:.4g} {log.units[j]} one way and {back:.2g} back"
+            found.append(_finding("one-way", f"q of {joint}", message, None, span=span, back=back))
+    return found
+
+
+def _derivative_findings(log: Log) -> list[Finding]:
+    found = []
+    for low, high in (("q", "qd"), ("qd", "qdd"), ("theta", "thetad"), ("thetad", "thetadd")):
+        if low not in log.signals or high not in log.signals:
+            continue
+        errors, slopes = rules.disagreement(log.time, log.signals[low], log.signals[high])
+        bad = [j for j in range(log.n) if errors[j] > rules.DISAGREES]
+        if not bad:
+            continue
+        worst = max(errors[j] for j in bad)
+        message = f"differs from d({low})/dt by {worst:.0%} at worst"
+        middle = float(np.median([slopes[j] for j in bad]))
+        alike = all(abs(slopes[j] / middle - 1) < 0.1 for j in bad) and middle > 0
+        factor = 1.0
+        if alike and len(bad) == log.n and abs(np.log(middle)) > 0.2:
+            factor = middle
+            message += f"; it is {1 / middle:.4g} times too large, so a unit is wrong, or the rate, which would be"
+            message += f" {log.rate_hz / middle:.5g} Hz"
+        names = ", ".join(log.names[j] for j in bad)
+        found.append(_finding("disagrees", f"{high} of {names}", message, None, error=worst, factor=factor))
+    return found
+
+
+def _limit_findings(log: Log, robot: Robot) -> list[Finding]:
+    found = []
+    for j, joint in enumerate(robot.driving_joints):
+        limits = joint.limits
+        for name, low, high in (
+            ("q", limits.lower, limits.upper),
+            ("qd", _negative(limits.velocity), limits.velocity),
+            ("tau", _negative(limits.effort), limits.effort),
+        ):
+            value = log.signals.get(name)
+            if value is None:
+                continue
+            x = value[:, j]
+            mask = np.zeros(len(x), dtype=bool)
+            for bound, over in ((low, low is not None and x < low), (high, high is not None and x > high)):
+                if bound is not None:
+                    mask |= over
+            if mask.any():
+                span = f"{low if low is not None else -np.inf:.4g} .. {high if high is not None else np.inf:.4g}"
+                message = (
+                    f"{int(mask.sum())} samples are outside the limits {span}, by up to {_beyond(x, low, high):.3g}"
+                )
+                found.append(_finding("limit", f"{name} of {joint.name}", message, Runs.of(mask)))
+    return found
+
+
+def _negative(limit: float | None) -> float | None:
+    return None if limit is None else -limit
+
+
+def _beyond(x: np.ndarray, low: float | None, high: float | None) -> float:
+    below = float(np.nanmax(low - x)) if low is not None else -np.inf
+    above = float(np.nanmax(x - high)) if high is not None else -np.inf
+    return max(below, above)

@@ -1,0 +1,156 @@
+"""A log by the rules: sorted, without duplicates, short gaps filled, on a uniform grid of time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.signals import rules
+from taupi.signals.columns import positive
+from taupi.signals.log import Log
+from taupi.signals.runs import Runs, mean_step, median_step
+
+# Stretches without samples up to so many steps are bridged by interpolation.
+SHORT_GAP = 10
+# Time stamps that stay this close to a uniform grid, as a share of a step, are taken as they are.
+UNIFORM = 1e-3
+_LONG = ("refuse", "interpolate", "longest")
+
+
+def clean_log(
+    log: Log,
+    *,
+    rate_hz: float | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
+) -> Log:
+    """Return a log that follows the rules of `check_log`: ordered, complete, and uniform in time.
+
+    Samples are sorted by time, and of equal stamps the first is kept. Missing values and gaps up to `short_gap` seconds (by
+    default ten steps) are interpolated. Longer ones are an error, unless `long_gaps` is "interpolate" or "longest" (keep the
+    longest stretch without any; `log.segments()` gives all of them). Then every signal is interpolated by cubic splines on a
+    grid of `rate_hz`, by default that of the mean step; stamps that are uniform already stay. `notes` say what was done.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(100) / 100 + np.random.default_rng(0).uniform(0, 2e-3, 100)
+    >>> log = tp.clean_log(tp.Log(t, np.sin(t)[:, None]))
+    >>> bool(np.ptp(np.diff(log.time)) < 1e-12), bool(np.abs(log.q[:, 0] - np.sin(log.time)).max() < 1e-6)
+    (True, True)
+    """
+    if not isinstance(log, Log):
+        raise TaupiError(f"log is {shown(log)}, expected a Log.")
+    if long_gaps not in _LONG:
+        raise unknown("long_gaps", str(long_gaps), _LONG)
+    log = _ordered(log)
+    step = median_step(log.time)
+    if len(log) < 4 or step <= 0:
+        raise TaupiError(f"log has {len(log)} samples with different time stamps, expected at least 4.")
+    limit = SHORT_GAP * step if short_gap is None else positive(short_gap, "short_gap")
+    log = _complete(log, limit, long_gaps)
+    log = _joined(log, limit, long_gaps)
+    return _uniform(log, rate_hz)
+
+
+def _ordered(log: Log) -> Log:
+    known = np.isfinite(log.time)
+    if not known.all():
+        log = log.rows(known, f"left out {int((~known).sum())} samples without a time stamp")
+    if (np.diff(log.time) < 0).any():
+        back = int((np.diff(log.time) < 0).sum())
+        log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
+    fresh = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
+    if not fresh.all():
+        log = log.rows(fresh, f"left out {int((~fresh).sum())} samples with a time stamp that was there already")
+    return log
+
+
+def _complete(log: Log, limit: float, long_gaps: str) -> Log:
+    """Fill missing values between samples; cut the ends where there is nothing to interpolate from."""
+    log = _ends(log)
+    changed: dict[str, np.ndarray] = {}
+    filled, cut = 0, np.zeros(len(log), dtype=bool)
+    for name, value in log.signals.items():
+        missing = ~np.isfinite(value)
+        if not missing.any():
+            continue
+        new = value.copy()
+        for j in np.flatnonzero(missing.any(axis=0)):
+            runs = Runs.of(missing[:, j])
+            lasting = log.time[runs.stops] - log.time[runs.starts - 1]
+            long = lasting > limit
+            if long.any() and long_gaps == "refuse":
+                at = Runs(runs.starts[long], runs.stops[long])
+                raise TaupiError(
+                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}. Use log.drop_gaps(), "
+                    f"short_gap=..., or long_gaps='interpolate' or 'longest'."
+                )
+            if long_gaps == "longest":
+                cut |= Runs(runs.starts[long], runs.stops[long]).mask(len(log))
+            good = ~missing[:, j]
+            new[:, j] = np.interp(log.time, log.time[good], value[good, j])
+            filled += runs.count
+        changed[name] = new
+    if changed:
+        log = log.with_(**changed, notes=f"interpolated {filled} missing values")
+    return _longest(log, cut) if cut.any() else log
+
+
+def _ends(log: Log) -> Log:
+    known = np.ones(len(log), dtype=bool)
+    for name, value in log.signals.items():
+        finite = np.isfinite(value)
+        for j in np.flatnonzero(~finite.any(axis=0)):
+            raise TaupiError(
+                f"{name} of {log.names[j]} holds no number at all. Leave the joint out with log.select(...)."
+            )
+        known &= (np.maximum.accumulate(finite) & np.maximum.accumulate(finite[::-1])[::-1]).all(axis=1)
+    if known.all():
+        return log
+    return log.rows(known, f"left out {int((~known).sum())} samples at the ends, where values are missing")
+
+
+def _longest(log: Log, cut: np.ndarray) -> Log:
+    runs = Runs.of(~cut)
+    k = int(np.argmax(runs.lengths))
+    a, b = int(runs.starts[k]), int(runs.stops[k])
+    return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
+
+
+def _joined(log: Log, limit: float, long_gaps: str) -> Log:
+    steps = np.diff(log.time)
+    long = np.flatnonzero(steps > limit)
+    if not len(long):
+        return log
+    if long_gaps == "refuse":
+        worst = int(long[np.argmax(steps[long])])
+        raise TaupiError(
+            f"time has {len(long)} gaps longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is after row {worst}. "
+            "Use log.segments(), or long_gaps='longest' or 'interpolate'."
+        )
+    if long_gaps == "interpolate":
+        return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")
+    edges = np.concatenate(([0], long + 1, [len(log)]))
+    k = int(np.argmax(np.diff(edges)))
+    a, b = int(edges[k]), int(edges[k + 1])
+    return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
+
+
+def _uniform(log: Log, rate_hz: float | None) -> Log:
+    steps, mean = rules.good_steps(log.time), mean_step(log.time)
+    std = float(steps.std())
+    if rate_hz is None:
+        grid = log.time[0] + (log.time[-1] - log.time[0]) * np.linspace(0, 1, len(log))
+        if np.abs(grid - log.time).max() <= UNIFORM * mean:
+            return log
+    rate = 1 / mean if rate_hz is None else positive(rate_hz, "rate_hz")
+    count = int(np.floor(log.duration * rate * (1 + 1e-12))) + 1
+    time = log.time[0] + np.arange(count) / rate
+    largest = float(np.abs(steps - mean).max())
+    note = f"interpolated on a grid of {rate:.6g} Hz; steps were {mean:.4g} s, std {std:.2g} s, at most {largest:.2g} s off"
+    return log.with_(time=time, **_interpolated(log, time), notes=note)
+
+
+def _interpolated(log: Log, time: np.ndarray) -> dict[str, np.ndarray]:
+    from scipy.interpolate import CubicSpline
+
+    return {name: CubicSpline(log.time, value)(time) for name, value in log.signals.items()}

@@ -1,0 +1,218 @@
+"""Which column of a file is which signal, in which unit, on which side of the gears: a mapping of a few lines."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.signals.units import DIMENSION, factor
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The columns of one signal, and how their numbers become SI: value = matrix (sign gain unit number) + offset.
+
+    `columns` is a list of names, or a template: `q{i}` with i from 0 or 1 (`first` says which, else the file does),
+    `pos_{joint}` with the joints' labels. `matrix` (n, k) combines k columns to n values.
+    """
+
+    columns: str | tuple[str, ...]
+    unit: str | tuple[str, ...] = ""
+    first: int | None = None
+    gain: Numbers = ()
+    sign: Numbers = ()
+    offset: Numbers = ()
+    matrix: tuple[Numbers, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Motor:
+    """The motor side: q = C diag(1/ratio) theta + offset, and by virtual work tau = C^-T diag(ratio) tau_m.
+
+    `ratio` (n,) is d(motor)/d(joint), `coupling` (n, n) is C of joint = C motor (after the gears), `offset` (n,) that of the
+    joints, and tau_m = torque_per_ampere * current.
+    """
+
+    ratio: Numbers = ()
+    coupling: tuple[Numbers, ...] = ()
+    offset: Numbers = ()
+    torque_per_ampere: Numbers = ()
+
+    def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return (A, T) of q = A theta + offset and tau = T tau_m = A^-T tau_m, both (n, n)."""
+        ratio = fitted(self.ratio or (1.0,), n, "motor.ratio")
+        if not np.all(ratio):
+            raise TaupiError("motor.ratio holds 0, expected d(motor angle)/d(joint angle), which is not 0.")
+        coupling = np.array(self.coupling, dtype=float) if self.coupling else np.eye(n)
+        if coupling.shape != (n, n):
+            raise TaupiError(f"motor.coupling has shape {coupling.shape}, expected ({n}, {n}): joint = C motor.")
+        if np.linalg.matrix_rank(coupling) < n:
+            raise TaupiError(
+                "motor.coupling has no inverse, expected C of joint = C motor with as many motors as joints."
+            )
+        return coupling / ratio, np.linalg.inv(coupling).T * ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A column mapping: the channel of each signal, the joints, the rate where there is no time column, the motor side.
+
+    `labels` stand for {joint} in templates, by default the joints' own names. `topic` chooses that of a bag. A mapping that
+    names no signal leaves them to be guessed from the headers.
+    """
+
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    joints: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    rate_hz: float | None = None
+    topic: str | None = None
+    motor: Motor | None = None
+
+    @classmethod
+    def of(cls, value: Columns | Mapping[str, Any] | str | os.PathLike[str] | None) -> Columns:
+        """Return a mapping from a Columns, a dict, the path of a TOML file, or nothing.
+
+        >>> Columns.of({"time": "t", "q": {"columns": "q{i}", "unit": "deg"}}).channels["q"].unit
+        'deg'
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, Columns):
+            return value
+        if isinstance(value, str | os.PathLike):
+            return cls._parsed(_toml(value), Path(value).name)
+        if not isinstance(value, Mapping):
+            raise TaupiError(f"columns is {shown(value)}, expected a mapping or the path of a .toml file.")
+        return cls._parsed(value, "columns")
+
+    @classmethod
+    def _parsed(cls, data: Mapping[str, Any], where: str) -> Columns:
+        known = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor"]
+        for key in data:
+            if key not in known:
+                raise unknown("key", key, known, where)
+        channels = {k: _channel(k, data[k], where) for k in DIMENSION if k in data}
+        rate, topic = data.get("rate_hz"), data.get("topic")
+        if rate is not None:
+            rate = positive(rate, f"{where}: rate_hz")
+        if topic is not None and not isinstance(topic, str):
+            raise TaupiError(f"{where}: topic is {shown(topic)}, expected a text.")
+        joints, labels = _texts(data, "joints", where), _texts(data, "labels", where)
+        if labels and joints and len(labels) != len(joints):
+            raise TaupiError(f"{where}: {len(labels)} labels for {len(joints)} joints, expected one each.")
+        motor = _motor(data["motor"], where) if "motor" in data else None
+        return cls(channels, joints, labels, rate, topic, motor)
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a finite number above 0, or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < float("inf"):
+        raise TaupiError(f"{name} is {shown(value)}, expected a finite number above 0.")
+    return float(value)
+
+
+def _toml(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    from taupi.signals.formats.files import readable
+
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    file = readable(path, "a column mapping (.toml)")
+    try:
+        data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TaupiError(f"{file.name} is not TOML: {str(error)[:100]}.") from None
+    return data
+
+
+def _channel(signal: str, value: Any, where: str) -> Channel:
+    at = f"{where}: {signal}"
+    if isinstance(value, Channel):
+        return value
+    if not isinstance(value, Mapping):
+        return Channel(_names(value, at))
+    known = ("columns", "unit", "first", "gain", "sign", "offset", "matrix")
+    for key in value:
+        if key not in known:
+            raise unknown("key", key, known, at)
+    if "columns" not in value:
+        raise TaupiError(f"{at} names no columns. Write {signal} = {{columns = ...}}.")
+    unit = value.get("unit", "")
+    if not isinstance(unit, str):
+        unit = _names(unit, f"{at}.unit")
+    for u in (unit,) if isinstance(unit, str) else unit:
+        if u:
+            factor(signal, u)
+    first = value.get("first")
+    if first is not None and (isinstance(first, bool) or not isinstance(first, int)):
+        raise TaupiError(f"{at}.first is {shown(first)}, expected the number that {{i}} begins with.")
+    rest = {k: _numbers(value[k], f"{at}.{k}") for k in ("gain", "sign", "offset") if k in value}
+    if any(abs(s) != 1 for s in rest.get("sign", ())):
+        raise TaupiError(f"{at}.sign is {shown(value['sign'])}, expected 1 or -1 for each.")
+    matrix = _matrix(value["matrix"], f"{at}.matrix") if "matrix" in value else ()
+    return Channel(_names(value["columns"], at), unit, first, **rest, matrix=matrix)
+
+
+def _motor(value: Any, where: str) -> Motor:
+    if isinstance(value, Motor):
+        return value
+    if not isinstance(value, Mapping):
+        raise TaupiError(f"{where}: motor is {shown(value)}, expected a mapping.")
+    known = ("ratio", "coupling", "offset", "torque_per_ampere")
+    for key in value:
+        if key not in known:
+            raise unknown("key", key, known, f"{where}: motor")
+    numbers = {k: _numbers(value[k], f"{where}: motor.{k}") for k in known if k in value and k != "coupling"}
+    coupling = _matrix(value["coupling"], f"{where}: motor.coupling") if "coupling" in value else ()
+    return Motor(**numbers, coupling=coupling)
+
+
+def _names(value: Any, where: str) -> str | tuple[str, ...]:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, Sequence) and value and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    raise TaupiError(f"{where} is {shown(value)}, expected the name of a column, a template or a list of names.")
+
+
+def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = data.get(key, ())
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(v, str) for v in value):
+        raise TaupiError(f"{where}: {key} is {shown(value)}, expected a list of texts.")
+    if len(set(value)) < len(value):
+        raise TaupiError(f"{where}: {key} holds a name twice, expected each joint once.")
+    return tuple(value)
+
+
+def _numbers(value: Any, where: str) -> Numbers:
+    items = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+    wrong = [
+        v for v in items if isinstance(v, bool) or not isinstance(v, int | float | np.number) or not np.isfinite(v)
+    ]
+    if wrong or not len(items):
+        raise TaupiError(f"{where} is {shown(value)}, expected a finite number, or one for each joint.")
+    return tuple(float(v) for v in items)
+
+
+def _matrix(value: Any, where: str) -> tuple[Numbers, ...]:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
+        raise TaupiError(f"{where} is {shown(value)}, expected a list of rows.")
+    rows = tuple(_numbers(row, where) for row in value)
+    if len({len(row) for row in rows}) > 1:
+        raise TaupiError(f"{where} has rows of different lengths, expected a matrix.")
+    return rows
+
+
+def fitted(values: Sequence[float], n: int, name: str) -> np.ndarray:
+    """Return one number, or one for each of n, as an array (n,)."""
+    if len(values) not in (1, n):
+        raise TaupiError(f"{name} has {len(values)} values, expected 1 or {n}: one per joint.")
+    return np.broadcast_to(np.array(values, dtype=float), (n,))

@@ -1,0 +1,105 @@
+"""Derivatives of sampled signals: central differences and smoothing splines. Periodic ones are in `periodic`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.signals.columns import positive
+
+# One-sided weights of x(t + k h) for x'(t), by the order of the central formula.
+_FIRST = {2: (1 / 2,), 4: (2 / 3, -1 / 12), 6: (3 / 4, -3 / 20, 1 / 60)}
+_SECOND = {2: (1.0,), 4: (4 / 3, -1 / 12), 6: (3 / 2, -3 / 20, 1 / 90)}
+
+
+def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Return (dx/dt, d2x/dt2) of samples (N, ...) by central differences: sum_k c_k (x(t + kh) - x(t - kh)) / h.
+
+    `accuracy` 2, 4 or 6 is the order of the error in h: at a tenth of the rate, 4 is wrong by 0.5 % and 2 by 6.5 %. At the
+    ends the samples are extended by their point reflection, which is exact for a straight line only.
+
+    >>> import numpy as np
+    >>> t = np.arange(100) / 100
+    >>> d, dd = central(t**3, 100)
+    >>> bool(np.allclose(d[2:-2], 3 * t[2:-2] ** 2)), bool(np.allclose(dd[2:-2], 6 * t[2:-2]))
+    (True, True)
+    """
+    if accuracy not in _FIRST:
+        raise TaupiError(f"accuracy is {accuracy!r}, expected one of 2, 4, 6.")
+    x = np.asarray(x, dtype=float)
+    rate, m = positive(rate_hz, "rate_hz"), len(_FIRST[accuracy])
+    if x.ndim < 1 or len(x) <= 2 * m:
+        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than {2 * m} samples.")
+    head = 2 * x[:1] - x[m:0:-1]
+    tail = 2 * x[-1:] - x[-2 : -m - 2 : -1]
+    long, n = np.concatenate((head, x, tail)), len(x)
+    first, second = np.zeros_like(x), -2 * sum(_SECOND[accuracy]) * x
+    for k, (a, b) in enumerate(zip(_FIRST[accuracy], _SECOND[accuracy], strict=True), start=1):
+        after, before = long[m + k : m + k + n], long[m - k : m - k + n]
+        first += a * (after - before)
+        second += b * (after + before)
+    return first * rate, second * rate**2
+
+
+def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (x, dx/dt, d2x/dt2) of a cubic smoothing spline, which minimises sum (x - s)^2 + lambda int s''^2 dt.
+
+    `smoothing` is lambda in s^3 (times the rate); by default generalised cross-validation chooses it for each column (Woltring
+    1986), on the 4000 samples in which the column moves most.
+
+    >>> import numpy as np
+    >>> t = np.arange(400) / 100
+    >>> noisy = np.sin(t) + 1e-3 * np.random.default_rng(0).normal(size=400)
+    >>> s, sd, _ = spline(noisy, 100)
+    >>> bool(np.abs(sd - np.cos(t))[20:-20].max() < 0.02)
+    True
+    """
+    from scipy.interpolate import make_smoothing_spline
+
+    x = np.asarray(x, dtype=float)
+    if x.ndim < 1 or len(x) < 6:
+        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with at least 6 samples.")
+    # In units of the sample step the band matrices are well conditioned, whatever the rate.
+    rate, at = positive(rate_hz, "rate_hz"), np.arange(len(x), dtype=float)
+    flat = x.reshape(len(x), -1)
+    weights = [_cross_validated(column) if smoothing is None else smoothing * rate**3 for column in flat.T]
+    fits = [make_smoothing_spline(at, column, lam=lam) for column, lam in zip(flat.T, weights, strict=True)]
+    parts = [np.stack([f.derivative(k)(at) if k else f(at) for f in fits], axis=1) * rate**k for k in (0, 1, 2)]
+    return parts[0].reshape(x.shape), parts[1].reshape(x.shape), parts[2].reshape(x.shape)
+
+
+def _cross_validated(x: np.ndarray, most: int = 4000) -> float:
+    """Return the lambda, in units of the sample step, that generalised cross-validation chooses: min |r|^2 / (1 - tr/N)^2.
+
+    Far from its ends a smoothing spline is a filter with the gain 1 / (1 + lambda (2 sin(w/2))^4 / ((2 + cos w) / 3)), so both
+    the residual r and the trace are sums over frequencies; a window keeps the ends out of the spectrum.
+    """
+    from scipy.optimize import minimize_scalar
+
+    if len(x) > most:
+        way = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(x)))))
+        start = int(np.argmax(way[most:] - way[:-most]))
+        x = x[start : start + most]
+    n = len(x)
+    window = np.hanning(n + 2)[1:-1] ** 2
+    power = np.abs(np.fft.rfft((x - np.linspace(x[0], x[-1], n)) * window)) ** 2
+    w = 2 * np.pi * np.fft.rfftfreq(n)
+    curve = (2 * np.sin(w / 2)) ** 4 / ((2 + np.cos(w)) / 3)
+
+    def score(log_lam: float) -> float:
+        left = 1 - 1 / (1 + 10**log_lam * curve)
+        return float(np.log((left**2 * power).sum() + 1e-300) - 2 * np.log(left.mean()))
+
+    grid = np.linspace(-3, 15, 73)
+    best = grid[int(np.argmin([score(g) for g in grid]))]
+    return float(10 ** minimize_scalar(score, bounds=(best - 0.25, best + 0.25), method="bounded").x)
+
+
+METHODS = ("central", "spline", "fourier")
+
+
+def check_method(name: str) -> str:
+    """Return the name of a way to differentiate, or say which there are."""
+    if name not in METHODS:
+        raise unknown("way to differentiate", str(name), METHODS)
+    return name

@@ -1,0 +1,259 @@
+"""Text tables: CSV and its relatives, also gzipped. Comma, semicolon, tab or blanks; comments; with or without a header."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.robot import Robot
+from taupi.signals.columns import Columns
+from taupi.signals.formats.files import beginning, readable, rebatch
+from taupi.signals.log import Log, LogSource
+from taupi.signals.tables import Layout, Table, build, embedded, settle
+
+_CHUNK = 1 << 21  # bytes of text that are parsed at once: some 5000 rows of 40 numbers
+_LOOK = 200  # rows that tell whether decimals have a point or a comma
+_COMMENT = (b"#", b"%", b"//")
+_OWN = b"# taupi-log "
+_MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "None", "-nan", "-NaN")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    delimiter: str  # " " stands for any blanks
+    decimal: str
+    names: tuple[str, ...]
+    skip: int  # lines before the first row of numbers
+    own: dict[str, object] | None
+
+
+def sniff(path: Path) -> bool:
+    """Return whether a file is text, or gzipped."""
+    head = beginning(path, 4096)
+    return bool(head) and (head[:2] == b"\x1f\x8b" or b"\0" not in head)
+
+
+def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+    """Return the log in a text table."""
+    dialect, layout = _opened(path, columns, robot)
+    parts = list(_parts(path, dialect, layout))
+    if not parts:
+        raise TaupiError(f"{path.name} has a header but no rows.")
+    joined = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    return build(Table(joined, path.name), layout, source)
+
+
+def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+    """Yield the log in pieces of `size` rows; a few megabytes of text are held at a time."""
+    dialect, layout = _opened(path, columns, robot)
+    row = 0
+    for part in rebatch(_parts(path, dialect, layout), size):
+        yield build(Table(part, path.name, first_row=row), layout, source)
+        row += len(next(iter(part.values())))
+
+
+def write(log: Log, stream: BinaryIO, path: Path) -> None:
+    """Write a log as comma-separated text that reads back exactly: shortest decimals, and the mapping in a comment."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    flat = {"time": log.time}
+    for name, value in log.signals.items():
+        flat |= {f"{name}_{joint}": value[:, k] for k, joint in enumerate(log.names)}
+    table = pa.table({k: pa.array(v) for k, v in flat.items()})
+    head = _OWN + json.dumps(embedded(log, flat=True)).encode() + b"\n"
+    zipped = path.suffix.lower() == ".gz"
+    out: Any = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) if zipped else stream
+    out.write(head)
+    pc.write_csv(table, out)
+    if zipped:
+        out.close()
+
+
+# How a file begins ------------------------------------------------------------------------------------------------
+
+
+def _opened(path: Path, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
+    dialect = _dialect(readable(path, "a text table"))
+    empty = {name: np.empty(0) for name in dialect.names}
+    return dialect, settle(Table(empty, path.name, own=dialect.own), columns, robot)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield lines as they stand; what is wrong with the file itself is one sentence."""
+    zipped = beginning(path, 2) == b"\x1f\x8b"
+    try:
+        with gzip.open(path) if zipped else path.open("rb") as stream:
+            while line := stream.readline(_CHUNK):
+                if b"\0" in line:
+                    raise TaupiError(f"{path.name} is a binary file, expected a text table.")
+                yield line
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise TaupiError(f"{path.name} ends before its gzip data does: the file is cut off or damaged.") from None
+    except OSError as error:
+        raise TaupiError(f"{path.name} cannot be read: {error.strerror}.") from None
+
+
+def _dialect(path: Path) -> _Dialect:
+    own: dict[str, object] | None = None
+    comment, found = b"", []
+    for number, line in enumerate(_lines(path)):
+        text = line.strip()
+        if text.startswith(_OWN):
+            own = _own(text[len(_OWN) :], path.name)
+        if text.startswith(_COMMENT):
+            comment = text
+        elif text:
+            found.append((number, _decoded(line, path.name)))
+        if len(found) == _LOOK or number > 100_000:
+            break
+    if not found:
+        raise TaupiError(f"{path.name} has no rows, expected a text table.")
+    delimiter = _delimiter(found[0][1])
+    cells = _cells(found[0][1], delimiter)
+    decimal = "," if delimiter == ";" and any(re.search(r"\d,\d", line) for _, line in found) else "."
+    if not all(_is_number(c, decimal) for c in cells):
+        return _Dialect(delimiter, decimal, _unique(cells, path.name), found[0][0] + 1, own)
+    titles = _cells(_decoded(comment, path.name).lstrip("#%/ \t"), delimiter) if comment else []
+    if len(titles) != len(cells):
+        titles = _cells(_decoded(comment, path.name).lstrip("#%/ \t"), " ") if comment else []
+    if len(titles) == len(cells) and not any(_is_number(c, decimal) for c in titles):
+        return _Dialect(delimiter, decimal, _unique(titles, path.name), found[0][0], own)
+    return _Dialect(delimiter, decimal, tuple(f"column{k + 1}" for k in range(len(cells))), found[0][0], own)
+
+
+def _own(text: bytes, where: str) -> dict[str, object]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or data.get("taupi_log") != 1:
+        raise TaupiError(f"{where}: the line '# taupi-log' is damaged. Give columns= to read the file without it.")
+    return data
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode("utf-8-sig").strip("\r\n")
+    except UnicodeDecodeError:
+        raise TaupiError(f"{where} is not UTF-8 text. Save it as UTF-8.") from None
+
+
+def _delimiter(line: str) -> str:
+    return next((d for d in (";", "\t", ",") if d in line), " ")
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    parts = line.split() if delimiter == " " else line.split(delimiter)
+    return [p.strip().strip('"').strip("'").strip() for p in parts]
+
+
+def _is_number(text: str, decimal: str) -> bool:
+    if text in _MISSING:
+        return True
+    try:
+        float(text.replace(decimal, "."))
+    except ValueError:
+        return False
+    return "_" not in text  # Python reads 1_000; nobody writes it here
+
+
+def _unique(names: Sequence[str], where: str) -> tuple[str, ...]:
+    filled = tuple(name or f"column{k + 1}" for k, name in enumerate(names))
+    if len(set(filled)) < len(filled):
+        twice = next(n for n in filled if filled.count(n) > 1)
+        raise TaupiError(f"{where} has two columns named {shown(twice)}. Give each its own name.")
+    return filled
+
+
+# Its numbers ------------------------------------------------------------------------------------------------------
+
+
+def _parts(path: Path, dialect: _Dialect, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
+    wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
+    for first, chunk in _chunks(path, dialect.skip):
+        text = _tidied(chunk, dialect.delimiter)
+        if text.strip():
+            yield _parsed(text, chunk, first, dialect, wanted, path.name)
+
+
+def _chunks(path: Path, skip: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, text of many whole lines)."""
+    held: list[bytes] = []
+    size, first = 0, skip
+    number = 0
+    for number, line in enumerate(_lines(path)):
+        if number < skip:
+            continue
+        held.append(line)
+        size += len(line)
+        if size >= _CHUNK:
+            yield first, b"".join(held)
+            held, size, first = [], 0, number + 1
+    if held:
+        yield first, b"".join(held)
+
+
+def _tidied(chunk: bytes, delimiter: str) -> bytes:
+    if any(mark in chunk for mark in _COMMENT):
+        chunk = re.sub(rb"(?m)^[ \t]*(#|%|//).*$\n?", b"", chunk)
+    if delimiter == " ":
+        chunk = re.sub(rb"[ \t]+", b" ", chunk)
+        chunk = re.sub(rb"(?m)^ | (?=\r?$)", b"", chunk)
+    return chunk
+
+
+def _parsed(
+    text: bytes, raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: str
+) -> dict[str, np.ndarray]:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    try:
+        table = pc.read_csv(
+            io.BytesIO(text),
+            pc.ReadOptions(column_names=list(dialect.names), use_threads=False, block_size=max(len(text) + 1, 1 << 20)),
+            pc.ParseOptions(delimiter=dialect.delimiter),
+            pc.ConvertOptions(
+                include_columns=wanted,
+                column_types={name: pa.float64() for name in wanted},
+                null_values=list(_MISSING),
+                decimal_point=dialect.decimal,
+            ),
+        )
+    except pa.ArrowInvalid:
+        raise _blame(raw, first, dialect, wanted, where) from None
+    return {name: table.column(name).to_numpy() for name in wanted}
+
+
+def _blame(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: str) -> TaupiError:
+    """Return what is wrong with a text that could not be parsed: the first line that has fewer cells or no number."""
+    places = [dialect.names.index(name) for name in wanted]
+    for k, line in enumerate(raw.split(b"\n")):
+        text = line.strip()
+        if not text or text.startswith(_COMMENT):
+            continue
+        at = f"{where}, line {first + k + 1}"
+        try:
+            cells = _cells(text.decode("utf-8"), dialect.delimiter)
+        except UnicodeDecodeError:
+            return TaupiError(f"{at} is not UTF-8 text. Save the file as UTF-8.")
+        if len(cells) != len(dialect.names):
+            return TaupiError(f"{at} has {len(cells)} values, expected {len(dialect.names)}. Mend or delete the line.")
+        for place in places:
+            if not _is_number(cells[place], dialect.decimal):
+                told = shown(cells[place], 40)
+                return TaupiError(
+                    f"{at}: {dialect.names[place]} is {told}, expected a number. Mend or delete the line."
+                )
+    return TaupiError(f"{where} cannot be parsed as a text table, in the lines from {first + 1} on.")

@@ -1,0 +1,69 @@
+"""Files of logs: is there one, which bytes does it hold, and how does it begin."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.files import path_of
+
+
+def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
+    """Return the path of a regular file that is not empty (or, with `folder`, of a folder)."""
+    file = path_of(path, f"the path of {expected}")
+    try:
+        if file.is_dir():
+            if folder:
+                return file
+            raise TaupiError(f"{file} is a directory, expected {expected}.")
+        if not file.exists():
+            raise TaupiError(f"No file {str(file)[:200]!r}. Check the path; the current folder is {Path.cwd().name!r}.")
+        if not file.is_file():  # a pipe or a device would never end
+            raise TaupiError(f"{file} is not a regular file, expected {expected}.")
+        if file.stat().st_size == 0:
+            raise TaupiError(f"{file.name} is empty, expected {expected}.")
+        with file.open("rb"):
+            return file
+    except OSError as error:
+        raise TaupiError(f"{str(file)[:200]} cannot be read: {error.strerror}.") from None
+
+
+def beginning(path: Path, count: int = 16) -> bytes:
+    """Return the first bytes of a file, by which its format is known."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as stream:
+        return stream.read(count)
+
+
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes, or of those of a folder's files in the order of their names."""
+    digest = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        with file.open("rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the same rows in pieces of `size` each; the last may have fewer. Holds one piece and one part."""
+    held: list[dict[str, np.ndarray]] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += len(next(iter(part.values())))
+        if count < size:
+            continue
+        joined = {k: np.concatenate([h[k] for h in held]) for k in part}
+        cut = count - count % size
+        for a in range(0, cut, size):
+            yield {k: v[a : a + size] for k, v in joined.items()}
+        held, count = [{k: v[cut:] for k, v in joined.items()}], count - cut
+    if count:
+        yield {k: np.concatenate([h[k] for h in held]) for k in held[0]}

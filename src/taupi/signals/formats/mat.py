@@ -1,0 +1,81 @@
+"""MATLAB files up to version 7: variables, and fields of structs as `data.q`."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.model.robot import Robot
+from taupi.signals.columns import Columns
+from taupi.signals.formats.files import beginning, readable
+from taupi.signals.log import Log, LogSource
+from taupi.signals.tables import Table, build, embedded, settle
+
+_OWN = "taupi_log"
+
+
+def sniff(path: Path) -> bool:
+    """Return whether a file begins as MATLAB's do, or is named like one."""
+    return beginning(path, 6) == b"MATLAB" or path.suffix.lower() == ".mat"
+
+
+def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+    """Return the log in a MATLAB file. Arrays that have time along their second axis are transposed, and said so."""
+    arrays: dict[str, np.ndarray] = {}
+    own: dict[str, object] | None = None
+    for name, value in _loaded(path).items():
+        if name == _OWN:
+            own = json.loads(str(np.asarray(value).ravel()[0]))
+        elif not name.startswith("__"):
+            _flatten(name, value, arrays)
+    if not arrays:
+        raise TaupiError(f"{path.name} holds no arrays of numbers.")
+    arrays, notes = _upright(arrays)
+    table = Table(arrays, path.name, own=own, notes=notes)
+    return build(table, settle(table, columns, robot), source)
+
+
+def write(log: Log, stream: BinaryIO, path: Path) -> None:
+    """Write a log as a MATLAB file: time (N, 1), each signal (N, n)."""
+    from scipy.io import savemat
+
+    data = {"time": log.time[:, None], **log.signals, _OWN: json.dumps(embedded(log, flat=False))}
+    savemat(stream, data, do_compression=True)
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    readable(path, "a MATLAB file")
+    if beginning(path, 128)[:10] == b"MATLAB 7.3" or beginning(path, 8) == b"\x89HDF\r\n\x1a\n":
+        raise TaupiError(f"{path.name} is of version 7.3 (HDF5). Save it with save(..., '-v7').")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data: dict[str, Any] = loadmat(path, struct_as_record=False, chars_as_strings=True)
+    except Exception:  # SciPy's reader fails on damaged bytes in more ways than can be listed
+        raise TaupiError(f"{path.name} is not a MATLAB file, or it is cut off or damaged.") from None
+    return data
+
+
+def _flatten(name: str, value: Any, arrays: dict[str, np.ndarray], depth: int = 0) -> None:
+    if hasattr(value, "_fieldnames") and depth < 8:
+        for field in value._fieldnames:
+            _flatten(f"{name}.{field}", getattr(value, field), arrays, depth + 1)
+    elif isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
+        _flatten(name, value.ravel()[0], arrays, depth + 1)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.ndim == 2 and value.size:
+        arrays[name] = value.astype(float)
+
+
+def _upright(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    rows = max(max(a.shape) for a in arrays.values())  # samples outnumber joints
+    turned = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
+    upright = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
+    result = {n: a[:, 0] if a.shape[1] == 1 else a for n, a in upright.items()}
+    return result, ((f"transposed, as time runs along their rows: {', '.join(turned)}",) if turned else ())

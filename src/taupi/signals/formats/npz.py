@@ -1,0 +1,125 @@
+"""NumPy archives: one array a signal, (N, n), or one a column."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.model.robot import Robot
+from taupi.signals.columns import Columns
+from taupi.signals.formats.files import beginning, readable
+from taupi.signals.log import Log, LogSource
+from taupi.signals.tables import Table, build, embedded, settle
+
+_OWN = "taupi_log"
+_BROKEN = (zipfile.BadZipFile, EOFError, ValueError, zlib.error, KeyError, NotImplementedError, OSError)
+
+
+def sniff(path: Path) -> bool:
+    """Return whether a file is a zip archive of .npy arrays."""
+    if beginning(path, 4) != b"PK\x03\x04":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except _BROKEN:
+        return path.suffix == ".npz"
+
+
+def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+    """Return the log in a NumPy archive."""
+    heads, own = _heads(path)
+    layout = settle(Table(heads, path.name, own=own), columns, robot)
+    names = {name for picks in layout.picks.values() for name, _ in picks}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
+    except _BROKEN as error:
+        raise _damaged(path, error) from None
+    return build(Table(arrays, path.name), layout, source)
+
+
+def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+    """Yield the log in pieces of `size` rows, read from the archive's streams side by side."""
+    heads, own = _heads(path)
+    layout = settle(Table(heads, path.name, own=own), columns, robot)
+    names = sorted({name for picks in layout.picks.values() for name, _ in picks})
+    try:
+        with zipfile.ZipFile(path) as archive:
+            streams = {name: archive.open(f"{name}.npy") for name in names}
+            shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
+            rows = min(shape[0] for shape, _ in shapes.values())
+            if any(shape[0] != rows for shape, _ in shapes.values()):
+                raise TaupiError(f"{path.name} has arrays of different lengths, expected one row per time stamp.")
+            for a in range(0, rows, size):
+                take = min(size, rows - a)
+                part = {name: _rows(streams[name], take, *shapes[name]) for name in names}
+                yield build(Table(part, path.name, first_row=a), layout, source)
+    except TaupiError:
+        raise
+    except _BROKEN as error:
+        raise _damaged(path, error) from None
+
+
+def write(log: Log, stream: BinaryIO, path: Path) -> None:
+    """Write a log as a compressed NumPy archive that reads back exactly."""
+    arrays: dict[str, Any] = {"time": log.time, **log.signals, _OWN: np.array(json.dumps(embedded(log, flat=False)))}
+    np.savez_compressed(stream, **arrays)
+
+
+def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None]:
+    """Return empty arrays of the widths that the archive's have, and the mapping that it carries."""
+    readable(path, "a NumPy archive")
+    heads: dict[str, np.ndarray] = {}
+    own = None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.namelist():
+                name = entry.removesuffix(".npy")
+                with archive.open(entry) as stream:
+                    shape, _, dtype = _header(stream)
+                if name != _OWN and dtype.kind in "fiub" and len(shape) in (1, 2):
+                    heads[name] = np.empty((0, *shape[1:]))
+        if f"{_OWN}.npy" in archive.namelist():
+            with np.load(path, allow_pickle=False) as arrays:
+                own = json.loads(str(arrays[_OWN]))
+    except _BROKEN as error:
+        raise _damaged(path, error) from None
+    if not heads:
+        raise TaupiError(f"{path.name} holds no array of numbers with one or two axes.")
+    return heads, own
+
+
+def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(stream)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = reader(stream)
+    return shape, fortran, dtype
+
+
+def _shape(stream: Any, where: str) -> tuple[tuple[int, ...], np.dtype]:
+    shape, fortran, dtype = _header(stream)
+    if fortran and len(shape) == 2 and min(shape) > 1:
+        raise TaupiError(
+            f"{where} is stored column by column and cannot be read in blocks. Save np.ascontiguousarray of it."
+        )
+    return shape, dtype
+
+
+def _rows(stream: Any, count: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    width = int(np.prod(shape[1:], dtype=int))
+    data = stream.read(count * width * dtype.itemsize)
+    return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
+
+
+def _damaged(path: Path, error: Exception) -> TaupiError:
+    if "pickle" in str(error) or "Object arrays" in str(error):
+        return TaupiError(f"{path.name} holds Python objects, which are never loaded. Save arrays of numbers.")
+    return TaupiError(f"{path.name} is not a NumPy archive (.npz), or it is cut off or damaged.")

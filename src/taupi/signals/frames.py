@@ -1,0 +1,59 @@
+"""Logs from and to pandas DataFrames. pandas itself is only needed by who asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.robot import Robot
+from taupi.signals.columns import Columns
+from taupi.signals.guess import parse
+from taupi.signals.log import Log, LogSource
+from taupi.signals.tables import Table, build, settle
+
+
+def from_frame(frame: Any, robot: Robot | None, columns: Columns | Mapping[str, Any] | str | None) -> Log:
+    """Return the log in a DataFrame; columns that hold no numbers are left alone."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        raise TaupiError(f"frame is {shown(type(frame).__name__)}, expected a pandas DataFrame.")
+    arrays: dict[str, np.ndarray] = {}
+    index = getattr(frame, "index", None)
+    title = getattr(index, "name", None)
+    if isinstance(title, str) and (told := parse(title)) and told.signal == "time":
+        arrays[title] = _numbers(index, title)
+    for name in frame.columns:
+        values = np.asarray(frame[name])
+        if str(name) in arrays:
+            raise TaupiError(f"frame has two columns named {shown(str(name))}. Give each its own name.")
+        if values.dtype.kind in "fiubM":
+            arrays[str(name)] = _numbers(values, str(name))
+    if not arrays:
+        raise TaupiError("frame has no columns of numbers.")
+    table = Table(arrays, "frame")
+    return build(table, settle(table, Columns.of(columns), robot), LogSource(format="pandas"))
+
+
+def to_frame(log: Log) -> Any:
+    """Return a log as a DataFrame: time, then one column per signal and joint."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise TaupiError("to_frame needs pandas: pip install pandas.") from None
+    columns = {"time": log.time}
+    for name, value in log.signals.items():
+        columns |= {f"{name}_{joint}": value[:, k] for k, joint in enumerate(log.names)}
+    return pd.DataFrame(columns)
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        ns = array.astype("datetime64[ns]").astype(np.int64)
+        return (ns - ns[0]) * 1e-9 if len(ns) else ns.astype(float)
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError):
+        raise TaupiError(f"frame: {name} holds no numbers.") from None

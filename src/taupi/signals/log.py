@@ -1,0 +1,274 @@
+"""A log: what a robot's joints did over time, as frozen arrays that know where they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.signals.runs import Runs, gap_rows
+
+if TYPE_CHECKING:
+    from taupi.signals.columns import Columns
+
+# Joint side, then motor side; each is (N, n) or None. Units are those of a turning joint.
+SIGNALS: dict[str, str] = {
+    "q": "rad",
+    "qd": "rad/s",
+    "qdd": "rad/s^2",
+    "tau": "N m",
+    "current": "A",
+    "theta": "rad",
+    "thetad": "rad/s",
+    "thetadd": "rad/s^2",
+    "tau_m": "N m",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LogSource:
+    """Where a log was read from: the path, the sha256 of its bytes, the name of the format."""
+
+    path: str = ""
+    sha256: str = ""
+    format: str = "python"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Log:
+    """N samples of n joints: time (N,) in s; q, qd, qdd, tau, current (N, n) and the motor side: theta, thetad,
+    thetadd, tau_m.
+
+    SI units. Only `time` and `q` are needed; what was not recorded is None. `names` are the joints', `units` their "rad" or
+    "m". `notes` say what was done to the log and what was found on the way. The arrays cannot be written to.
+
+    >>> import taupi as tp
+    >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
+    >>> log.n, len(log), log.rate_hz
+    (1, 3, 2.0)
+    >>> log
+    Log: 3 samples of 1 joint, 1 s at 2 Hz: q tau
+    joint  unit  q         tau
+    -----  ----  --------  ------
+    j1     rad   0 .. 0.3  1 .. 2
+    """
+
+    time: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray | None = None
+    qdd: np.ndarray | None = None
+    tau: np.ndarray | None = None
+    current: np.ndarray | None = None
+    theta: np.ndarray | None = None
+    thetad: np.ndarray | None = None
+    thetadd: np.ndarray | None = None
+    tau_m: np.ndarray | None = None
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    source: LogSource = LogSource()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        time = _array(self.time, "time", 1)
+        object.__setattr__(self, "time", time)
+        q = _array(self.q, "q", 2)
+        n = q.shape[1]
+        names = tuple(self.names) or tuple(f"j{i + 1}" for i in range(n))
+        units = tuple(self.units) or ("rad",) * n
+        _check_words(names, units, n)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "units", units)
+        object.__setattr__(self, "notes", tuple(self.notes))
+        for name in SIGNALS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = q if name == "q" else _array(value, name, 2)
+            if array.shape != (len(time), n):
+                raise TaupiError(f"{name} has shape {array.shape}, expected {_expected(len(time), names)}")
+            object.__setattr__(self, name, array)
+
+    # What it is ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.q.shape[1]
+
+    @property
+    def signals(self) -> dict[str, np.ndarray]:
+        """What was recorded, by name: the arrays that are not None."""
+        return {name: getattr(self, name) for name in SIGNALS if getattr(self, name) is not None}
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the last."""
+        return float(self.time[-1] - self.time[0]) if len(self) else 0.0
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples a second: one over the mean step; NaN where there are no two samples."""
+        return (len(self) - 1) / self.duration if self.duration > 0 else float("nan")
+
+    def need(self, *names: str) -> tuple[np.ndarray, ...]:
+        """Return signals by name; one that was not recorded is an error that lists what there is."""
+        have = self.signals
+        for name in names:
+            if name not in SIGNALS:
+                raise unknown("signal", name, SIGNALS)
+            if name not in have:
+                place = f" in {self.source.path}" if self.source.path else ""
+                raise TaupiError(f"{name} is missing{place}. The log has {', '.join(have)}; map the columns of {name}.")
+        return tuple(have[name] for name in names)
+
+    # Changed copies -----------------------------------------------------------------------------------------------
+
+    def with_(self, **fields: Any) -> Log:
+        """Return a copy with other fields; `notes=` are added to those that are there."""
+        known = [f.name for f in dataclasses.fields(self)]
+        for name in fields:
+            if name not in known:
+                raise unknown("field", name, known, "Log")
+        if "notes" in fields:
+            extra = fields["notes"]
+            fields["notes"] = (*self.notes, *((extra,) if isinstance(extra, str) else extra))
+        return dataclasses.replace(self, **fields)
+
+    def rows(self, index: slice | np.ndarray, note: str | None = None) -> Log:
+        """Return the samples that a slice, a mask or row numbers choose."""
+        signals = {name: value[index] for name, value in self.signals.items()}
+        return self.with_(time=self.time[index], **signals, **({"notes": note} if note else {}))
+
+    def slice(self, start: float | None = None, stop: float | None = None) -> Log:
+        """Return the samples with start <= time < stop, in the log's own seconds.
+
+        >>> import numpy as np, taupi as tp
+        >>> log = tp.Log(np.arange(10) / 10, np.zeros((10, 2)))
+        >>> len(log.slice(0.2, 0.5))
+        3
+        """
+        low = -np.inf if start is None else _number(start, "start")
+        high = np.inf if stop is None else _number(stop, "stop")
+        keep = (self.time >= low) & (self.time < high)
+        if not keep.any():
+            span = f"{self.time[0]:g} .. {self.time[-1]:g} s" if len(self) else "no samples"
+            raise TaupiError(f"slice from {low:g} to {high:g} s holds no sample. The log has {span}.")
+        return self.rows(keep, f"sliced to {low:g} <= time < {high:g} s: {int(keep.sum())} of {len(self)} samples")
+
+    def drop_gaps(self) -> Log:
+        """Return the samples in which every recorded value, and the time, is finite; the others are left out."""
+        keep = np.isfinite(self.time)
+        for value in self.signals.values():
+            keep &= np.isfinite(value).all(axis=1)
+        lost = Runs.of(~keep)
+        note = f"left out {lost.count} samples with missing values: {lost}" if lost else "no sample has missing values"
+        return self.rows(keep, note)
+
+    def segments(self, gap: float | None = None) -> tuple[Log, ...]:
+        """Return the log cut wherever time steps by more than `gap` seconds (by default 3.5 median steps), or backwards."""
+        cuts = gap_rows(self.time, gap) + 1
+        edges = [0, *cuts.tolist(), len(self)]
+        pairs = itertools.pairwise(edges)
+        return tuple(self.rows(slice(a, b), f"rows {a} .. {b - 1} of {len(self)}") for a, b in pairs if b > a)
+
+    def decimate(self, k: int) -> Log:
+        """Return every k-th sample. Nothing is filtered: do that first, see `taupi.prepare`."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise TaupiError(f"k is {shown(k)}, expected a whole number of at least 1.")
+        return self.rows(slice(None, None, int(k)), f"kept every {k}th sample") if k > 1 else self
+
+    def select(self, joints: Sequence[str | int]) -> Log:
+        """Return some of the joints, by name or number, in the order given."""
+        if isinstance(joints, str) or not isinstance(joints, Sequence | np.ndarray):
+            raise TaupiError(f"joints is {shown(joints)}, expected a list of names or numbers.")
+        index = [self._joint(j) for j in joints]
+        if not index:
+            raise TaupiError(f"joints is empty, expected some of {', '.join(self.names)}.")
+        signals = {name: value[:, index] for name, value in self.signals.items()}
+        words = {"names": tuple(self.names[i] for i in index), "units": tuple(self.units[i] for i in index)}
+        return self.with_(**signals, **words, notes=f"joints {', '.join(words['names'])} of {', '.join(self.names)}")
+
+    def _joint(self, joint: str | int) -> int:
+        if isinstance(joint, str):
+            if joint not in self.names:
+                raise unknown("joint", joint, self.names, self.source.path or "the log")
+            return self.names.index(joint)
+        if not isinstance(joint, int | np.integer) or not 0 <= joint < self.n:
+            raise TaupiError(f"joint is {shown(joint)}, expected a name or a number from 0 to {self.n - 1}.")
+        return int(joint)
+
+    # Frames -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_frame(cls, frame: Any, robot: Any = None, columns: Columns | Mapping[str, Any] | str | None = None) -> Log:
+        """Return a log from a pandas DataFrame; `columns` as in `taupi.read_log`. An index named like a time is one.
+
+        >>> import taupi as tp
+        >>> class Frame(dict):  # a DataFrame behaves like this
+        ...     columns = ["t", "q1", "q2"]
+        >>> tp.Log.from_frame(Frame(t=[0.0, 0.1], q1=[1.0, 2.0], q2=[3.0, 4.0])).q
+        array([[1., 3.],
+               [2., 4.]])
+        """
+        from taupi.signals.frames import from_frame
+
+        return from_frame(frame, robot, columns)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: time, then one column per signal and joint, `q_j1` and so on."""
+        from taupi.signals.frames import to_frame
+
+        return to_frame(self)
+
+    def __repr__(self) -> str:
+        from taupi.signals.show import log_text
+
+        return log_text(self)
+
+
+def _array(value: Any, name: str, dimensions: int) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TaupiError(f"{name} is {shown(value)}, expected an array of numbers.") from None
+    if array.ndim != dimensions:
+        shape = "(N,)" if dimensions == 1 else "(N, n)"
+        hint = " A single joint has shape (N, 1)." if dimensions == 2 and array.ndim == 1 else ""
+        raise TaupiError(f"{name} has shape {array.shape}, expected {shape}.{hint}")
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_words(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:
+    if n == 0:
+        raise TaupiError("q has no columns, expected one per joint.")
+    for what, words in (("names", names), ("units", units)):
+        if len(words) != n or not all(isinstance(w, str) for w in words):
+            raise TaupiError(f"{what} is {shown(words)}, expected {n} texts: one per joint.")
+    if len(set(names)) < n:
+        twice = next(w for w in names if names.count(w) > 1)
+        raise TaupiError(f"names holds {shown(twice)} twice. Give each joint its own name.")
+    for unit in units:
+        if unit not in ("rad", "m"):
+            raise TaupiError(f"units holds {shown(unit)}, expected 'rad' or 'm' for each joint.")
+
+
+def _expected(samples: int, names: tuple[str, ...]) -> str:
+    told = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
+    return f"({samples}, {len(names)}): one row per time stamp, one value per joint ({told})."
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TaupiError(f"{name} is {shown(value)}, expected a number of seconds.") from None

@@ -1,0 +1,166 @@
+"""Periodic motions: their period, their mean over periods with the noise that this shows, their Fourier derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.signals.columns import positive
+from taupi.signals.log import Log
+
+# A lag counts as a period if the motion and its shifted self correlate like this.
+_ALIKE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A period in seconds, how many the record holds, and how well the motion correlates with itself one period later."""
+
+    seconds: float
+    count: float
+    correlation: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodMean:
+    """The mean period as a log, the standard deviation over periods of each signal (M, n), and how many were averaged."""
+
+    log: Log
+    std: dict[str, np.ndarray]
+    count: int
+
+
+def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
+    """Return the period of a motion q (N, n) by autocorrelation, or None where it does not repeat within half the record.
+
+    r(k) = sum_t x(t) x(t + k) / sqrt(sum_t x(t)^2 sum_t x(t + k)^2) over the overlap, with all joints scaled to equal
+    variance; the first peak near the highest, refined by a parabola.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(3000) / 100
+    >>> tp.find_period((np.sin(2 * np.pi * t / 7.003) + np.cos(4 * np.pi * t / 7.003))[:, None], 100).seconds.__round__(3)
+    7.003
+    """
+    q = np.asarray(q, dtype=float)
+    q = q[:, None] if q.ndim == 1 else q
+    rate = positive(rate_hz, "rate_hz")
+    spread = q.std(axis=0)
+    if len(q) < 16 or not (spread > 0).any():
+        return None
+    x = ((q - q.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
+    half = len(x) // 2
+    size = 1 << (2 * len(x) - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(x, size, axis=0)) ** 2
+    product = np.fft.irfft(spectrum, size, axis=0)[: half + 2].sum(axis=1)
+    energy = np.concatenate(([0.0], np.cumsum((x * x).sum(axis=1))))
+    lags = np.arange(half + 2)
+    r = product / np.sqrt(energy[len(x) - lags] * (energy[-1] - energy[lags]))
+    peaks = np.flatnonzero((r[1:-1] >= r[:-2]) & (r[1:-1] > r[2:])) + 1
+    low = np.flatnonzero(r < 0.5)
+    peaks = peaks[peaks > low[0]] if len(low) else peaks[:0]
+    if not len(peaks) or r[peaks].max() < _ALIKE:
+        return None
+    k = int(peaks[r[peaks] >= r[peaks].max() - 0.3 * (1 - _ALIKE)][0])
+    a, b, c = r[k - 1], r[k], r[k + 1]
+    lag = k + 0.5 * (a - c) / (a - 2 * b + c)
+    return Period(float(lag / rate), float((len(x) - 1) / lag), float(b))
+
+
+def average_periods(log: Log, period: float | None = None) -> PeriodMean:
+    """Return the mean of a log over its whole periods, and the standard deviation over periods as an estimate of noise.
+
+    Each period is interpolated on the same grid of M points; mean and deviation (with K - 1) are over the K periods. The mean
+    has 1/sqrt(K) of the noise. `period` is in seconds; left out, it is found.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(4000) / 200
+    >>> q = np.sin(2 * np.pi * t / 5)[:, None] + 1e-3 * np.random.default_rng(0).normal(size=(4000, 1))
+    >>> mean = tp.average_periods(tp.Log(t, q))
+    >>> mean.count, len(mean.log), bool(0.7e-3 < np.sqrt((mean.std["q"] ** 2).mean()) < 1.1e-3)
+    (4, 1000, True)
+    """
+    from scipy.interpolate import CubicSpline
+
+    seconds = period_of(log, period)
+    # The last grid point of the last period needs no sample after it, hence the step that is added.
+    count = int(np.floor((log.duration + 1 / log.rate_hz) / seconds + 1e-6))
+    if count < 2:
+        raise TaupiError(f"log has {log.duration / seconds:.2f} periods of {seconds:g} s, expected at least 2.")
+    points = max(4, round(seconds * log.rate_hz))
+    grid = np.arange(points) * (seconds / points)
+    at = np.minimum(log.time[0] + grid + seconds * np.arange(count)[:, None], log.time[-1])
+    mean, std = {}, {}
+    for name, value in log.signals.items():
+        each = CubicSpline(log.time, value)(at)
+        mean[name] = each.mean(axis=0)
+        std[name] = each.std(axis=0, ddof=1)
+    note = f"mean of {count} periods of {seconds:.6g} s"
+    return PeriodMean(log.with_(time=log.time[0] + grid, **mean, notes=note), std, count)
+
+
+def fourier(
+    x: np.ndarray, rate_hz: float, period: float, harmonics: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (x, dx/dt, d2x/dt2) of the Fourier series x = a0 + sum_k a_k cos(k w t) + b_k sin(k w t) that fits best.
+
+    x (N, ...) need not hold whole periods. Derivatives are those of the series: exact, without any loss of amplitude
+    (Swevers et al. 1997). Without `harmonics`, the series ends after the highest harmonic that stands out of the
+    residual's noise by five standard deviations in any column.
+
+    >>> import numpy as np
+    >>> t = np.arange(500) / 100
+    >>> s, sd, sdd = fourier(np.sin(2 * np.pi * t / 2), 100, 2.0, harmonics=3)
+    >>> bool(np.allclose(sdd, -np.pi**2 * s, atol=1e-9))
+    True
+    """
+    x = np.asarray(x, dtype=float)
+    rate, seconds = positive(rate_hz, "rate_hz"), positive(period, "period")
+    flat = x.reshape(len(x), -1)
+    most = int(min(0.4 * rate * seconds, len(x) / 8))
+    if most < 1 or (harmonics is not None and not 1 <= harmonics <= max(most, 1)):
+        raise TaupiError(
+            f"harmonics is {harmonics!r}, expected 1 to {most} for {len(x)} samples and a period of {seconds:g} s."
+        )
+    if len(x) < rate * seconds:
+        raise TaupiError(f"x has {len(x) / rate:.4g} s, expected at least one period of {seconds:g} s.")
+    t = np.arange(len(x)) / rate
+    top = harmonics or _harmonics(flat, t, seconds, min(most, 200))
+    w = 2 * np.pi * np.arange(1, top + 1) / seconds
+    c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
+    A = np.concatenate((np.ones((len(t), 1)), c, s), axis=1)
+    fit = _solved(A, flat)
+    a, b = fit[1 : top + 1], fit[top + 1 :]
+    first = c @ (w[:, None] * b) - s @ (w[:, None] * a)
+    second = -(c @ (w[:, None] ** 2 * a) + s @ (w[:, None] ** 2 * b))
+    return (A @ fit).reshape(x.shape), first.reshape(x.shape), second.reshape(x.shape)
+
+
+def _harmonics(x: np.ndarray, t: np.ndarray, seconds: float, most: int) -> int:
+    w = 2 * np.pi * np.arange(1, most + 1) / seconds
+    A = np.concatenate((np.ones((len(t), 1)), np.cos(np.outer(t, w)), np.sin(np.outer(t, w))), axis=1)
+    fit = _solved(A, x)
+    noise = np.sqrt(((x - A @ fit) ** 2).sum(axis=0) / max(1, len(t) - A.shape[1]))
+    amplitude = np.hypot(fit[1 : most + 1], fit[most + 1 :])
+    # The floor of rounding keeps noiseless signals from adding harmonics that are none.
+    loud = amplitude > 5 * noise * np.sqrt(2 / len(t)) + 1e-10 * np.abs(x).max(axis=0)
+    found = np.flatnonzero(loud.any(axis=1))
+    return int(found[-1]) + 1 if len(found) else 1
+
+
+def _solved(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # Over a period or more the columns are nearly orthogonal: the normal equations lose few digits and are much quicker.
+    return np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
+
+
+def period_of(log: Log, period: float | None) -> float:
+    """Return the period that is given, or that which is found in a log's q; none is an error."""
+    if period is not None:
+        return positive(period, "period")
+    found = find_period(log.q, log.rate_hz)
+    if found is None:
+        raise TaupiError(
+            "no period was found: the motion does not repeat within half of the log. Give period=... in seconds."
+        )
+    return found.seconds

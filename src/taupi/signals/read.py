@@ -1,0 +1,142 @@
+"""One way in and one way out: logs from files of any known format, whole or in blocks."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.files import path_of, write_file
+from taupi.model.robot import Robot
+from taupi.signals.columns import Columns, positive
+from taupi.signals.formats import FORMATS
+from taupi.signals.formats.files import readable, sha256
+from taupi.signals.log import Log, LogSource
+
+ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    robot: Robot | None = None,
+    columns: ColumnsLike = None,
+    *,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+) -> Log:
+    """Return the log in a file: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
+
+    `columns` says which column is which signal, in which unit, and what the gears are: a mapping or a TOML file (see
+    `taupi.signals.columns.Columns`). Signals that it does not name are guessed from the headers if it names none; the guess
+    is in `log.notes`, and headers with two readings are refused. With a `robot`, joints are found by name and brought into
+    its order. `rate_hz` stands for a missing time column, `topic` chooses one of a bag. The result is in SI units.
+
+    >>> import pathlib, tempfile, taupi as tp
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "run.csv")
+    >>> _ = path.write_text("t_ms,q1_deg,tau1\\n0,0,1\\n10,90,2\\n20,180,1\\n")
+    >>> log = tp.read_log(path)
+    >>> log.time.tolist(), log.q[1, 0].round(4).item()
+    ([0.0, 0.01, 0.02], 1.5708)
+    >>> log.notes[0]
+    'columns guessed from their headers: time = t_ms (ms); q = q1_deg (deg); tau = tau1 (SI)'
+    """
+    file, name, settled = _prepared(path, columns, rate_hz, topic, format)
+    source = LogSource(str(path), sha256(file), name)
+    log: Log = _module(name).read(file, settled, _checked(robot), source)
+    return log
+
+
+def log_blocks(
+    path: str | os.PathLike[str],
+    size: int = 100_000,
+    robot: Robot | None = None,
+    columns: ColumnsLike = None,
+    *,
+    rate_hz: float | None = None,
+    format: str | None = None,
+) -> Iterator[Log]:
+    """Yield a long log in pieces of `size` samples, in bounded memory: CSV, Parquet and NPZ. Arguments as in `read_log`.
+
+    >>> import os, tempfile, numpy as np, taupi as tp
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.npz")
+    >>> tp.write_log(tp.Log(np.arange(10) / 10, np.ones((10, 2))), path)
+    >>> [len(block) for block in tp.log_blocks(path, size=4)]
+    [4, 4, 2]
+    """
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise TaupiError(f"size is {shown(size)}, expected a whole number of samples.")
+    file, name, settled = _prepared(path, columns, rate_hz, None, format)
+    if not FORMATS[name].streams:
+        streaming = [k for k, f in FORMATS.items() if f.streams]
+        raise TaupiError(
+            f"{file.name} is a {name} file, which has no blocks. Convert it to one of {', '.join(streaming)}."
+        )
+    source = LogSource(str(path), sha256(file), name)
+    blocks: Iterator[Log] = _module(name).blocks(file, settled, _checked(robot), source, int(size))
+    return blocks
+
+
+def write_log(log: Log, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a log to a file, by its ending: .csv, .csv.gz, .parquet, .npz, .mat. It reads back as it was, notes and all.
+
+    >>> import os, tempfile, taupi as tp
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.parquet")
+    >>> tp.write_log(tp.Log([0.0, 0.1], [[1.0], [2.0]], names=("elbow",)), path)
+    >>> tp.read_log(path).names
+    ('elbow',)
+    """
+    if not isinstance(log, Log):
+        raise TaupiError(f"log is {shown(log)}, expected a Log.")
+    file = path_of(path)
+    name = _by_ending(file)
+    if name is None or not FORMATS[name].writes:
+        endings = [f.endings[0] for f in FORMATS.values() if f.writes]
+        raise TaupiError(f"path is {str(file)!r}, expected an ending that can be written: {', '.join(endings)}.")
+    write_file(file, lambda stream: _module(name).write(log, stream, file), force)
+
+
+def _prepared(
+    path: str | os.PathLike[str], columns: ColumnsLike, rate_hz: float | None, topic: str | None, format: str | None
+) -> tuple[Path, str, Columns]:
+    file = readable(path, folder=True)
+    settled = Columns.of(columns)
+    if rate_hz is not None:
+        settled = dataclasses.replace(settled, rate_hz=positive(rate_hz, "rate_hz"))
+    if topic is not None:
+        settled = dataclasses.replace(settled, topic=topic)
+    if format is not None and format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    return file, format or _sniffed(file), settled
+
+
+def _sniffed(file: Path) -> str:
+    ending = _by_ending(file)
+    order = ([ending] if ending else []) + ["rosbag", "parquet", "npz", "mat", "csv"]
+    for name in dict.fromkeys(order):
+        if _module(name).sniff(file):
+            return name
+    if ending:  # named like one but no such bytes: its reader says what is wrong
+        return ending
+    raise TaupiError(f"{file.name} is of no known format. Known: {', '.join(FORMATS)}.")
+
+
+def _by_ending(file: Path) -> str | None:
+    low = file.name.lower()
+    return next((name for name, f in FORMATS.items() if low.endswith(f.endings)), None)
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(FORMATS[name].module)
+
+
+def _checked(robot: Robot | None) -> Robot | None:
+    if robot is not None and not isinstance(robot, Robot):
+        raise TaupiError(f"robot is {shown(robot)}, expected a Robot: taupi.load(...).")
+    return robot

@@ -1,0 +1,122 @@
+"""The thresholds by which a log is judged, each with its reason, and what cleaning does to each kind of finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taupi.signals.runs import GAP, Runs, median_step
+
+if TYPE_CHECKING:
+    from taupi.signals.log import Log
+
+# Steps that scatter by more than this share of their mean are jitter: a derivative by equal steps is then wrong by as much.
+JITTER = 0.01
+# An effort that has one and the same value in more than half of the samples in motion measures nothing.
+DEAD = 0.5
+# A run of as many samples at the channel's extreme is a limit that was reached, where there are at least two runs.
+STUCK = 5
+# A joint that comes back by less than this share of its range has Coulomb friction and offset in one.
+REVERSAL = 0.01
+# A mean velocity below this share of the joint's largest, for all joints and as long as this, is standstill.
+STILL, STILL_SECONDS, STILL_WINDOW = 0.01, 0.25, 0.1
+# A recorded derivative that is off by more than this share (in the mean over windows of 50 ms) is another signal.
+DISAGREES = 0.25
+
+EFFORTS = ("tau", "current", "tau_m")
+
+RULES: dict[str, str] = {
+    "time-missing": "leaves these samples out",
+    "time-reversed": "sorts the samples by time",
+    "time-duplicate": "keeps the first sample of equal stamps",
+    "gap": "interpolates gaps up to short_gap; refuses longer ones unless long_gaps='interpolate' or 'longest'",
+    "jitter": "interpolates all signals on a uniform grid of the mean step",
+    "missing": "interpolates stretches up to short_gap; refuses longer ones unless long_gaps says otherwise",
+    "dead": "keeps it; leave the joint out with log.select(...), or give its equations no weight",
+    "saturated": "keeps it; these samples do not obey the model, so leave them out of a fit",
+    "standstill": "keeps it; prepare(...) trims it at both ends, since sign(qd) is noise there",
+    "still": "keeps it; nothing about this joint's inertia can be identified",
+    "one-way": "keeps it; its Coulomb friction and its offset cannot be told apart",
+    "disagrees": "keeps it; prepare(...) differentiates q itself and does not use it",
+    "limit": "keeps it; check units, joint order and offsets",
+}
+
+
+def tiny(unit: str) -> float:
+    """Return the travel below which a joint counts as still: 1e-4 rad or 10 um."""
+    return 1e-5 if unit == "m" else 1e-4
+
+
+def good_steps(time: np.ndarray) -> np.ndarray:
+    """Return the steps of time that go forward and over no lost sample: up to 1.5 median steps."""
+    steps = np.diff(time)
+    return steps[(steps > 0) & (steps < 1.5 * median_step(time))]
+
+
+def gaps(time: np.ndarray) -> np.ndarray:
+    """Return the rows after which there is a gap: a step of more than 3.5 median steps."""
+    steps = np.diff(time)
+    return np.flatnonzero(steps > GAP * median_step(time))
+
+
+def commonest(x: np.ndarray) -> tuple[float, float]:
+    """Return the value that occurs most often, and its share of the samples."""
+    if not len(x):
+        return 0.0, 0.0
+    values, counts = np.unique(x, return_counts=True)
+    k = int(np.argmax(counts))
+    return float(values[k]) + 0.0, float(counts[k] / len(x))
+
+
+def saturated(x: np.ndarray) -> Runs:
+    """Return the runs of at least `STUCK` samples at the channel's largest or smallest value, where there are two or more."""
+    high, low = np.fmax.reduce(x), np.fmin.reduce(x)
+    none = Runs.of(np.zeros(len(x), dtype=bool))
+    if high == low:
+        return none
+    kept = [r for r in (Runs.of(x == high).at_least(STUCK), Runs.of(x == low).at_least(STUCK)) if len(r) >= 2]
+    mask = np.zeros(len(x), dtype=bool)
+    for runs in kept:
+        mask |= runs.mask(len(x))
+    return Runs.of(mask) if kept else none
+
+
+def standstill(log: Log) -> Runs:
+    """Return the stretches in which no joint moves: |q(t + w/2) - q(t - w/2)| small for all, w = 0.1 s."""
+    step = median_step(log.time)
+    if step <= 0:
+        return Runs.of(np.zeros(len(log), dtype=bool))
+    half = max(1, min(round(STILL_WINDOW / step / 2), len(log) // 8))
+    padded = np.pad(log.q, ((half, half), (0, 0)), mode="edge")
+    moved = np.abs(padded[2 * half :] - padded[: -2 * half])
+    largest = np.fmax.reduce(moved, axis=0)
+    with np.errstate(invalid="ignore"):
+        still = (moved <= STILL * largest).all(axis=1)
+    return Runs.of(still).at_least(max(3, round(STILL_SECONDS / step)))
+
+
+def travel(x: np.ndarray) -> tuple[float, float]:
+    """Return how far a joint goes in all, and how far against its main direction: the smaller of the largest fall and rise."""
+    known = x[np.isfinite(x)]
+    if not len(known):
+        return 0.0, 0.0
+    fall = float((np.maximum.accumulate(known) - known).max())
+    rise = float((known - np.minimum.accumulate(known)).max())
+    return float(np.ptp(known)), min(fall, rise)
+
+
+def disagreement(time: np.ndarray, x: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return per joint ||dx - sum xd dt|| / ||dx|| over windows of 50 ms, and the factor k that fits dx = k sum xd dt best."""
+    step = median_step(time)
+    wide = min(max(5, round(0.05 / step)) if step > 0 else 5, max(1, len(time) // 10))
+    steps = np.clip(np.diff(time), 0, None)[:, None]
+    integral = np.concatenate((np.zeros((1, x.shape[1])), np.cumsum(0.5 * (xd[1:] + xd[:-1]) * steps, axis=0)))
+    a, b = x[wide:] - x[:-wide], integral[wide:] - integral[:-wide]
+    good = np.isfinite(a) & np.isfinite(b)
+    a, b = np.where(good, a, 0.0), np.where(good, b, 0.0)
+    size, cross, other = (a * a).sum(axis=0), (a * b).sum(axis=0), (b * b).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(size > 0, np.sqrt(((a - b) ** 2).sum(axis=0) / size), 0.0)
+        slope = np.where(other > 0, cross / other, 1.0)
+    return error, slope

@@ -1,0 +1,41 @@
+"""Logs and reports as people read them: a summary line and a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from taupi.signals.log import Log
+
+
+def table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines of aligned columns, the first a heading."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]
+
+
+def summary(log: Log) -> str:
+    """Return a log in one line."""
+    joints = f"{log.n} joint" + ("s" if log.n > 1 else "")
+    rate = f" at {log.rate_hz:.5g} Hz" if np.isfinite(log.rate_hz) else ""
+    name = log.source.path.replace("\\", "/").rsplit("/", 1)[-1]
+    head = f"Log {name}" if name else "Log"
+    return f"{head}: {len(log)} samples of {joints}, {log.duration:.5g} s{rate}: {' '.join(log.signals)}"
+
+
+def log_text(log: Log) -> str:
+    """Return a log's summary line and the range of each of its signals."""
+    rows: list[tuple[str, ...]] = [("joint", "unit", *log.signals)]
+    spans = {name: _spans(value) for name, value in log.signals.items()}
+    rows += [(log.names[j], log.units[j], *(spans[s][j] for s in spans)) for j in range(log.n)]
+    return "\n".join([summary(log), *table(rows)])
+
+
+def _spans(value: np.ndarray) -> list[str]:
+    if not len(value):
+        return ["-"] * value.shape[1]
+    low, high = np.fmin.reduce(value, axis=0), np.fmax.reduce(value, axis=0)
+    return ["-" if np.isnan(a) else f"{a:.4g} .. {b:.4g}" for a, b in zip(low, high, strict=True)]

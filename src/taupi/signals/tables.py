@@ -1,0 +1,281 @@
+"""Tables of raw columns, and the log that a mapping makes of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.model.robot import Robot
+from taupi.signals.columns import Channel, Columns, fitted
+from taupi.signals.guess import guess, parse
+from taupi.signals.log import SIGNALS, Log, LogSource
+from taupi.signals.runs import median_step
+from taupi.signals.units import DIMENSION, factor, joint_unit
+
+Pick = tuple[str, int]  # a column's name, and which of its columns where it is an array
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Raw columns of a file: name -> (N,) or (N, k). `labels` are the joints of arrays; `own` a mapping in the file."""
+
+    columns: Mapping[str, np.ndarray]
+    where: str
+    labels: tuple[str, ...] = ()
+    own: Mapping[str, object] | None = None
+    notes: tuple[str, ...] = ()
+    first_row: int = 0
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """How many columns each name stands for."""
+        return {k: v.shape[1] if v.ndim == 2 else 1 for k, v in self.columns.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A mapping settled for one file: the columns of each signal, the joints' names and order, what to say of it."""
+
+    picks: Mapping[str, tuple[Pick, ...]]
+    columns: Columns
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    order: tuple[int, ...]
+    notes: tuple[str, ...]
+    where: str
+
+
+def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
+    """Return the layout of a file's table: columns found or guessed, joints named and brought into the robot's order."""
+    notes = list(table.notes)
+    own = table.own if not columns.channels else None
+    if own is not None:
+        stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, "joints", "rate_hz")})
+        columns = dataclasses.replace(columns, channels=stored.channels, joints=stored.joints)
+        notes += [str(n) for n in own.get("notes", ())]  # type: ignore[attr-defined]
+    labels = columns.labels or columns.joints or table.labels
+    if not set(columns.channels) - {"time"}:
+        found = guess(table.widths, table.where)
+        given = columns.channels
+        made = {k: Channel(v, found.units[k]) for k, v in found.columns.items() if k not in given}
+        if columns.rate_hz:
+            made.pop("time", None)
+        columns = dataclasses.replace(columns, channels={**made, **given})
+        labels = columns.joints or table.labels or found.labels
+        notes += found.notes
+    elif "time" not in columns.channels and not columns.rate_hz:
+        columns, said = _with_time(table, columns)
+        notes += said
+    picks = {k: _picks(k, c, table, labels) for k, c in columns.channels.items()}
+    n = _count(picks, columns, table.where)
+    names, order, said = _joints(labels, columns, robot, n, table.where)
+    units = _joint_units(columns, robot, own, n, order)
+    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where)
+
+
+def build(table: Table, layout: Layout, source: LogSource) -> Log:
+    """Return the log of a table by a layout: units, signs, gears and couplings applied, joints in order."""
+    raw = {k: _stacked(table, picks) for k, picks in layout.picks.items()}
+    time = _time(raw.pop("time", None), table, layout)
+    signals = {k: _scaled(k, v, layout.columns.channels[k], layout.where) for k, v in raw.items()}
+    notes = list(layout.notes)
+    _motor_side(signals, layout, notes)
+    if "q" not in signals:
+        raise TaupiError(
+            f"{layout.where}: q is missing, only the motor side is known. Give the gears: columns={{'motor': {{'ratio': ...}}}}."
+        )
+    order = list(layout.order)
+    kept = order == list(range(next(iter(signals.values())).shape[1]))
+    chosen = signals if kept else {k: v[:, order] for k, v in signals.items()}
+    return Log(time, **chosen, names=layout.names, units=layout.units, source=source, notes=tuple(notes))
+
+
+def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
+    """Return the mapping with the one column that is named like a time, if there is one."""
+    found = [h for h in map(parse, table.columns) if h is not None and h.signal == "time" and not h.wanted]
+    if len(found) != 1:
+        return columns, []
+    channel = Channel((found[0].name,), found[0].unit)
+    note = f"time guessed from its header: {found[0].name} ({found[0].unit or 'SI'})"
+    return dataclasses.replace(columns, channels={**columns.channels, "time": channel}), [note]
+
+
+def _picks(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> tuple[Pick, ...]:
+    widths, spec = table.widths, channel.columns
+    if isinstance(spec, str) and re.search(r"\{(i|joint)[^}]*\}", spec) and spec not in widths:
+        return tuple((name, 0) for name in _expanded(signal, channel, table, labels))
+    result: list[Pick] = []
+    for name in (spec,) if isinstance(spec, str) else spec:
+        if name not in widths:
+            raise unknown("column", name, widths, table.where)
+        result += [(name, k) for k in range(widths[name])]
+    return tuple(result)
+
+
+def _expanded(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> list[str]:
+    template, widths = str(channel.columns), table.widths
+
+    def named(**values: object) -> str:
+        try:
+            return template.format(**values)
+        except (KeyError, IndexError, ValueError, AttributeError):
+            raise TaupiError(f"{signal} is {template!r}, expected a template with {{i}} or {{joint}} in it.") from None
+
+    if "{joint" in template:
+        if not labels:
+            raise TaupiError(f"{signal} is {template!r} but no joints are named. Add joints = [...] to the mapping.")
+        names = [named(joint=label, i=k) for k, label in enumerate(labels)]
+    else:
+        first = channel.first if channel.first is not None else (0 if named(i=0) in widths else 1)
+        names, i = [named(i=first)], first
+        while named(i=i + 1) in widths:
+            i += 1
+            names.append(named(i=i))
+    for name in names:
+        if name not in widths:
+            raise unknown("column", name, widths, table.where)
+    return names
+
+
+def _count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
+    sizes = {}
+    for name, chosen in picks.items():
+        if name != "time":
+            matrix = columns.channels[name].matrix
+            if matrix and len(matrix[0]) != len(chosen):
+                raise TaupiError(
+                    f"{where}: {name}.matrix has {len(matrix[0])} columns for {len(chosen)} columns of the file."
+                )
+            sizes[name] = len(matrix) if matrix else len(chosen)
+    if not sizes:
+        raise TaupiError(f"{where}: no joint signal is known. Map its columns: columns={{'time': ..., 'q': ...}}.")
+    n = sizes.get("q", next(iter(sizes.values())))
+    for name, size in sizes.items():
+        if size != n:
+            told = "q" if "q" in sizes else next(iter(sizes))
+            raise TaupiError(f"{where}: {name} has {size} columns but {told} has {n}, expected one per joint.")
+    if columns.joints and len(columns.joints) != n:
+        raise TaupiError(f"{where}: {len(columns.joints)} joints are named but q has {n} columns, expected one each.")
+    return n
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _joints(
+    labels: tuple[str, ...], columns: Columns, robot: Robot | None, n: int, where: str
+) -> tuple[tuple[str, ...], tuple[int, ...], list[str]]:
+    """Return the joints' names, the order of the file's joints that they are, and what to say of it."""
+    own = columns.joints or labels
+    numbered = len(own) != n or all(label.isdigit() or not label for label in own)
+    if robot is None:
+        return (tuple(f"j{i + 1}" for i in range(n)) if numbered else own), tuple(range(n)), []
+    if numbered:
+        if n != robot.n:
+            raise TaupiError(f"{where} has {n} joints, expected {robot.n}: {', '.join(robot.joint_names)}.")
+        return robot.joint_names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
+    places = {_plain(label): k for k, label in enumerate(own)}
+    for name in robot.joint_names:
+        if _plain(name) not in places:
+            raise unknown("joint", name, own, where)
+    order = tuple(places[_plain(name)] for name in robot.joint_names)
+    said = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
+    return robot.joint_names, order, said
+
+
+def _joint_units(
+    columns: Columns, robot: Robot | None, own: Mapping[str, object] | None, n: int, order: tuple[int, ...]
+) -> tuple[str, ...]:
+    if robot is not None:
+        return tuple("m" if j.prismatic else "rad" for j in robot.driving_joints)
+    stored = own.get("units") if own else None
+    if isinstance(stored, list | tuple) and len(stored) == n:
+        return tuple(str(u) for u in stored)
+    unit = columns.channels["q"].unit if "q" in columns.channels else ""
+    each = (unit,) * n if isinstance(unit, str) else unit
+    return tuple(joint_unit(each[k]) if k < len(each) else "rad" for k in order)
+
+
+def _stacked(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
+    rows = len(table.columns[picks[0][0]])
+    result = np.empty((rows, len(picks)))
+    for place, (name, k) in enumerate(picks):
+        column = table.columns[name]
+        if len(column) != rows:
+            raise TaupiError(f"{table.where}: {name} has {len(column)} values but {picks[0][0]} has {rows}.")
+        result[:, place] = column if column.ndim == 1 else column[:, k]
+    return result
+
+
+def _scaled(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.ndarray:
+    k = raw.shape[1]
+    units = (channel.unit,) if isinstance(channel.unit, str) else channel.unit
+    scale = fitted([factor(signal, u) if u else 1.0 for u in units], k, f"{where}: {signal}.unit")
+    for name, numbers in (("gain", channel.gain), ("sign", channel.sign)):
+        scale = scale * fitted(numbers or (1.0,), k, f"{where}: {signal}.{name}")
+    value = raw if np.all(scale == 1) else raw * scale
+    if channel.matrix:
+        value = value @ np.array(channel.matrix).T
+    if channel.offset:
+        value = value + fitted(channel.offset, value.shape[1], f"{where}: {signal}.offset")
+    return value
+
+
+def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
+    rate, where = layout.columns.rate_hz, layout.where
+    if raw is None or "time" not in layout.picks:
+        if rate is None:
+            raise TaupiError(f"{where} has no time column that is known. Say columns={{'time': ...}} or rate_hz=... .")
+        rows = len(next(iter(table.columns.values())))
+        return (table.first_row + np.arange(rows)) / rate
+    channel = layout.columns.channels["time"]
+    time = _scaled("time", raw, channel, where)[:, 0]
+    step = median_step(time)
+    if not channel.unit and not channel.gain and step > 5.0:
+        likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")
+        raise TaupiError(
+            f"{where}: time steps by {step:.4g}, too much for seconds. Give its unit, perhaps "
+            f"columns={{'time': {{'columns': {layout.picks['time'][0][0]!r}, 'unit': {likely!r}}}, ...}}."
+        )
+    return time
+
+
+def _motor_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str]) -> None:
+    """Add the joint side of what was recorded on the motor side, where the mapping states the gears."""
+    motor = layout.columns.motor
+    if motor is None:
+        return
+    where, n = layout.where, next(iter(signals.values())).shape[1]
+    A, T = motor.matrices(n)
+    done = []
+    if "tau_m" not in signals and "current" in signals and motor.torque_per_ampere:
+        gains = fitted(motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere")
+        signals["tau_m"] = signals["current"] * gains
+        done.append("tau_m = torque_per_ampere current")
+    if "q" not in signals and "theta" in signals:
+        signals["q"] = signals["theta"] @ A.T + fitted(motor.offset or (0.0,), n, f"{where}: motor.offset")
+        done.append("q = C diag(1/ratio) theta + offset")
+    if "qd" not in signals and "thetad" in signals:
+        signals["qd"] = signals["thetad"] @ A.T
+        done.append("qd = C diag(1/ratio) thetad")
+    if "tau" not in signals and "tau_m" in signals:
+        signals["tau"] = signals["tau_m"] @ T.T
+        done.append("tau = C^-T diag(ratio) tau_m")
+    if done:
+        notes.append("from the motor side: " + "; ".join(done))
+
+
+def embedded(log: Log, flat: bool) -> dict[str, object]:
+    """Return the mapping that a written file carries, so that it reads back as it was; `flat` names a column per joint."""
+    data: dict[str, object] = {"taupi_log": 1, "time": "time", "joints": list(log.names), "units": list(log.units)}
+    for name in log.signals:
+        data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name
+    data["notes"] = list(log.notes)
+    assert set(log.signals) <= set(SIGNALS)
+    return data

@@ -1,0 +1,241 @@
+"""Which column is which: mappings, units, gears, and guesses that are stated or refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.signals.columns import Columns, Motor
+from taupi.signals.guess import parse
+
+
+def table(path, header, rows):
+    path.write_text(header + "\n" + "\n".join(",".join(map(repr, map(float, r))) for r in rows) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "want"),
+    [
+        ("t", ("time", "", "")),
+        ("time_ms", ("time", "ms", "")),
+        ("timestamp [us]", ("time", "us", "")),
+        ("q1", ("q", "", "1")),
+        ("q[0]", ("q", "", "0")),
+        ("q_rad_7", ("q", "rad", "7")),
+        ("joint_position_2", ("q", "", "2")),
+        ("position.elbow_joint", ("q", "", "elbow_joint")),
+        ("panda_joint1_pos", ("q", "", "panda_joint_1")),
+        ("JointVelocity3", ("qd", "", "3")),
+        ("qd_rad_s_1", ("qd", "rad/s", "1")),
+        ("dq_2 (deg/s)", ("qd", "deg/s", "2")),
+        ("qdd_rad_s2_4", ("qdd", "rad/s2", "4")),
+        ("torque_Nm_5", ("tau", "Nm", "5")),
+        ("tau_a", ("tau", "", "a")),
+        ("effort_A_arm_1", ("current", "A", "arm_1")),
+        ("current_mA_3", ("current", "mA", "3")),
+        ("motor_pos_rad_1", ("theta", "rad", "1")),
+        ("motor_velocity_1", ("thetad", "", "1")),
+        ("tau_m_2", ("tau_m", "", "2")),
+        ("motor_torque_Nm_2", ("tau_m", "Nm", "2")),
+        ("motor_current_2", ("current", "", "2")),
+    ],
+)
+def test_headers_that_are_understood(header, want):
+    got = parse(header)
+    assert (got.signal, got.unit, got.label) == want and not got.wanted
+
+
+@pytest.mark.parametrize(
+    "header", ["q_des_1", "target_velocity_2", "tau_ref_3", "theta_setpoint_deg", "q_cmd[1]", "q_error_1"]
+)
+def test_wanted_values_are_not_measured_ones(header):
+    assert parse(header).wanted
+
+
+@pytest.mark.parametrize("header", ["comment", "alpha_deg", "motor_voltage_V", "temperature_1", "x", ""])
+def test_headers_that_are_not(header):
+    assert parse(header) is None
+
+
+def test_a_guess_is_stated(tmp_path):
+    header = "t_ms,q1_deg,q2_deg,q_des_1,qd1_rpm,qd2_rpm,tau1,tau2,temperature_1"
+    file = table(tmp_path / "run.csv", header, np.arange(27).reshape(3, 9))
+    log = tp.read_log(file)
+    assert np.allclose(log.time, [0, 0.009, 0.018])
+    assert np.allclose(log.q[0], np.radians([1, 2])) and np.allclose(log.qd[0], np.array([4, 5]) * 2 * np.pi / 60)
+    assert np.allclose(log.tau[0], [6, 7])
+    told = "\n".join(log.notes)
+    assert "q = q1_deg ... q2_deg (deg)" in told and "tau = tau1 ... tau2 (SI)" in told
+    assert "not measured: q_des_1" in told and "no signal is known by these names: temperature_1" in told
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,q1,q2,pos1,pos2", "run.csv: q could be 'q1', 'pos1'. Say which: columns={'q': ...}"),
+        ("t,time,q1,q2,x", "time could be 't', 'time'"),
+        ("t,q1,q2,tau1,tau3", "tau has the joints 1, 3, but other signals 1, 2"),
+        ("t,q1,q2,tau1,x", "tau has the joints 1, but other signals 1, 2"),
+        ("t,a,b,c,d", "no joint signal is known. Map its columns"),
+        ("a,q1,q2,c,d", r"has no time column that is known. Say columns=.* or rate_hz"),
+        ("t,q_1,q[1],c,d", "q has several columns for one joint"),
+        ("t,theta1,theta2,tau_m1,tau_m2", "q is missing, only the motor side is known. Give the gears"),
+    ],
+)
+def test_a_guess_with_two_readings_is_refused(tmp_path, header, message):
+    file = table(tmp_path / "run.csv", header, np.arange(15).reshape(3, 5))
+    with pytest.raises(TaupiError, match=message if ".*" in message else re.escape(message)):
+        tp.read_log(file)
+
+
+def test_a_time_that_cannot_be_seconds_is_refused(tmp_path):
+    rows = [[1e15 + 1e7 * k, k, k] for k in range(5)]
+    file = table(tmp_path / "run.csv", "t,q1,q2", rows)
+    with pytest.raises(TaupiError, match=r"time steps by 1e\+07, too much for seconds. .*'unit': 'ns'"):
+        tp.read_log(file)
+    log = tp.read_log(file, columns={"time": {"columns": "t", "unit": "ns"}})
+    assert np.allclose(np.diff(log.time), 0.01) and log.n == 2
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_templates_count_from_zero_or_one(tmp_path, first):
+    header = "t," + ",".join(f"a{k + first:02}" for k in range(3))
+    file = table(tmp_path / "run.csv", header, np.arange(12).reshape(3, 4))
+    log = tp.read_log(file, columns={"q": "a{i:02}"})
+    assert np.array_equal(log.q[0], [1, 2, 3])
+    more = tp.read_log(file, columns={"time": "t", "q": {"columns": "a{i:02}", "first": first + 1}})
+    assert np.array_equal(more.q[0], [2, 3])
+
+
+def test_signs_gains_offsets_and_matrices(tmp_path):
+    file = table(tmp_path / "run.csv", "t,a,b,v", [[0, 10, 20, 3], [1, 11, 22, 4], [2, 12, 24, 5]])
+    columns = {
+        "time": "t",
+        "q": {"columns": ["a", "b"], "unit": "deg", "matrix": [[1, 1]], "offset": 0.5},
+        "theta": {"columns": ["a"], "unit": "deg", "sign": -1},
+        "tau_m": {"columns": ["v"], "gain": 0.25},
+    }
+    log = tp.read_log(file, columns=columns)
+    assert np.allclose(log.q[:, 0], np.radians([30, 33, 36]) + 0.5)
+    assert np.allclose(log.theta[:, 0], -np.radians([10, 11, 12])) and np.allclose(log.tau_m[:, 0], [0.75, 1, 1.25])
+    assert log.tau is None  # nothing says how the motor drives the joint
+
+
+def test_a_mapping_in_toml(tmp_path):
+    (tmp_path / "columns.toml").write_text(
+        'rate_hz = 250\njoints = ["lift", "turn"]\nlabels = ["z", "c"]\n'
+        'q = {columns = "p_{joint}", unit = ["mm", "deg"]}\n[tau]\ncolumns = ["f", "n"]\nsign = [1, -1]\n'
+    )
+    file = table(tmp_path / "run.csv", "p_c,p_z,f,n", [[90, 5, 1, 2], [180, 6, 3, 4]])
+    log = tp.read_log(file, columns=tmp_path / "columns.toml")
+    assert log.names == ("lift", "turn") and log.units == ("m", "rad")
+    assert np.allclose(log.q, [[0.005, np.pi / 2], [0.006, np.pi]]) and np.allclose(log.tau, [[1, -2], [3, -4]])
+    assert np.allclose(log.time, [0, 0.004])
+
+
+def test_the_motor_side_keeps_power():
+    """q = A theta and tau = T tau_m give tau' qd = tau_m' thetad, whatever the gears and the coupling."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 6):
+        ratio, C = rng.uniform(1, 100, n) * rng.choice([-1, 1], n), rng.normal(size=(n, n)) + 3 * np.eye(n)
+        A, T = Motor(tuple(ratio), tuple(map(tuple, C))).matrices(n)
+        thetad, tau_m = rng.normal(size=(2, n))
+        assert np.isclose((T @ tau_m) @ (A @ thetad), tau_m @ thetad, rtol=1e-9)
+        assert np.allclose(A @ (ratio * thetad), C @ thetad)
+
+
+def test_gears_and_currents(tmp_path):
+    file = table(tmp_path / "run.csv", "t,motor_pos_1,motor_pos_2,motor_vel_1,motor_vel_2,motor_current_1,motor_current_2",
+                 [[0, 100, 200, 10, 20, 1, 2], [1, 150, 250, 10, 20, 1, 2]])  # fmt: skip
+    motor = {"ratio": [100, -50], "coupling": [[1, 0], [-1, 1]], "offset": [0.1, 0.2], "torque_per_ampere": [0.5, 0.25]}
+    log = tp.read_log(file, columns={"motor": motor})
+    # q1 = theta1/100 + .1, q2 = theta2/-50 - theta1/100 + .2; tau2 = -50 tau_m2, tau1 = 100 tau_m1 + (that of q2 by the coupling)
+    assert np.allclose(log.q[0], [1.1, -4 - 1 + 0.2]) and np.allclose(log.qd[0], [0.1, -0.4 - 0.1])
+    assert np.allclose(log.tau_m[0], [0.5, 0.5]) and np.allclose(log.tau[0], [50 - 25, -25])
+    assert "tau = C^-T diag(ratio) tau_m" in log.notes[-1]
+
+
+def test_joints_in_the_order_of_the_robot(tmp_path):
+    robot = tp.load("elbow2r")
+    a, b = robot.joint_names
+    file = table(
+        tmp_path / "run.csv", f"t,q_{b},q_hand,q_{a},tau_{a},tau_{b},tau_hand", np.arange(21).reshape(3, 7) / 8
+    )
+    log = tp.read_log(file, robot=robot)
+    assert (
+        log.names == robot.joint_names
+        and np.array_equal(8 * log.q[0], [3, 1])
+        and np.array_equal(8 * log.tau[0], [4, 5])
+    )
+    assert any("order of" in note for note in log.notes)
+    with pytest.raises(TaupiError, match=r"No joint .* in run.csv"):
+        tp.read_log(file, robot=tp.load("puma560"))
+    numbered = table(tmp_path / "two.csv", "t,q1,q2", np.arange(9).reshape(3, 3))
+    assert tp.read_log(numbered, robot=robot).names == robot.joint_names
+    with pytest.raises(TaupiError, match=r"two.csv has 2 joints, expected 6: "):
+        tp.read_log(numbered, robot=tp.load("puma560"))
+    with pytest.raises(TaupiError, match="robot is 'panda', expected a Robot"):
+        tp.read_log(numbered, robot="panda")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (3, "columns is 3, expected a mapping or the path"),
+        ({"Q": "q{i}"}, "No key 'Q' in columns"),
+        ({"q": 3}, "columns: q is 3, expected the name of a column"),
+        ({"q": []}, "expected the name of a column"),
+        ({"q": {"unit": "deg"}}, "columns: q names no columns"),
+        ({"q": {"columns": "q{i}", "units": "deg"}}, "No key 'units' .*Did you mean 'unit'"),
+        ({"q": {"columns": "q{i}", "unit": "degree"}}, "No unit of q 'degree'. Did you mean 'deg'"),
+        ({"q": {"columns": "q{i}", "unit": "Nm"}}, "No unit of q 'Nm'"),
+        ({"q": {"columns": "q{i}", "sign": 2}}, "sign is 2, expected 1 or -1"),
+        ({"q": {"columns": "q{i}", "gain": "x"}}, "gain is 'x', expected a finite number"),
+        ({"q": {"columns": "q{i}", "gain": [1, 2, 3]}}, "q.gain has 3 values, expected 1 or 2"),
+        ({"q": {"columns": "q{i}", "matrix": [[1, 2], [3]]}}, "rows of different lengths"),
+        ({"q": {"columns": "q{i}", "matrix": [[1, 2, 3]]}}, "q.matrix has 3 columns for 2 columns of the file"),
+        ({"q": {"columns": "q{i}", "first": 5}}, "No column 'q5'"),
+        ({"q": "q{k}"}, "No column 'q{k}'"),
+        ({"q": "{i!r:x}"}, "expected a template with {i}"),
+        ({"q": "p{i}"}, "No column 'p1' in run.csv. Known: t, q1, q2"),
+        ({"q": "q_{joint}"}, "no joints are named. Add joints"),
+        ({"q": "q{i}", "tau": ["tau1"]}, "tau has 1 columns but q has 2"),
+        ({"q": "q{i}", "joints": ["a"]}, "1 joints are named but q has 2 columns"),
+        ({"joints": ["a", "a"]}, "joints holds a name twice"),
+        ({"joints": "ab"}, "joints is 'ab', expected a list"),
+        ({"joints": ["a", "b"], "labels": ["a"]}, "1 labels for 2 joints"),
+        ({"rate_hz": -1}, "rate_hz is -1, expected a finite number above 0"),
+        ({"rate_hz": float("nan")}, "rate_hz is nan"),
+        ({"topic": 3}, "topic is 3, expected a text"),
+        ({"motor": 3}, "motor is 3, expected a mapping"),
+        ({"motor": {"gear": 3}}, "No key 'gear'"),
+        ({"motor": {"ratio": [1, 0]}}, "motor.ratio holds 0"),
+        ({"motor": {"ratio": [1, 2, 3]}}, "motor.ratio has 3 values, expected 1 or 2"),
+        ({"motor": {"coupling": [[1, 0], [0, 0]]}}, "motor.coupling has no inverse"),
+        ({"motor": {"coupling": [[1]]}}, r"motor.coupling has shape \(1, 1\), expected \(2, 2\)"),
+    ],
+)  # fmt: skip
+def test_bad_mappings(tmp_path, columns, message):
+    file = table(tmp_path / "run.csv", "t,q1,q2,tau1,tau2", np.arange(15).reshape(3, 5))
+    with pytest.raises(TaupiError, match=message) as caught:
+        tp.read_log(file, columns=columns)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_mapping_files(tmp_path):
+    file = table(tmp_path / "run.csv", "t,q1", [[0, 1], [1, 2]])
+    for content, message in (
+        (b"q = ", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"", "is empty"),
+        (b"x = 1", "No key 'x'"),
+    ):
+        (tmp_path / "map.toml").write_bytes(content)
+        with pytest.raises(TaupiError, match=message):
+            tp.read_log(file, columns=tmp_path / "map.toml")
+    with pytest.raises(TaupiError, match="No file"):
+        tp.read_log(file, columns="missing.toml")
+    assert Columns.of(Columns()) == Columns()
