@@ -92,6 +92,12 @@ def test_a_guess_with_two_readings_is_refused(tmp_path, header, message):
         tp.read_log(file)
 
 
+def test_numbered_joints_are_in_the_order_of_their_numbers(tmp_path):
+    order = [10, 2, 1, 12, 11, 3, 4, 5, 6, 7, 8, 9]
+    file = table(tmp_path / "run.csv", "t," + ",".join(f"q{k}" for k in order), [[0, *order], [1, *order]])
+    assert np.array_equal(tp.read_log(file).q[0], np.arange(1, 13))
+
+
 def test_a_time_that_cannot_be_seconds_is_refused(tmp_path):
     rows = [[1e15 + 1e7 * k, k, k] for k in range(5)]
     file = table(tmp_path / "run.csv", "t,q1,q2", rows)
