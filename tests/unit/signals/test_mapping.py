@@ -9,6 +9,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.columns import Columns, Motor
 from taupi.signals.guess import parse
+from taupi.signals.units import factor
 
 
 def table(path, header, rows):
@@ -91,6 +92,12 @@ def test_a_guess_with_two_readings_is_refused(tmp_path, header, message):
         tp.read_log(file)
 
 
+def test_numbered_joints_are_in_the_order_of_their_numbers(tmp_path):
+    order = [10, 2, 1, 12, 11, 3, 4, 5, 6, 7, 8, 9]
+    file = table(tmp_path / "run.csv", "t," + ",".join(f"q{k}" for k in order), [[0, *order], [1, *order]])
+    assert np.array_equal(tp.read_log(file).q[0], np.arange(1, 13))
+
+
 def test_a_time_that_cannot_be_seconds_is_refused(tmp_path):
     rows = [[1e15 + 1e7 * k, k, k] for k in range(5)]
     file = table(tmp_path / "run.csv", "t,q1,q2", rows)
@@ -122,6 +129,34 @@ def test_signs_gains_offsets_and_matrices(tmp_path):
     assert np.allclose(log.q[:, 0], np.radians([30, 33, 36]) + 0.5)
     assert np.allclose(log.theta[:, 0], -np.radians([10, 11, 12])) and np.allclose(log.tau_m[:, 0], [0.75, 1, 1.25])
     assert log.tau is None  # nothing says how the motor drives the joint
+
+
+@pytest.mark.parametrize(
+    ("signal", "unit", "number", "si"),
+    [
+        ("time", "ms", 1500, 1.5),
+        ("time", "us", 2e6, 2),
+        ("time", "ns", 3e9, 3),
+        ("time", "min", 2, 120),
+        ("q", "deg", 180, np.pi),
+        ("q", "rev", 0.5, np.pi),
+        ("q", "mm", 250, 0.25),
+        ("qd", "deg/s", 90, np.pi / 2),
+        ("qd", "rpm", 60, 2 * np.pi),
+        ("qd", "mm/s", 5, 0.005),
+        ("qdd", "deg/s^2", 180, np.pi),
+        ("qdd", "rad/s²", 2, 2),
+        ("tau", "mNm", 500, 0.5),
+        ("tau", "N m", 3, 3),
+        ("tau", "kN", 2, 2000),
+        ("current", "mA", 250, 0.25),
+        ("thetad", "rpm", 3000, 100 * np.pi),
+        ("thetadd", "deg/s2", 90, np.pi / 2),
+        ("tau_m", "Ncm", 100, 1),
+    ],
+)
+def test_units(signal, unit, number, si):
+    assert number * factor(signal, unit) == pytest.approx(si, rel=1e-12)
 
 
 def test_a_mapping_in_toml(tmp_path):

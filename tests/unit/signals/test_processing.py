@@ -227,7 +227,7 @@ def test_the_mean_of_periods_has_less_noise_and_tells_how_much_there_was():
     mean = tp.average_periods(log)
     assert mean.count == 10 and len(mean.log) == 1000
     rms = np.sqrt((mean.std["tau"] ** 2).mean())
-    assert rms == pytest.approx(sigma, rel=0.05)
+    assert rms == pytest.approx(sigma, rel=0.03)  # sqrt(10/9) off without the K - 1
     left = mean.log.tau - 2 * clean[:1000]
     assert left.std() == pytest.approx(sigma / np.sqrt(10), rel=0.1)
     again = tp.average_periods(log, period=5.0)  # of another length, given
