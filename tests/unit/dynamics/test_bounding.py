@@ -157,7 +157,7 @@ def test_waves_of_known_frequencies():
     w = waves(e, (2, 2))
     assert sorted(map(tuple, w.frequencies)) == [(0, 2), (1, -1)]
     assert np.allclose(w.mean, [3, 0])
-    assert w.error.max() < 1e-12
+    assert w.error.max() < 1e-11  # a worst case of some thousand roundings
     # A degree that is too low shows as an error between the nodes: the check above is able to fail.
     low = waves(e, (1, 1))
     assert np.abs(low.at(np.array([[0.3, 0.4]]))[0] - e.at(np.array([[0.3, 0.4]]))[0]).max() > 0.1

@@ -146,10 +146,10 @@ def waves(expansion: Expansion, degrees: tuple[int, ...]) -> Waves | Expansion:
     m = np.stack(np.meshgrid(*(np.fft.fftfreq(n, 1 / n).round() for n in counts), indexing="ij"), -1).reshape(total, -1)
     c = spectrum.reshape(total, -1)
     largest = np.abs(values).max(0)
-    # Interpolation on N such nodes magnifies their errors by no more than sqrt(N): the squares of its basis sum to one. The
-    # nodes themselves are rounded, which moves values by their slopes, no more than the degrees times the largest value.
-    steep = 1 + sum(degrees) * np.pi
-    noise = radius.max(0) + EPS * (2 * steep + 4 * np.log2(total + 1)) * largest
+    # Interpolation on N such nodes magnifies what they hold by no more than sqrt(N): the squares of its basis sum to one. So F
+    # is no larger than sqrt(N) times its values, and its slopes than the degrees times that (Bernstein); the nodes are rounded.
+    steep = 1 + 4 * sum(degrees) * np.sqrt(total)
+    noise = radius.max(0) + EPS * (steep + 4 * np.log2(total + 1)) * largest
     leading = m[np.arange(total), (m != 0).argmax(1)]
     half = np.flatnonzero(leading > 0)
     height = 2 * np.abs(c[half])
