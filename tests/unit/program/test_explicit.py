@@ -115,6 +115,15 @@ def test_names_of_the_user():
         program.explicit(names={"b4": "x + qrdd1"})
 
 
+def test_names_of_the_user_are_found_in_multiples_and_alone():
+    from taupi.regressors.explicit import link_block_program
+
+    names = {"b4": "qrdd1 + qrdd2", "b5": "(2*qrd1 + qrd2)*qd1 + qrd1*qd2", "b10": "a1*sin(q2)"}
+    text = check(link_block_program(tp.load("elbow2r"), 1), names=names).text()
+    assert "W1[2, 1] = -b10*b5/2\n" in text
+    assert "X2[1, 6] = b4\n" in text
+
+
 def test_names_do_not_clash_with_symbols():
     table = [{"a": "k1", "alpha": 0, "d": 0, "theta": 0}, {"a": "k2", "alpha": 0, "d": 0, "theta": 0}]
     program = tp.slotine_li_regressor(tp.Robot.from_dh(table, gravity=(0, "-g", 0)).bind(k1=1, k2=2, g=9.81)).reduced()
