@@ -69,6 +69,7 @@ def lump_data(lumped: Any) -> dict[str, Any]:
         "rank": lumped.rank,
         "parameters": {n: str(e) for n, e in zip(lumped.parameters.names, lumped.expressions, strict=True)},
         "values": values,
+        "identities": list(lumped.identities),
         "relations": list(lumped.relations),
         "regressor": lumped.regressor.explicit().text(),
         "known": lumped.known.explicit().text(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from taupi.errors import unknown
+from taupi.errors import TaupiError, unknown
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
 from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
 from taupi.program.explicit.naming import given_names
@@ -188,6 +188,9 @@ def explicit(
     """Return a program's outputs as formulas; see `Program.explicit`."""
     if angles not in ANGLES:
         raise unknown("form of angles", angles, ANGLES)
+    for setting, value in (("digits", digits), ("intermediates", intermediates), ("limit", limit)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise TaupiError(f"{setting} is {value!r}, expected a whole number of 1 or more.")
     expansion = expand(program, symbolic_constants(program, values), limit, intermediates)
     return presented(program, expansion, angles, names, digits, short)
 
