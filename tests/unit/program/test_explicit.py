@@ -235,3 +235,30 @@ def test_repr_tells_what_it_is():
     assert repr(form).startswith("Explicit mass_matrix: M[2, 2], ")
     zero = tp.coriolis_matrix(tp.load("lecture2r").bind(m2=0)).explicit(values=True)
     assert zero.text() == "All entries are zero."
+
+
+def test_products_of_quotients_are_refused_before_they_fill_the_memory():
+    with pytest.raises(tp.TaupiError, match=r"more than 2000 terms .* intermediates=20"):
+        tp.forward_dynamics(tp.load("puma560")).explicit(limit=2000)
+
+
+@pytest.mark.parametrize("setting", [{"digits": 0}, {"digits": 2.5}, {"intermediates": 0}, {"limit": True}], ids=str)
+def test_settings_that_are_no_counts_are_refused(setting):
+    with pytest.raises(tp.TaupiError, match="expected a whole number of 1 or more"):
+        tp.gravity_torque(tp.load("elbow2r")).explicit(**setting)
+
+
+def test_fractions_and_powers_in_pages_and_papers():
+    mass = tp.operational_mass(tp.load("lecture2r"), task="xy").explicit()
+    page, paper = mass.html(), mass.latex()
+    assert "<msup><mi>sin</mi><mn>2</mn></msup><mo>(</mo>" in page
+    assert "<mo>(</mo><msub><mi>M</mi><mi>C</mi></msub><mo>)</mo>" in page
+    assert r"\frac{m_{1}\,\cos^{2}(q_{1} + q_{2}) + m_{2}\,\sin^{2}(q_{2})}{\sin^{2}(q_{2})}" in paper
+    assert "<msubsup><mi>L</mi><mi>1</mi><mn>2</mn></msubsup>" in tp.mass_matrix(tp.load("lecture2r")).explicit().html()
+
+
+def test_a_long_quotient_breaks_inside_its_numerator():
+    text = tp.forward_dynamics(tp.load("lecture2r")).explicit(short=True).text(width=60)
+    first = text[: text.index("qdd[2]")].strip()
+    assert first.startswith("qdd[1] = (L2*(tau1 - tau2)") and first.endswith(")/((m1 + m2*s2**2)*L1**2*L2)")
+    assert len(first.splitlines()) > 2
