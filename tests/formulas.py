@@ -4,10 +4,9 @@ import math
 import re
 
 import numpy as np
-import sympy
 
 from taupi.program.explicit.expand import expand, symbolic_constants
-from taupi.program.explicit.from_sympy import parsed, quotient
+from taupi.program.explicit.from_text import quotient
 
 FUNCTIONS = {
     "sin": math.sin,
@@ -58,8 +57,7 @@ def same(program, expressions, spare=32):
     """Tell, exactly, whether a program's outputs are these expressions (text or SymPy, flat and row-major)."""
     expansion = expand(program, symbolic_constants(program), spare=spare)
     ring = expansion.ring
-    names = [*inputs(program, [np.zeros(p.shape) for p in program.inputs]), *(c.name for c in program.constants)]
-    wanted = [quotient(ring, sympy.expand_trig(parsed(e, "test", names)), "test") for e in expressions]
+    wanted = [quotient(ring, e, "test") for e in expressions]
     flat = [p for output in expansion.outputs for p in output]
     assert len(flat) == len(wanted)
     return [k for k, (p, w) in enumerate(zip(flat, wanted, strict=True)) if ring.add(p, w, -1).numerator != 0] == []

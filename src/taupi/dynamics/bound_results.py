@@ -16,7 +16,7 @@ class Bound:
     """An enclosure of an extreme value: lower <= extreme <= upper, both certain, one of them attained at `at`.
 
     Of a supremum `upper` bounds every value and `lower` is attained; of an infimum it is the other way round. `value` is the one
-    that holds everywhere.
+    that holds everywhere. (Of the textbook's rules for c, what is enclosed is the rule's own number.)
     """
 
     name: str
@@ -77,9 +77,10 @@ class Growth:
         """Return the bound for slides at d, in the order of `joints`."""
         if len(d) != len(self.joints):
             raise TaupiError(f"d has {len(d)} values, expected {len(self.joints)}: one per slide {self.joints}.")
-        return sum(
+        total = sum(
             b.upper * math.prod(abs(x) ** p for x, p in zip(d, power, strict=True)) for power, b in self.coefficients
         )
+        return total * (1 + 2.0**-46)  # every rounding of products and sums, of which there are few, and some more
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -142,14 +143,17 @@ class Bounds:
         return f"Bounds of {self.robot} for {', '.join(told)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = [("name", "bound", "value", "gap", "attained at")]
+        rows: list[tuple[str, ...]] = [("name", "bound", "value", "gap", "reached", "at")]
         for b in self.entries:
-            sign = ">=" if b.infimum else "<="
-            rows.append((b.name, f"{b.text} {sign}", f"{b.value + 0.0:.8g}", f"{b.gap:.1e}", _place(b)))
+            sign, mark = ">=" if b.infimum else "<=", "" if b.converged else " *"
+            numbers = (f"{b.value + 0.0:.8g}{mark}", f"{b.gap:.1e}", f"{b.attained + 0.0:.8g}")
+            rows.append((b.name, f"{b.text} {sign}", *numbers, _place(b)))
         return rows
 
     def _below(self) -> list[str]:
-        return [*map(repr, self.growth), *self.notes]
+        open_ = [b for b in self.entries if not b.converged]
+        told = [f"* certain, but the gap is wider than asked for. {open_[0].method}"] if open_ else []
+        return [*map(repr, self.growth), *told, *self.notes]
 
     def __repr__(self) -> str:
         body = ["", *table(self._rows())] if self.entries else []

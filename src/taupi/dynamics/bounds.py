@@ -23,7 +23,7 @@ from taupi.dynamics.bounding.measures import (
     VectorNorm,
     Weighted,
 )
-from taupi.dynamics.ranges import joint_range, magnitude, require_numbers
+from taupi.dynamics.ranges import joint_range, magnitude, require_numbers, require_seed
 from taupi.errors import TaupiError, shown
 from taupi.model.body import smallest_eigenvalue
 from taupi.model.robot import Robot
@@ -155,32 +155,27 @@ def _product_norm(n: int, p: float) -> Weighted:
 def _inverse(mu1: Bound, mu2: Bound) -> list[Bound]:
     """Return the bounds of M^-1: 1/mu2 <= M^-1 <= 1/mu1."""
 
-    def over(x: float) -> float:
-        return 1 / x if x > 0 else math.inf
+    def inverted(mu: Bound, name: str, which: str) -> Bound:
+        # The quotient is rounded to nearest: one step outwards holds.
+        lower = math.nextafter(1 / mu.upper, 0) if mu.upper > 0 else math.inf
+        upper = math.nextafter(1 / mu.lower, math.inf) if mu.lower > 0 else math.inf
+        text = f"{which} eigenvalue of M^-1"
+        return dataclasses.replace(mu, name=name, text=text, lower=lower, upper=upper, infimum=not mu.infimum)
 
-    least = dataclasses.replace(
-        mu2,
-        name="Minv_min",
-        text="smallest eigenvalue of M^-1",
-        lower=over(mu2.upper),
-        upper=over(mu2.lower),
-        infimum=True,
-    )
-    most = dataclasses.replace(
-        mu1,
-        name="Minv_max",
-        text="largest eigenvalue of M^-1",
-        lower=over(mu1.upper),
-        upper=over(mu1.lower),
-        infimum=False,
-    )
-    return [least, most]
+    return [inverted(mu2, "Minv_min", "smallest"), inverted(mu1, "Minv_max", "largest")]
 
 
 def _real(robot: Robot) -> bool:
-    """Return whether every link is a real body, with a pseudo-inertia that is clearly positive."""
+    """Return whether every link is a real body: a point mass, or a pseudo-inertia that is clearly positive."""
     bodies = robot.parameters.values.reshape(len(robot.links), -1)
-    return all(smallest_eigenvalue(b.tolist()) > 1e-12 * np.abs(b).max() for b in bodies)
+    return all(_not_negative(b) for b in bodies)
+
+
+def _not_negative(body: np.ndarray) -> bool:
+    m, h, tensor = body[0], body[1:4], body[4:]
+    if m > 0 and not h.any() and not tensor.any():
+        return True  # a point mass at the link's origin
+    return smallest_eigenvalue(body.tolist()) > 1e-12 * np.abs(body).max()
 
 
 def _at_least_zero(robot: Robot, mu1: Bound) -> Bound:
@@ -279,7 +274,7 @@ def bounds(
     >>> [round(b[name].value, 7) for name in ("M_1_min", "M_1_max", "c_1", "g_1")]
     [4.0, 7.0, 1.0, 40.0]
     """
-    _refuse(robot, tolerance, boxes)
+    _refuse(robot, tolerance, boxes, seed)
     search = _Search(robot, joint_range(robot, range), float(tolerance), int(boxes), seed)
     fields = {"M": mass_field(robot), "g": gravity_field(robot), "c": velocity_field(robot)}
     makers = {"M": (_mass_bounds, 6), "g": (_norm_bounds, 3), "c": (_velocity_bounds, 4)}
@@ -306,8 +301,9 @@ def _notes(search: _Search, fields: dict[str, Field]) -> tuple[str, ...]:
     return (f"No limits of the slide {', '.join(free)} are known{without}. Give range={{{free[0]!r}: (lo, hi)}}.",)
 
 
-def _refuse(robot: Any, tolerance: Any, boxes: Any) -> None:
+def _refuse(robot: Any, tolerance: Any, boxes: Any, seed: Any) -> None:
     require_numbers(robot)
+    require_seed(seed)
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < 1:
         raise TaupiError(
             f"tolerance is {shown(tolerance)}, expected a number between 0 and 1: the relative gap allowed."

@@ -14,7 +14,7 @@ from taupi.dynamics.coriolis import FORMS, coriolis_matrix
 from taupi.dynamics.energy import kinetic_energy, potential_energy
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
 from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
-from taupi.dynamics.ranges import magnitude, require_numbers
+from taupi.dynamics.ranges import magnitude, require_numbers, require_seed
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Program
@@ -245,6 +245,7 @@ def properties(robot: Robot, samples: int = 200, seed: int = 0) -> Properties:
     True
     """
     require_numbers(robot)
+    require_seed(seed)
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise TaupiError(f"samples is {shown(samples)}, expected a whole number from 1.")
     rng = np.random.default_rng(seed)

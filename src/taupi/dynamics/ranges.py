@@ -18,6 +18,12 @@ from taupi.model.scalars import is_symbolic
 HALF = float(np.nextafter(np.pi, 4.0))
 
 
+def require_seed(seed: Any) -> None:
+    """Refuse a seed that no generator takes."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise TaupiError(f"seed is {shown(seed)}, expected a whole number from 0.")
+
+
 def require_numbers(robot: Any) -> None:
     """Refuse what is no robot, and a robot with symbols that have no value."""
     if not isinstance(robot, Robot):

@@ -15,7 +15,7 @@ from taupi.errors import TaupiError
 from taupi.errors import unknown as unknown_name
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
-from taupi.program.explicit.from_sympy import quotient
+from taupi.program.explicit.from_text import quotient
 from taupi.program.explicit.quotient import Denominator, Quotient, least_common, missing
 from taupi.program.explicit.ring import Ring
 from taupi.program.explicit.to_sx import program_of
@@ -86,7 +86,9 @@ class Lumped:
 
     def __repr__(self) -> str:
         what = "independent" if self.rank == self.count else f"of which {self.rank} are independent"
-        lines = [f"{self.regressor.name}: {self.count} lumped parameters, {what}"]
+        known = ", and a known part" if self.known.sparsity().any() else ""
+        noun = "parameter" if self.count == 1 else "parameters"
+        lines = [f"{self.regressor.name}: {self.count} lumped {noun}, {what}{known}"]
         width = max(map(len, self.parameters.names), default=0)
         lines += [f"  {n:<{width}} = {e}" for n, e in zip(self.parameters.names, self.expressions, strict=True)]
         lines += [f"  {told}" for told in (*self.identities, *self.relations)]
@@ -97,7 +99,7 @@ class Lumped:
 
         rows = zip(self.parameters.names, self.expressions, strict=True)
         body = "".join(f"<tr><td>{escape(n)}</td><td>{escape(str(e))}</td></tr>" for n, e in rows)
-        told = "".join(f"<li>{escape(r)}</li>" for r in self.relations)
+        told = "".join(f"<li>{escape(r)}</li>" for r in (*self.identities, *self.relations))
         return f"<table><tr><th>parameter</th><th>meaning</th></tr>{body}</table><ul>{told}</ul>"
 
 
@@ -118,7 +120,12 @@ def lump(
       Theta1 = L1*m1 + L1*m2
       Theta2 = L2*m2
     """
-    names = _resolved(program, [unknown] if isinstance(unknown, str) else list(unknown))
+    if not isinstance(program, Program):
+        raise TaupiError(f"program is {type(program).__name__}, expected a program: taupi.inverse_dynamics(robot).")
+    wanted = [unknown] if isinstance(unknown, str) else unknown
+    if not isinstance(wanted, Iterable) or not all(isinstance(n, str) for n in wanted):
+        raise TaupiError(f"unknown is {unknown!r}, expected names of symbols such as ['m1', 'm2'].")
+    names = _resolved(program, list(wanted))
     if len(program.outputs) != 1:
         raise TaupiError(f"{program.name} has {len(program.outputs)} outputs: lump needs one.")
     expansion = expand(program, symbolic_constants(program) | frozenset(names), spare=16)
@@ -212,7 +219,9 @@ class _Split:
     def _monomials(self, a: Quotient) -> Row:
         """Return an expression of unknowns over the common denominator, as its monomials."""
         p = self.ring.reduced(a.numerator * self.ring.product(missing(a.denominator, self.below)))
-        return {self._parted(e)[1]: c for e, c in p.to_dict().items()}
+        parted = [(*self._parted(e), c) for e, c in p.to_dict().items()]
+        assert not any(any(known) for known, _, _ in parted), "an unknown holds something known"
+        return {mu: c for _, mu, c in parted}
 
     def _over(self, row: Row) -> Quotient:
         return self.ring.over(self.ring.context.from_dict(row), self.below)

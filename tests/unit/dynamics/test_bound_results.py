@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -34,10 +35,19 @@ def test_result_prints_a_table_and_travels_as_json(lecture):
         lecture["mu11"]
 
 
-def test_inverse_bounds_are_reciprocals(lecture):
-    assert lecture["Minv_max"].upper == 1 / lecture["mu1"].lower
-    assert lecture["Minv_min"].lower == 1 / lecture["mu2"].upper
-    assert lecture["Minv_min"].infimum
+def test_inverse_bounds_are_reciprocals_rounded_outwards(lecture):
+    for name, of in (("Minv_max", "mu1"), ("Minv_min", "mu2")):
+        inverse, eigenvalue = lecture[name], lecture[of]
+        assert (
+            1 / Fraction(eigenvalue.lower)
+            < Fraction(inverse.upper)
+            < 1 / Fraction(eigenvalue.lower) * (1 + Fraction(1, 2**50))
+        )
+        assert (
+            1 / Fraction(eigenvalue.upper)
+            > Fraction(inverse.lower)
+            > 1 / Fraction(eigenvalue.upper) * (1 - Fraction(1, 2**50))
+        )
 
 
 def test_same_seed_same_answer(lecture):

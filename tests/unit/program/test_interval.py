@@ -153,3 +153,24 @@ def test_bad_boxes():
         run([0.0, 1.0, 2.0])
     with pytest.raises(tp.TaupiError, match="expected"):
         run(([0.0] * 3, [1.0] * 3))
+
+
+def test_a_point_encloses_the_exact_value():
+    # Sums and products of decimals are not doubles: without rounding outwards the two ends would meet beside the truth.
+    from fractions import Fraction
+
+    def body(x):
+        return cs.vertcat(x[0] * x[1] + x[2] * x[3], (x[0] + x[1]) * (x[2] - x[3]) * x[0], x[0] / x[1] - x[2] * x[2])
+
+    program = tp.trace("f", body, [tp.Port("x", (4,))], [tp.Port("y", (3,))])
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.1, 1, (50, 4))
+    lo, hi = program.compile("interval")((x, x))
+    missed = 0
+    for k in range(len(x)):
+        exact = program.exact([Fraction(v) for v in x[k]])
+        for a, b, truth in zip(lo[k], hi[k], exact, strict=True):
+            value = Fraction(int(truth.p), int(truth.q))
+            assert Fraction(a) <= value <= Fraction(b)
+            missed += Fraction((a + b) / 2) != value
+    assert missed > 100  # the doubles nearest to the truth are not the truth

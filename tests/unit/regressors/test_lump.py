@@ -165,3 +165,31 @@ def test_nothing_unknown_in_it():
     a = constants("a", None, named=True)
     lumped = tp.lump(tp.trace("f", lambda x: x + a - a, [tp.Port("x")], [tp.Port("y")], constants), unknown=["a"])
     assert lumped.count == 0 and str(lumped.known.explicit()) == "y = x"
+
+
+def test_prescribed_parameters_hold_unknowns_only():
+    torque = tp.gravity_torque(tp.load("lecture2r"))
+    with pytest.raises(tp.TaupiError, match="into holds"):
+        tp.lump(torque, unknown=["m?", "L?"], into=["L1*m1*cos(q1)", "L1*m2", "L2*m2"])
+
+
+def test_a_lumped_program_keeps_its_guard():
+    lumped = tp.lump(tp.operational_force(tp.load("planar3r"), task="planar"), unknown=["m?", "I?"])
+    straight = np.zeros(3)
+    with pytest.raises(tp.TaupiError, match="singular"):
+        lumped.regressor(straight, straight, straight, straight)
+
+
+def test_wrong_kinds_are_named():
+    with pytest.raises(tp.TaupiError, match="program is Robot, expected a program"):
+        tp.lump(tp.load("lecture2r"), unknown=["m1"])
+    with pytest.raises(tp.TaupiError, match="unknown is 3"):
+        tp.lump(tp.gravity_torque(tp.load("lecture2r")), unknown=3)
+
+
+def test_the_known_part_over_a_denominator():
+    constants = tp.Constants()
+    a, b = constants("a", None, named=True), constants("b", None, named=True)
+    program = tp.trace("f", lambda x: x / (2 * a + 3 * b) + 5 * x * x, [tp.Port("x")], [tp.Port("y")], constants)
+    lumped = tp.lump(program, unknown=["a", "b"])
+    assert str(lumped.known.explicit()) == "y = 5*x**2" and "and a known part" in repr(lumped)

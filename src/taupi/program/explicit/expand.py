@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import NoReturn
 
 from taupi.errors import TaupiError
 from taupi.program.angles import Point, turned
+from taupi.program.explicit.names import symbol_name
 from taupi.program.explicit.quotient import Quotient
 from taupi.program.explicit.ring import Plan, ReplanError, Ring, TooLongError
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
+from taupi.progress import progress
 
 POLYNOMIAL = ("neg", "sq", "twice", "add", "sub", "mul")
 # A term takes some 100 bytes: some hundred thousand are as much as a formula may be.
 LIMIT = 300_000
+# Terms that wait to be used may be as many times more.
+_ALIVE = 5
+# Progress is told after as many instructions.
+_STEPS = 200
 # A product may have this many pairs of terms for each term of the limit: most pairs fall together.
 _PAIRS = 20
 
@@ -67,20 +74,29 @@ class _Run:
         self.value: dict[int, Quotient] = {}
         self.point: dict[int, Point] = {}
         self.definitions: list[tuple[int, Quotient]] = []
+        self._skipped = 0  # names that are taken
 
     def expansion(self) -> Expansion:
         program = self.ring.program
         outputs = [[Quotient(self.ring.constant(0))] * p.size for p in program.outputs]
         places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
-        written = 0
-        for step, i in enumerate(self.ring.tape.instructions):
-            if i.op == "output":
-                result = self.value[i.args[0]]
-                outputs[i.port][places[i.port][i.slot]] = result
-                written += len(result.numerator)
-                self._check(written, step)
-            else:
-                self.value[i.out] = self._step(i, step)
+        instructions = self.ring.tape.instructions
+        last = {a: step for step, i in enumerate(instructions) for a in i.args}
+        written = alive = 0
+        with progress(f"expanding {program.name}", len(instructions) // _STEPS + 1) as tick:
+            for step, i in enumerate(instructions):
+                if step % _STEPS == 0:
+                    tick(f"step {step} of {len(instructions)}")
+                if i.op == "output":
+                    result = self.value[i.args[0]]
+                    outputs[i.port][places[i.port][i.slot]] = result
+                    written += len(result.numerator)
+                else:
+                    self.value[i.out] = self._step(i, step)
+                    alive += len(self.value[i.out].numerator)
+                self._check(max(written, alive // _ALIVE), step)
+                for a in {a for a in i.args if last[a] == step}:
+                    alive -= len(self.value.pop(a).numerator)
         return Expansion(self.ring, outputs, self.definitions)
 
     def _step(self, i: Instruction, step: int) -> Quotient:
@@ -137,10 +153,20 @@ class _Run:
 
     def _named(self, p: Quotient) -> Quotient:
         known = len(self.ring.slot)
-        generator = self.ring.named("name", f"t{len(self.definitions) + 1}", [p])
+        generator = self.ring.named("name", self._free_name(), [p])
         if len(self.ring.slot) > known:
             self.definitions.append((self.ring.free - 1, p))
         return generator
+
+    def _free_name(self) -> str:
+        """Return the next of t1, t2, ... that no symbol is called."""
+        taken = {symbol_name(a) for a in self.ring.atoms if a.kind == "symbol"}
+        names = (f"t{k}" for k in itertools.count(len(self.definitions) + 1 + self._skipped))
+        for name in names:
+            if name not in taken:
+                return name
+            self._skipped += 1
+        raise AssertionError
 
     def _check(self, terms: int, step: int) -> None:
         if terms > self.limit:
@@ -150,5 +176,5 @@ class _Run:
         name, steps = self.ring.program.name, len(self.ring.tape.instructions)
         raise TaupiError(
             f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that. "
-            "Use intermediates=20, which names intermediate terms so that nothing is longer than that, or raise limit."
+            "Use intermediates=20, which names intermediate terms so that little is longer than that, or raise limit."
         )

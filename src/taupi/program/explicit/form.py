@@ -12,9 +12,10 @@ from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_con
 from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
 from taupi.program.explicit.naming import given_names
 from taupi.program.explicit.terms import Alphabet
-from taupi.program.explicit.tree import Collector, Product, Sum, name_repeated
+from taupi.program.explicit.tree import Collector, Product, Sum, length, name_repeated
 from taupi.program.explicit.write import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
+from taupi.progress import progress
 
 ANGLES = ("shortest", "products")
 _MATH = '<math displaystyle="true">'
@@ -52,7 +53,7 @@ class Explicit:
     @property
     def terms(self) -> int:
         """The number of products that the formulas are sums of, definitions included."""
-        return sum(map(_size, self._trees()))
+        return sum(map(length, self._trees()))
 
     def _trees(self) -> Iterator[Sum]:
         yield from (tree for _, tree in self.definitions)
@@ -167,7 +168,7 @@ class Explicit:
         write = TextWriter(self.alphabet, self.digits, self.short)
         wide = _LATEX_WIDTH if columns == 1 else _MATRIX_ENTRY
         return columns <= _MATRIX_COLUMNS and all(
-            _size(e.tree) < 20 and len(write.sum(e.tree)) <= wide for e in self.entries
+            length(e.tree) < 20 and len(write.sum(e.tree)) <= wide for e in self.entries
         )
 
     def _matrix(self, write: Writer) -> str:
@@ -188,6 +189,8 @@ def explicit(
     limit: int = LIMIT,
 ) -> Explicit:
     """Return a program's outputs as formulas; see `Program.explicit`."""
+    if not isinstance(names, bool | Mapping):
+        raise TaupiError(f"names is {names!r}, expected True, False or a mapping such as {{'b4': 'qdd1 + qdd2'}}.")
     if angles not in ANGLES:
         raise unknown("form of angles", angles, ANGLES)
     for setting, value in (("digits", digits), ("intermediates", intermediates), ("limit", limit)):
@@ -212,15 +215,19 @@ def presented(
     above = [a.numerator for a in flat]
     if angles == "shortest":
         steps, forms = summed_angles(ring, above)
-        terms = [shortest(alphabet, p, steps, forms) for p in above]
+        terms = []
+        with progress(f"writing {program.name}", len(above)) as tick:
+            for k, p in enumerate(above):
+                tick(f"formula {k + 1}")
+                terms.append(shortest(alphabet, p, steps, forms))
     else:
         terms = [alphabet.terms(p, plain_forms(ring)) for p in above]
     given = given_names(alphabet, names if isinstance(names, Mapping) else {})
     collect = Collector(alphabet)
     trees = [given.trees(collect.quotient(given.terms(t), a.denominator)) for t, a in zip(terms, flat, strict=True)]
-    definitions = [(ring.atoms[k].op, trees[i]) for i, (k, _) in enumerate(expansion.definitions)]
-    trees = trees[len(definitions) :]
-    definitions += given.definitions
+    intermediate = [(ring.atoms[k].op, trees[i]) for i, (k, _) in enumerate(expansion.definitions)]
+    trees = trees[len(intermediate) :]
+    definitions = [*given.definitions, *intermediate]
     if names is True:
         taken = {a.name for a in ring.atoms} | {name for name, _ in definitions}
         repeated, trees = name_repeated(trees, alphabet, taken)
@@ -236,10 +243,6 @@ def _entries(ports: Sequence[Port], trees: Sequence[Sum]) -> tuple[Entry, ...]:
     return tuple(Entry(name, place, tree) for (name, place), tree in zip(places, trees, strict=True))
 
 
-def _size(tree: Sum) -> int:
-    return sum(1 + sum(_size(inner) for inner, _ in p.sums) for p in tree.products)
-
-
 def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool = True) -> list[str]:
     """Return a formula in lines of about a width, measured as text; it breaks between the terms of its outermost sum.
 
@@ -252,12 +255,12 @@ def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool =
             inside = p.sums[0][0]
             before, after = _around(write, p)
     lines, used = [before], 0
-    for piece, length in zip(write.products(inside), map(len, measure.products(inside)), strict=True):
-        if used and used + length > width:
+    for piece, size in zip(write.products(inside), map(len, measure.products(inside)), strict=True):
+        if used and used + size > width:
             lines.append("")
             used = 0
         lines[-1] += piece
-        used += length
+        used += size
     lines[-1] += after
     return lines if inside.products else [write.sum(tree)]
 

@@ -7,7 +7,7 @@ it leaves fewer terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from flint import fmpq, fmpq_mpoly
 
@@ -111,11 +111,11 @@ def _squares(alphabet: Alphabet, terms: Terms) -> Terms:
                 continue
             other = {"sin": "cos", "cos": "sin"}[found.kind]
             if a == -b:
-                new = alphabet.monomial(dict(rest) | {alphabet.letter(Letter(kind=other, form=found.form)): 2})
+                new = alphabet.times(rest, ((alphabet.letter(Letter(kind=other, form=found.form)), 2),))
                 value = b
             elif a == -2 * b:
                 double = tuple((k, 2 * m) for k, m in found.form)
-                new = alphabet.monomial(dict(rest) | {alphabet.letter(Letter(kind="cos", form=double)): 1})
+                new = alphabet.times(rest, ((alphabet.letter(Letter(kind="cos", form=double)), 1),))
                 value = -b if found.kind == "cos" else b
             else:
                 continue
@@ -186,10 +186,3 @@ def _add(terms: Terms, monomial: Monomial, value: fmpq) -> None:
         terms[monomial] = total
     else:
         terms.pop(monomial, None)
-
-
-def letters_of(terms: Terms) -> Iterator[int]:
-    """Yield the letters that terms hold, with repetition."""
-    for monomial in terms:
-        for letter, _ in monomial:
-            yield letter

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from flint import fmpq
 
 from taupi.errors import TaupiError
-from taupi.program.explicit.from_sympy import quotient
+from taupi.program.explicit.from_text import quotient
 from taupi.program.explicit.merge import plain_forms
+from taupi.program.explicit.names import symbol_name
 from taupi.program.explicit.ring import Atom
 from taupi.program.explicit.terms import Alphabet, Letter, Monomial, Terms
 from taupi.program.explicit.tree import Collector, Product, Sum
@@ -78,7 +79,13 @@ def _shape(collect: Collector, tree: Sum) -> tuple[fmpq, Shape]:
 def given_names(alphabet: Alphabet, names: Mapping[str, str]) -> GivenNames:
     """Read the user's names; each stands for a product, or for a sum whose terms share no factor."""
     given, collect = GivenNames(alphabet), Collector(alphabet)
+    taken = {symbol_name(a) for a in alphabet.ring.atoms if a.kind == "symbol"}
+    taken |= {a.op for a in alphabet.ring.atoms if a.kind == "name"}
     for name, expression in names.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TaupiError(f"names holds the name {name!r}, expected letters and digits.")
+        if name in taken:
+            raise TaupiError(f"names: {name} is the name of a symbol of the formulas already: choose another.")
         terms = _parsed(alphabet, name, expression)
         tree = collect(terms)
         letter = alphabet.letter(Letter(Atom("name", op=name)))

@@ -6,6 +6,7 @@ that are not rational. sin^2 = 1 - cos^2 keeps polynomials in normal form. Divis
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from taupi.errors import TaupiError
 from taupi.program.angles import angular_registers
 from taupi.program.explicit.quotient import Denominator, Quotient, joined, least_common, missing
 from taupi.program.program import Program
@@ -125,8 +127,10 @@ class Ring:
         return self.generators[self.place["input", i.out]]
 
     def constant(self, value: Fraction | float) -> fmpq_mpoly:
-        """Return a number as a polynomial."""
-        exact = Fraction(value)
+        """Return a number as a polynomial; a double as the decimal that prints it, which is how it was written."""
+        if not math.isfinite(value):
+            raise TaupiError(f"{self.program.name} holds {value}, which is no number that a formula can have.")
+        exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
         return self.context.constant(fmpq(exact.numerator, exact.denominator))
 
     def point(self, register: int) -> tuple[fmpq_mpoly, fmpq_mpoly] | None:

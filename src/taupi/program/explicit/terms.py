@@ -48,6 +48,12 @@ class Alphabet:
             self._order.append(_order(letter))
         return self.place[letter]
 
+    def rename(self, k: int, letter: Letter) -> None:
+        """Give a letter another meaning; what is written with it keeps its order."""
+        self.letters[k] = letter
+        self.place[letter] = k
+        self._order[k] = _order(letter)
+
     def trig(self, kind: str, form: Form) -> tuple[int, int]:
         """Return (sign, letter) of sin or cos of a sum of angles, whose first multiple is made positive."""
         sign = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -53,7 +54,8 @@ def program_of(
         values = iter([build.quotient(a, steps, forms) for a in flat])
         return tuple(cs.vertcat(*[next(values) for _ in range(port.size)]) for port, _ in outputs)
 
-    return trace(name, body, ring.program.inputs, [port for port, _ in outputs], constants, parameters)
+    made = trace(name, body, ring.program.inputs, [port for port, _ in outputs], constants, parameters)
+    return dataclasses.replace(made, guard=ring.program.guard)
 
 
 class _Builder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -225,16 +226,32 @@ def substituted(tree: Sum, names: dict[Sum, int], alphabet: Alphabet) -> Sum:
 
 
 def name_repeated(trees: Sequence[Sum], alphabet: Alphabet, taken: set[str]) -> tuple[list[tuple[str, Sum]], list[Sum]]:
-    """Return definitions k1, k2, ... of the sums that occur more than once, and the trees written with them."""
-    counts = Counter(s for tree in trees for s in inner_sums(tree))
-    # A sum inside a repeated sum is written once with it: it counts only where it stands alone as well.
-    inside = Counter(s for repeated, n in counts.items() if n > 1 for s in inner_sums(repeated) for _ in range(n - 1))
-    repeated = [s for s, n in counts.items() if n - inside[s] > 1]
-    definitions: list[tuple[str, Sum]] = []
-    names: dict[Sum, int] = {}
-    for s in repeated:
-        name = next(f"k{i}" for i in range(1, len(taken) + len(definitions) + 2) if f"k{i}" not in taken)
-        taken.add(name)
-        definitions.append((name, substituted(s, names, alphabet)))
-        names[s] = alphabet.letter(Letter(Atom("name", op=name)))
-    return definitions, [substituted(tree, names, alphabet) for tree in trees]
+    """Return definitions k1, k2, ... of the sums that occur more than once, and the trees written with them.
+
+    The longest is named first, everywhere, so that what stands inside it counts once; definitions are then put in an order in
+    which each holds earlier names only.
+    """
+    written = list(trees)
+    found: list[tuple[int, Sum]] = []
+    while True:
+        counts = Counter(s for tree in (*written, *(s for _, s in found)) for s in inner_sums(tree))
+        repeated = [s for s, n in counts.items() if n > 1]
+        if not repeated:
+            break
+        longest = max(repeated, key=length)
+        letter = alphabet.letter(Letter(Atom("name", op=f"repeated {len(found)}")))
+        written = [substituted(tree, {longest: letter}, alphabet) for tree in written]
+        found = [(k, substituted(s, {longest: letter}, alphabet)) for k, s in found]
+        found.append((letter, longest))
+    names = (f"k{i}" for i in itertools.count(1) if f"k{i}" not in taken)
+    definitions = []
+    for letter, body in reversed(found):
+        name = next(names)
+        alphabet.rename(letter, Letter(Atom("name", op=name)))
+        definitions.append((name, body))
+    return definitions, written
+
+
+def length(tree: Sum) -> int:
+    """Return how many products a tree holds."""
+    return sum(1 + sum(length(inner) for inner, _ in p.sums) for p in tree.products)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import escape, unescape
 
 from flint import fmpq
@@ -235,7 +234,9 @@ class LatexWriter(Writer):
         shown = letter if raw else self._letter(letter)
         if not below:
             return shown
-        return rf"{shown}_{{{below}}}".replace(" ", r"\ ") if "_" not in below else rf"{shown}_{{\mathrm{{{below}}}}}"
+        if "_" in below or len(below) > 4:
+            below = rf"\mathrm{{{below}}}".replace("_", r"\_")
+        return rf"{shown}_{{{below}}}".replace(" ", r"\ ")
 
     def function(self, op: str, arguments: list[str]) -> str:  # noqa: D102
         known = {"sign": r"\operatorname{sgn}", "sqrt": r"\sqrt", "fabs": "", "asin": r"\arcsin", "acos": r"\arccos"}
@@ -243,8 +244,13 @@ class LatexWriter(Writer):
             return rf"\sqrt{{{arguments[0]}}}"
         if op == "fabs":
             return rf"\left|{arguments[0]}\right|"
-        plain = rf"\{op}" if op in ("sin", "cos", "tan", "exp", "log", "tanh") else rf"\operatorname{{{op}}}"
+        escaped = op.replace("_", r"\_")
+        plain = rf"\{op}" if op in ("sin", "cos", "tan", "exp", "log", "tanh") else rf"\operatorname{{{escaped}}}"
         return rf"{known.get(op, plain)}({', '.join(arguments)})"
+
+    def number(self, x: fmpq) -> str:  # noqa: D102
+        mantissa, e, exponent = number_text(x, self.digits).partition("e")
+        return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if e else mantissa
 
     def short_trig(self, kind: str, indices: list[str]) -> str:  # noqa: D102
         return f"{kind[0]}_{{{','.join(indices) if any(len(i) > 1 for i in indices) else ''.join(indices)}}}"
@@ -314,6 +320,3 @@ class MathMLWriter(Writer):
 
     def plus(self) -> str:  # noqa: D102
         return "<mo>+</mo>"
-
-
-WRITERS: dict[str, Callable[..., Writer]] = {"text": TextWriter, "latex": LatexWriter, "mathml": MathMLWriter}
