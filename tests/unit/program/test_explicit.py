@@ -262,3 +262,10 @@ def test_a_long_quotient_breaks_inside_its_numerator():
     first = text[: text.index("qdd[2]")].strip()
     assert first.startswith("qdd[1] = (L2*(tau1 - tau2)") and first.endswith(")/((m1 + m2*s2**2)*L1**2*L2)")
     assert len(first.splitlines()) > 2
+
+
+def test_a_factor_before_a_sum_keeps_its_brackets_above_a_bar():
+    ports = [tp.Port("x", (3,))], [tp.Port("y", ())]
+    for factor, above in ((2, r"2\,\bigl(x_{1} + x_{2}\bigr)"), (1, r"x_{1} + x_{2}")):
+        program = tp.trace("f", lambda x, factor=factor: factor * (x[0] + x[1]) / x[2], *ports)
+        assert rf"\frac{{{above}}}{{x_{{3}}}}" in program.explicit().latex()
