@@ -363,3 +363,10 @@ def test_matrix_inputs_keep_their_places():
     again = program_of(expansion.ring, "again", [(program.outputs[0], expansion.outputs[0])])
     a = np.arange(6.0).reshape(2, 3) + 1
     assert again(a) == program(a) == 3 + 2 * 4 + 3 * 6
+
+
+def test_a_factor_before_a_sum_keeps_its_brackets_above_a_bar():
+    ports = [tp.Port("x", (3,))], [tp.Port("y", ())]
+    for factor, above in ((2, r"2\,\bigl(x_{1} + x_{2}\bigr)"), (1, r"x_{1} + x_{2}")):
+        program = tp.trace("f", lambda x, factor=factor: factor * (x[0] + x[1]) / x[2], *ports)
+        assert rf"\frac{{{above}}}{{x_{{3}}}}" in program.explicit().latex()
