@@ -16,8 +16,8 @@ import numpy as np
 from taupi.report.traces import thinned
 
 SPAN, TALL = 100_000, 10_000
-WIDTH, HEIGHT = 960, 190
-LEFT, RIGHT, TOP, BOTTOM = 62, 8, 8, 26
+WIDTH, HEIGHT = 960, 300
+LEFT, RIGHT, TOP, BOTTOM = 82, 10, 8, 34
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def axes(start: float, stop: float, low: float, high: float) -> str:
     for value in ticks(start, stop, 8):
         x = LEFT + wide * (value - start) / (stop - start)
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{TOP + tall}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" class="t">{value:.6g}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 9}" class="t">{value:.6g}</text>')
     for value in ticks(low, high, 4):
         y = TOP + tall * (high - value) / (high - low)
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="y">{value:.6g}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 6:.1f}" class="y">{value:.6g}</text>')
     return "".join(parts)
 
 
@@ -89,7 +89,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     """
     rough = (high - low) / about
     unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= rough * 0.999)
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= rough * 0.8)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 

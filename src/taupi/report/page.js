@@ -1,7 +1,12 @@
 "use strict";
 // Zooming: drag over a chart to choose a time span, double-click to see all of it. Charts of one group move together.
 (function () {
-  const SPAN = 100000, TALL = 10000, L = 62, R = 8, T = 8, B = 26, W = 960, H = 190, NS = "http://www.w3.org/2000/svg";
+  const NS = "http://www.w3.org/2000/svg", first = document.querySelector("figure.chart svg");
+  if (!first) return;
+  const [, , SPAN, TALL] = numbersOf(first.querySelector(".view"));
+  const [, , W, H] = numbersOf(first), place = first.querySelector(".frame");
+  const [L, T, w, h] = ["x", "y", "width", "height"].map((k) => Number(place.getAttribute(k))), R = W - L - w, B = H - T - h;
+  function numbersOf(svg) { return svg.getAttribute("viewBox").split(" ").map(Number); }
   const pair = (text) => text.split(" ").map(Number);
   const charts = Array.from(document.querySelectorAll("figure.chart"), function (figure) {
     const svg = figure.querySelector("svg");
@@ -21,7 +26,7 @@
   }
   function ticks(low, high, about) {
     const rough = (high - low) / about, unit = Math.pow(10, Math.floor(Math.log10(rough)));
-    const step = [1, 2, 5, 10].map((k) => k * unit).find((s) => s >= 0.999 * rough), found = [];
+    const step = [1, 2, 5, 10].map((k) => k * unit).find((s) => s >= 0.8 * rough), found = [];
     for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++) found.push(Number((k * step).toPrecision(12)));
     return found;
   }
@@ -42,16 +47,16 @@
     c.seen = [a, b];
     c.view.setAttribute("viewBox", [a, top, b - a, low - top].join(" "));
     c.axes.replaceChildren();
-    const t0 = time(c, a), t1 = time(c, b), hi = value(c, top), lo = value(c, low), w = W - L - R, h = H - T - B;
+    const t0 = time(c, a), t1 = time(c, b), hi = value(c, top), lo = value(c, low);
     for (const t of ticks(t0, t1, 8)) {
       const x = L + w * (t - t0) / (t1 - t0);
       put(c.axes, "line", { x1: x, x2: x, y1: T, y2: T + h });
-      put(c.axes, "text", { x: x, y: H - 8, class: "t" }, String(t));
+      put(c.axes, "text", { x: x, y: H - 9, class: "t" }, String(t));
     }
     for (const v of ticks(lo, hi, 4)) {
       const y = T + h * (hi - v) / (hi - lo);
       put(c.axes, "line", { x1: L, x2: L + w, y1: y, y2: y });
-      put(c.axes, "text", { x: L - 6, y: y + 4, class: "y" }, String(v));
+      put(c.axes, "text", { x: L - 6, y: y + 6, class: "y" }, String(v));
     }
   }
   function together(c, a, b) { charts.filter((o) => o.group === c.group).forEach((o) => show(o, a, b)); }
