@@ -8,7 +8,6 @@ from typing import ClassVar
 from taupi.report.content import Content, JointRow, RunRow
 from taupi.report.sections.base import cell, head, number, percent
 
-
 NOTHING_HELD_OUT = (
     "No log was held out, and the error on fitted logs says little about other motions: add some with --validate."
 )
