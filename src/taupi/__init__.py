@@ -67,6 +67,7 @@ _HOME: dict[str, str] = {
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "load": "taupi.model.load",
+    "load_fit": "taupi.identification.store",
     "log_blocks": "taupi.signals.read",
     "lump": "taupi.regressors.lump",
     "mass_ellipses": "taupi.dynamics.ellipses",
@@ -87,12 +88,14 @@ _HOME: dict[str, str] = {
     "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "report": "taupi.report:room",
     "remove_delay": "taupi.signals.delay",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "validate": "taupi.identification.validation",
+    "write_fit": "taupi.identification.store",
     "write_log": "taupi.signals.read",
     "write_toml": "taupi.model.formats.toml:write",
     "write_urdf": "taupi.model.formats.urdf:write",
@@ -159,6 +162,8 @@ if TYPE_CHECKING:
     from taupi.identification.identify import identify as identify
     from taupi.identification.problem import Problem as Problem
     from taupi.identification.runs import Preparation as Preparation
+    from taupi.identification.store import load_fit as load_fit
+    from taupi.identification.store import write_fit as write_fit
     from taupi.identification.validation import Comparison as Comparison
     from taupi.identification.validation import Validation as Validation
     from taupi.identification.validation import compare as compare
@@ -185,6 +190,7 @@ if TYPE_CHECKING:
     from taupi.regressors.lump import lump as lump
     from taupi.regressors.operational import operational_regressor as operational_regressor
     from taupi.report import plot as plot
+    from taupi.report.document import report as report
     from taupi.signals.check import Finding as Finding
     from taupi.signals.check import LogReport as LogReport
     from taupi.signals.check import check_log as check_log

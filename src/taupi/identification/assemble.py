@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import NotIdentifiedError
 from taupi.identification.factor import JointFactor, residual_squares
 from taupi.identification.fit import Fit, JointStatistics, Status
 from taupi.identification.problem import Problem
@@ -34,7 +34,7 @@ def assemble(
     """Return the fit of a solution. `pieces` are those that it minimises, where they are not the problem's own."""
     status = status or Status()
     if not status.ok:
-        raise TaupiError(f"{estimator}: {status.message}. {status.remedy}")
+        raise NotIdentifiedError(f"{estimator}: {status.message}. {status.remedy}")
     weights = weights or {}
     own = pieces is None
     found, freedom = sandwich(

@@ -94,14 +94,14 @@ def _finite(value: float) -> float | None:
 
 
 def _term(term: Term) -> Any:
+    settings: dict[str, Any]
     settings = dataclasses.asdict(term) if dataclasses.is_dataclass(term) and not isinstance(term, type) else {}
     return {"name": term.name, **settings} if settings else term.name
 
 
 def _term_of(data: Any) -> Term:
-    name, settings = (
-        (data, {}) if isinstance(data, str) else (data["name"], {k: v for k, v in data.items() if k != "name"})
-    )
+    given = {"name": data} if isinstance(data, str) else dict(data)
+    name = given.pop("name")
     if name not in TERMS:
         raise unknown("term", name, TERMS)
     made: Term = TERMS[name](**given)

@@ -19,6 +19,7 @@ class ParameterRow:
     low: float
     high: float
     significant: bool
+    determined: bool
     prior: float
     stands_for: str
 

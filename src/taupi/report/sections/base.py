@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from taupi.report.content import Content
 
@@ -16,8 +16,8 @@ from taupi.report.content import Content
 class Section(Protocol):
     """A part of a report under a heading of its own. `name` is its anchor and that of its template."""
 
-    name: str
-    title: str
+    name: ClassVar[str]
+    title: ClassVar[str]
 
     def fields(self, content: Content) -> dict[str, str] | None:
         """Return what goes into the template, as HTML; None where there is nothing to tell."""
@@ -70,9 +70,9 @@ def percent(share: float) -> str:
     >>> percent(0.01234), percent(1.5), percent(float("nan"))
     ('1.23 %', '150 %', '-')
     """
-    return (
-        f"{100 * share:.3g} %" if math.isfinite(share) and abs(share) < 99 else "-" if math.isnan(share) else "> 9900 %"
-    )
+    if not math.isfinite(share):
+        return "-"
+    return "> 9900 %" if abs(share) > 99 else f"{100 * share:.0f} %" if abs(share) >= 10 else f"{100 * share:.3g} %"
 
 
 def number(value: float, digits: int = 4) -> str:

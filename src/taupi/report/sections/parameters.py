@@ -49,10 +49,10 @@ def _row(p: ParameterRow) -> str:
         cell(p.name, "name"),
         cell(p.unit),
         cell(number(p.value, 5), "number"),
-        cell(number(p.stderr, 2), "number"),
-        cell(percent(p.relative), "number"),
+        cell(number(p.stderr, 2) if p.determined else "not determined", "number"),
+        cell(percent(p.relative) if p.determined else "", "number"),
         f"<td>{_bar(p.relative)}</td>",
-        cell(f"{number(p.low)} .. {number(p.high)}", "number"),
+        cell(f"{number(p.low)} .. {number(p.high)}" if p.determined else "", "number"),
         cell(number(p.prior, 5), "number"),
         cell(p.stands_for, "short"),
     ]

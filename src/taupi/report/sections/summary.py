@@ -17,7 +17,7 @@ class SummarySection:
 
     def fields(self, content: Content) -> dict[str, str]:
         """Return the figures and one sentence."""
-        weak = sum(not p.significant for p in content.parameters)
+        weak = sum(p.determined and not p.significant for p in content.parameters)
         held_out = [run for run in content.runs if run.role == "held out"]
         tiles = [figure(str(len(content.parameters)), "base parameters")]
         tiles.append(figure(percent(content.relative), "torque error on fitted logs"))

@@ -16,7 +16,7 @@ class WarningsSection:
 
     def fields(self, content: Content) -> dict[str, str]:
         """Return both lists."""
-        weak = [p.name for p in content.parameters if not p.significant]
+        weak = [p.name for p in content.parameters if p.determined and not p.significant]
         notes = list(content.notes)
         if weak:
             some = ", ".join(weak[:12]) + (f" and {len(weak) - 12} more" if len(weak) > 12 else "")
