@@ -66,7 +66,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TaupiWarning)  # what the description is was said when it was read first
             robot = reads(data["description"], data["robot"], str(file))
-        return Fit.from_dict({**data, "schema": RECORD}, robot)
+        return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
         raise TaupiError(f"{file}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -127,6 +127,24 @@ def _parsed(file: Path) -> Any:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise TaupiError(f"{file} is no JSON{where}: expected a fit of taupi, {SCHEMA}.") from None
+
+
+def _consistent(fit: Fit) -> Fit:
+    """Refuse arrays that do not belong together."""
+    b, p = len(fit.names), len(fit.basis.standard)
+    shapes = {
+        "covariance": (b, b),
+        "prior": (p,),
+        "values": (b,),
+        **({"standard": (p,)} if fit.standard is not None else {}),
+    }
+    for name, shape in shapes.items():
+        array = getattr(fit, name)
+        if array.shape != shape or array.dtype != float:
+            raise TaupiError(
+                f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}. Identify again."
+            )
+    return fit
 
 
 def _checked(data: Any, file: Path) -> dict[str, Any]:
