@@ -69,7 +69,7 @@ def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
             if not len(joints):
                 continue
             half = np.linalg.inv(np.linalg.cholesky(covariance[file][np.ix_(joints, joints)]))
-            place = np.ix_(range(len(y)), joints, at)
+            place = np.ix_(np.arange(len(y)), joints, at)
             y[place] = np.einsum("ij,pjm->pim", half, y[place])
             tau[np.ix_(at, joints)] = tau[np.ix_(at, joints)] @ half.T
         return y, tau, use
