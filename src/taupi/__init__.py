@@ -10,6 +10,7 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "Along": "taupi.dynamics.terms",
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
@@ -32,6 +33,7 @@ _HOME: dict[str, str] = {
     "Program": "taupi.program.program",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
+    "Spring": "taupi.dynamics.terms",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
@@ -144,9 +146,11 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_mass as operational_mass
     from taupi.dynamics.properties import properties as properties
     from taupi.dynamics.singularity import singularity as singularity
+    from taupi.dynamics.terms import Along as Along
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
+    from taupi.dynamics.terms import Spring as Spring
     from taupi.dynamics.terms import Stribeck as Stribeck
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import TermsLike, resolve_terms
+from taupi.dynamics.terms import Along, Coulomb, Term, TermsLike, resolve_terms
 from taupi.errors import TaupiError, shown
-from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
 from taupi.identification.estimators import resolve_estimator
@@ -19,12 +20,14 @@ from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.runs import Preparation, Run, open_run
+from taupi.identification.terms import ONE_WAY, basis_of, coupled_directions, one_way, smoothed, with_directions
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
 
-DEFAULT_TERMS = ("viscous", "coulomb", "offset")
+# Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
+DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 
 
 def identify(
@@ -53,8 +56,8 @@ def identify(
     `logs` is a Log, a path, or several of both, fitted together, each joint of each with its own noise. `estimator` is a
     name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link.
     `columns` and `rate_hz` read files (`taupi.read_log`); `cutoff_hz`, `decimate`, `velocity`, `derivatives` and `trim` go to
-    `taupi.prepare`. Rows of a joint that moves slower than `slow` (rad/s, m/s; by default 1 % of its largest speed) are left
-    out, for the sign of its friction is not known there. `prior` (p,) is the description's own by default. Files of more
+    `taupi.prepare`. Dry friction is F tanh(qd / slow), `slow` in rad/s or m/s and by default 1 % of each joint's largest speed;
+    0 is F sgn(qd). `prior` (p,) is the description's own by default. Files of more
     than 64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the same.
 
     >>> import numpy as np, taupi as tp
@@ -95,30 +98,54 @@ def build_problem(
     if not isinstance(robot, Robot):
         raise TaupiError(f"robot is {shown(robot)}, expected a Robot: use taupi.load(...).")
     preparation = preparation or Preparation()
-    chosen = resolve_terms(terms)
-    basis = base if base is not None else base_parameters(robot, terms=chosen)
-    if not isinstance(basis, BaseParameters) or basis.robot != robot or tuple(basis.terms) != chosen:
-        raise TaupiError("base is for another robot or other terms: use taupi.base_parameters(robot, terms=terms).")
-    program = basis.regressor()
-    believed = prior_of(prior, basis)
+    wanted = with_directions(resolve_terms(terms), coupled_directions(robot, columns))
     given = _several(logs)
-    count = workers or min(len(given), os.cpu_count() or 1)
-    with ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
         runs = list(pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given))
+        chosen, runs = _settled(robot, wanted, runs, preparation)
+        basis = basis_of(robot, chosen, base)
+        program = basis.regressor()
         gathered = list(pool.map(lambda k: _compressed(program, runs[k], k), range(len(runs))))
     pieces = tuple(f for g, _, _ in gathered for f in g)
     samples = sum(n for _, n, _ in gathered)
     factors = tuple(merged(pieces))
-    _refuse_empty(factors, robot, samples)
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
     facts = joint_facts(robot.joint_names, extremes[0], extremes[1])
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
-    notes = [s for s in found.sentences[:-1]] if not found.full_rank else [found.sentences[0]]
+    notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += [_slow_note(run) for run in runs]
+    notes += _friction_notes(robot, chosen, runs[0].slow)
     return Problem(
-        robot, chosen, basis, program, factors, pieces, found, believed, tuple(runs), preparation, tuple(notes), seed
+        robot,
+        chosen,
+        basis,
+        program,
+        factors,
+        pieces,
+        found,
+        prior_of(prior, basis),
+        tuple(runs),
+        preparation,
+        tuple(notes),
+        seed,
     )
+
+
+def _settled(
+    robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation
+) -> tuple[tuple[Term, ...], list[Run]]:
+    """Return the terms with the speed at which friction sets in, and the runs without slow rows of joints that never reverse."""
+    if not any(isinstance(t, Coulomb) or (isinstance(t, Along) and isinstance(t.of, Coulomb)) for t in terms):
+        return terms, runs
+    more = [t.direction for t in terms if isinstance(t, Along) and isinstance(t.of, Coulomb)]
+    directions = np.vstack([np.eye(robot.n), *(np.array([float(c) for c in d]) for d in more)])
+    each = [run.speeds(directions) for run in runs]
+    low, high = np.min([a for a, _ in each], axis=0), np.max([b for _, b in each], axis=0)
+    stuck = one_way(low, high)[: robot.n]
+    speed = np.maximum(np.abs(low), np.abs(high))[: robot.n]
+    slow = np.where(stuck, ONE_WAY * speed, 0.0)
+    chosen = smoothed(terms, low, high, robot.n, settings.slow)
+    return chosen, [dataclasses.replace(run, slow=slow) for run in runs]
 
 
 def _compressed(program: Program, run: Run, file: int) -> tuple[list[JointFactor], int, np.ndarray]:
@@ -142,15 +169,19 @@ def _several(logs: Any) -> list[Any]:
     return list(given)
 
 
-def _refuse_empty(factors: Sequence[JointFactor], robot: Robot, samples: int) -> None:
-    for j, name in enumerate(robot.joint_names):
-        if not sum(f.rows for f in factors if f.joint == j) and not samples:
-            raise TaupiError(f"No sample is left of {name}. Give a longer log, or a smaller slow=.")
-
-
-def _slow_note(run: Run) -> str:
-    told = ", ".join(f"{v:.3g}" for v in run.slow)
-    return f"{run.name}: rows of a joint slower than {told} (rad/s, m/s; joint by joint) are left out"
+def _friction_notes(robot: Robot, terms: Sequence[Term], slow: np.ndarray) -> list[str]:
+    """Return in words how dry friction was taken at low speed."""
+    told = []
+    for t in terms:
+        if isinstance(t, Coulomb) and isinstance(t.velocity, tuple) and any(t.velocity):
+            pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, t.velocity, strict=True) if v]
+            told.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(pairs)}")
+    pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, slow, strict=True) if v]
+    if pairs:
+        told.append(
+            f"rows slower than this are left out for joints that never reverse (rad/s, m/s): {', '.join(pairs)}"
+        )
+    return told
 
 
 def _frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:

@@ -13,9 +13,6 @@ from taupi.model.robot import Robot
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# Below this share of a joint's largest speed the sign of its velocity, and so its dry friction, is not known.
-SLOW = 0.01
-
 
 @dataclass(frozen=True)
 class Samples:
@@ -37,7 +34,7 @@ class Samples:
 
 
 def samples_of(log: Log, robot: Robot, slow: np.ndarray) -> Samples:
-    """Return a prepared log's samples; a joint slower than `slow` (n,) does not count: its dry friction is unknown there."""
+    """Return a prepared log's samples; rows of a joint slower than `slow` (n,) do not count."""
     matching(log, robot)
     q, qd, qdd, tau = log.need("q", "qd", "qdd", "tau")
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import TERMS, Term
+from taupi.dynamics.terms import TERMS, Along, Term
 from taupi.errors import TaupiError, unknown
-from taupi.identifiability.base import base_parameters
 from taupi.identification.fit import Fit, JointStatistics, Status
+from taupi.identification.terms import basis_of, term_to_dict
 from taupi.model.robot import Robot
 
 # Raised when a reader of older data would misread newer data.
@@ -40,7 +40,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "schema": SCHEMA,
         "robot": fit.robot.name,
         "fingerprint": fit.robot.fingerprint,
-        "terms": [_term(t) for t in fit.terms],
+        "terms": [term_to_dict(t) for t in fit.terms],
         "estimator": fit.estimator,
         "settings": dict(fit.settings),
         "status": dataclasses.asdict(fit.status),
@@ -65,7 +65,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
     if data["fingerprint"] != robot.fingerprint:
         raise TaupiError(f"The fit is of another {data['robot']} than {robot.name}: their descriptions differ.")
     terms = tuple(_term_of(t) for t in data["terms"])
-    basis = base_parameters(robot, terms=terms)
+    basis = basis_of(robot, terms)
     names = tuple(b["name"] for b in data["base"])
     if names != basis.names:
         raise TaupiError("The fit has other base parameters than this version finds. Fit again.")
@@ -93,15 +93,11 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _term(term: Term) -> Any:
-    settings: dict[str, Any]
-    settings = dataclasses.asdict(term) if dataclasses.is_dataclass(term) and not isinstance(term, type) else {}
-    return {"name": term.name, **settings} if settings else term.name
-
-
 def _term_of(data: Any) -> Term:
     given = {"name": data} if isinstance(data, str) else dict(data)
     name = given.pop("name")
+    if name == "along":
+        return Along(given["owner"], _term_of(given["of"]), tuple(given["direction"]))
     if name not in TERMS:
         raise unknown("term", name, TERMS)
     made: Term = TERMS[name](**given)

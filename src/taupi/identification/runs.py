@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.identification.motion import SLOW, Samples, matching, samples_of
+from taupi.identification.motion import Samples, matching, samples_of
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import choose_cutoff
@@ -52,18 +52,6 @@ class Preparation:
         settings = {k: v for k, v in asdict(self).items() if k != "slow"}
         return prepare(log, **settings)
 
-    def slow_speeds(self, qd: np.ndarray) -> np.ndarray:
-        """Return the speeds (n,) below which rows are left out: as given, or 1 % of each joint's largest."""
-        n = qd.shape[1]
-        if self.slow is None:
-            return SLOW * np.abs(qd).max(axis=0, initial=0.0)
-        given = np.asarray(self.slow, dtype=float)
-        if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
-            raise TaupiError(
-                f"slow is {shown(self.slow)}, expected a speed, or one for each of {n} joints, of at least 0."
-            )
-        return np.broadcast_to(given, (n,))
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -75,8 +63,18 @@ class Run:
     rate_hz: float
     notes: tuple[str, ...]
     robot: Robot = field(repr=False)
-    slow: np.ndarray
     source: Callable[[], Iterator[Log]] = field(repr=False)
+    slow: np.ndarray  # (n,) rows of a joint slower than this do not count
+    streamed: bool = False
+
+    def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest speed along directions (k, n). A stream is read to its end for this."""
+        low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
+        for log in self.source():
+            (qd,) = log.need("qd")
+            along = qd @ directions.T
+            low, high = np.minimum(low, along.min(axis=0)), np.maximum(high, along.max(axis=0))
+        return low, high
 
     def blocks(self) -> Iterator[Samples]:
         """Yield the samples, block by block."""
@@ -118,15 +116,15 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
     matching(log, robot)
     log.need("tau")
     ready = log if _is_ready(log) else settings.prepared(log)
-    (qd,) = ready.need("qd")
-    slow = settings.slow_speeds(qd)
+    ready.need("qd", "qdd")
 
     def source() -> Iterator[Log]:
         for start in range(0, len(ready), _CHUNK):
             yield ready.rows(slice(start, start + _CHUNK))
 
     name = Path(log.source.path).name if log.source.path else "log"
-    return Run(name, log.source.path, log.source.sha256, ready.rate_hz, ready.notes, robot, slow, source)
+    none = np.zeros(robot.n)
+    return Run(name, log.source.path, log.source.sha256, ready.rate_hz, ready.notes, robot, source, none)
 
 
 def _is_ready(log: Log) -> bool:
@@ -167,5 +165,5 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     notes.append(
         f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {cutoff:.4g} Hz, every {step}th sample kept"
     )
-    slow = settings.slow_speeds(ready.qd)
-    return Run(path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, slow, source)
+    none = np.zeros(robot.n)
+    return Run(path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, none, True)
