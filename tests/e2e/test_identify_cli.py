@@ -16,7 +16,8 @@ import taupi as tp
 from taupi.cli.main import run
 
 RESULTS = ["fit.json", "fit.txt", "report.html"]
-TERMS = ("viscous", "coulomb", "offset")
+TERMS = ("rotor", "viscous", "coulomb", "offset")  # the defaults
+COUNT = tp.base_parameters(tp.load("elbow2r"), TERMS).count
 
 
 def motion(seed, n=2, duration=8.0, rate=200.0):
@@ -116,7 +117,7 @@ def test_files_and_what_is_printed(done, logs):
     assert process.returncode == 0, process.stderr
     assert sorted(p.name for p in out.iterdir()) == RESULTS and [p.name for p in out.parent.iterdir()] == ["out"]
     first, second = process.stdout.splitlines()
-    assert first.startswith("12 base parameters of elbow2r by wls") and second.startswith("held out: run3.csv")
+    assert first.startswith(f"{COUNT} base parameters of elbow2r by wls") and second.startswith("held out: run3.csv")
     assert f"next: open {out}/report.html" in process.stderr and len(process.stderr.splitlines()) == 1
     fit = tp.load_fit(out)
     assert (out / "fit.txt").read_text().startswith(first)
@@ -166,7 +167,7 @@ def test_json_is_one_documented_object(command, tmp_path):
         "schema", "summary", "files", "estimator", "parameters", "not_determined", "not_significant", "relative_error",
         "joints", "validation", "notes",
     ]  # fmt: skip
-    assert data["schema"] == "taupi.identify/1" and data["estimator"] == "ols" and data["parameters"] == 12
+    assert data["schema"] == "taupi.identify/1" and data["estimator"] == "ols" and data["parameters"] == COUNT
     assert data["files"] == [str(tmp_path / "out" / name) for name in RESULTS]
     assert [j["name"] for j in data["joints"]] == ["shoulder", "elbow"] and 0 < data["relative_error"] < 0.1
     (held_out,) = data["validation"]
@@ -330,7 +331,7 @@ def test_validate_compare_and_report(command, done, tmp_path):
     code, out, _ = command("compare", tmp_path / "ols", fit, "run3.csv")
     assert code == 0 and "first (ols)" in out and "second (wls)" in out
     (data,) = json.loads(command("compare", tmp_path / "ols", fit, "run3.csv", "--json")[1])
-    assert set(data) == {"first", "second", "parameters"} and len(data["parameters"]) == 12
+    assert set(data) == {"first", "second", "parameters"} and len(data["parameters"]) == COUNT
     page = tmp_path / "page.html"
     assert command("report", fit, "-o", page, "--validate", "run3.csv", "--fitted", "run1.csv")[0] == 0
     assert page.read_text().count("<figure") == 2 * 2 * 2

@@ -44,7 +44,9 @@ def identify(
     estimator: Annotated[str, typer.Option("--estimator", help="wls, ols, ...: how parameters are estimated.")] = "wls",
     terms: Annotated[
         str | None,
-        typer.Option("--terms", help="Joint terms: viscous,coulomb,offset (the default), rotor, stribeck; or none."),
+        typer.Option(
+            "--terms", help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none."
+        ),
     ] = None,
     cutoff: Annotated[
         float | None, typer.Option("--cutoff", help="Of the filter, Hz; by default from the data.")
@@ -64,7 +66,7 @@ def identify(
 
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
-    taupi identify puma560 run.parquet --terms rotor,viscous,coulomb,offset --cutoff 20 -o out --force
+    taupi identify puma560 run.parquet --terms viscous,coulomb --cutoff 20 -o out --force
     """
     from taupi.cli.identify import Job, data, next_step, run
 

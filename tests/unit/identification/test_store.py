@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from fits import friction_fit, friction_log
+from fits import TERMS, friction_fit, friction_log
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -33,7 +33,7 @@ def test_it_reads_back_to_the_last_bit(tmp_path):
         assert np.array_equal(getattr(back, name), getattr(fit, name)), name
     for name in ("names", "terms", "estimator", "status", "joints", "notes", "summary"):
         assert getattr(back, name) == getattr(fit, name), name
-    assert back.to_dict() == json.loads(json.dumps(fit.to_dict()))
+    assert json.loads(fit_json(back)) == json.loads(fit_json(fit))
     assert np.array_equal(tp.load_fit(tmp_path).values, fit.values)  # the directory will do
 
 
@@ -53,6 +53,29 @@ def test_the_description_travels_with_it(tmp_path, name, recwarn):
     assert not recwarn.list
     assert back.robot.fingerprint == robot.fingerprint and back.terms == fit.terms
     assert np.array_equal(back.predict(log), fit.predict(log))
+
+
+def test_friction_of_coupled_motors_travels_too(tmp_path):
+    """Terms along a direction, that a mapping with a coupling brings."""
+    log = friction_log(1)
+    coupling = np.array([[1.0, 0.0], [-0.5, 1.0]])  # q = C theta
+    names = [f"{s}{k}" for s in ("m", "u") for k in (1, 2)]
+    frame = dict(zip(names, np.hstack([log.q @ np.linalg.inv(coupling).T, log.tau @ coupling]).T, strict=True))
+    table = np.column_stack([log.time, *frame.values()])
+    np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=",".join(["t", *frame]), comments="", fmt="%.17g")
+    mapping = {
+        "time": "t",
+        "theta": {"columns": ["m1", "m2"]},
+        "tau_m": {"columns": ["u1", "u2"]},
+        "motor": {"coupling": coupling.tolist()},
+    }
+    fit = tp.identify(tp.load("elbow2r"), tmp_path / "run.csv", terms=TERMS, columns=mapping, cutoff_hz=15)
+    assert len(fit.terms) > len(TERMS)
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert back.names == fit.names and np.array_equal(back.predict(log), fit.predict(log))
+    tp.write_fit(back, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "fit.json").read_bytes()
 
 
 def test_what_the_logs_do_not_determine_is_still_json(tmp_path):
