@@ -35,6 +35,11 @@ class Standard:
     distance: float
     active: tuple[str, ...] = ()
 
+    @classmethod
+    def own(cls, values: np.ndarray) -> Standard:
+        """Return the standard parameters of an estimator that gives them itself."""
+        return cls(values, True, 0.0, 0.0, 0.0)
+
     @property
     def sentence(self) -> str:
         """How the standard parameters stand to the estimate."""
