@@ -14,12 +14,16 @@ _HOME: dict[str, str] = {
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
+    "Box": "taupi.identification.shapes",
     "Comparison": "taupi.identification.validation",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "Ellipsoid": "taupi.identification.shapes",
+    "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
     "Fit": "taupi.identification.fit",
+    "Hull": "taupi.identification.shapes",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
@@ -99,8 +103,8 @@ _HOME: dict[str, str] = {
     "validate": "taupi.identification.validation",
     "write_fit": "taupi.identification.store",
     "write_log": "taupi.signals.read",
-    "write_toml": "taupi.model.formats.toml:write",
-    "write_urdf": "taupi.model.formats.urdf:write",
+    "write_toml": "taupi.identification.export",
+    "write_urdf": "taupi.identification.export",
 }
 
 __all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605
@@ -159,13 +163,19 @@ if TYPE_CHECKING:
     from taupi.identifiability.base import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
+    from taupi.identification.estimators.feasible import Feasible as Feasible
     from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares
     from taupi.identification.estimators.wls import WeightedLeastSquares as WeightedLeastSquares
+    from taupi.identification.export import write_toml as write_toml
+    from taupi.identification.export import write_urdf as write_urdf
     from taupi.identification.fit import Fit as Fit
     from taupi.identification.identify import build_problem as build_problem
     from taupi.identification.identify import identify as identify
     from taupi.identification.problem import Problem as Problem
     from taupi.identification.runs import Preparation as Preparation
+    from taupi.identification.shapes import Box as Box
+    from taupi.identification.shapes import Ellipsoid as Ellipsoid
+    from taupi.identification.shapes import Hull as Hull
     from taupi.identification.store import load_fit as load_fit
     from taupi.identification.store import write_fit as write_fit
     from taupi.identification.validation import Comparison as Comparison
@@ -173,8 +183,6 @@ if TYPE_CHECKING:
     from taupi.identification.validation import compare as compare
     from taupi.identification.validation import validate as validate
     from taupi.model.catalogue import names as catalogue  # noqa: F401
-    from taupi.model.formats.toml import write as write_toml  # noqa: F401
-    from taupi.model.formats.urdf import write as write_urdf  # noqa: F401
     from taupi.model.load import load as load
     from taupi.model.parameters import ParameterLayout as ParameterLayout
     from taupi.model.parameters import Parameters as Parameters

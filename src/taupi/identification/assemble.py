@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import NotIdentifiedError
-from taupi.identification.factor import JointFactor, residual_squares
+from taupi.identification.factor import JointFactor, residual_squares, stacked
 from taupi.identification.fit import Fit, JointStatistics, Status
 from taupi.identification.problem import Problem
 from taupi.identification.solve import WEAK, Solution
@@ -57,6 +57,7 @@ def assemble(
         provenance=provenance(problem),
         prior=problem.prior,
         standard=standard,
+        triangle=stacked(problem.factors, weights) if pieces is None else stacked(pieces),
     )
 
 

@@ -19,6 +19,7 @@ from taupi.model.scalars import exact
 from taupi.tables import table
 
 if TYPE_CHECKING:
+    from taupi.identification.standard import Standard
     from taupi.identification.validation import Validation
 
 
@@ -71,6 +72,9 @@ class Fit:
     provenance: Mapping[str, Any]
     prior: np.ndarray
     standard: np.ndarray | None = None
+    triangle: np.ndarray | None = field(
+        default=None, compare=False
+    )  # (k, b + 1): the weighted rows [Y_b tau], compressed
     cache: dict[str, Any] = field(default_factory=dict, compare=False)
 
     # Estimates ----------------------------------------------------------------------------------------------------
@@ -87,17 +91,30 @@ class Fit:
         return Parameters(self.basis.parameters.layout, values)
 
     @cached_property
+    def consistency(self) -> Standard:
+        """The physically consistent standard parameters of this fit, and what they cost; see `standard_parameters`."""
+        from taupi.identification.standard import Standard, known, standard_parameters
+
+        if self.standard is not None:
+            return Standard.own(self.standard)
+        rows = known(self.values, self.covariance) if self.triangle is None else self.triangle
+        return standard_parameters(self.basis, self.values, rows, self.prior)
+
+    @property
     def parameters(self) -> Parameters:
-        """Standard parameters (p,) with these base parameters: the estimator's own, or those nearest to the prior."""
-        values = self.standard
-        if values is None:
-            b = self.basis.projection
-            # Each standard parameter may move in proportion to its own size, or to its kind's.
-            size = _sizes(self.prior, self.basis.standard.layout.entries)
-            step = np.linalg.lstsq(b * size, self.values - b @ self.prior, rcond=None)[0]
-            values = self.prior + size * step
+        """Standard parameters (p,) that real bodies can have: the estimator's own, or those nearest to the prior.
+
+        B pi are these base parameters where bodies can have them, else the nearest: `fit.consistency.sentence` says which.
+        """
         layout = self.basis.standard.layout
-        return Parameters(layout, tuple(exact(float(v), n) for v, n in zip(values, layout.names, strict=True)))
+        pairs = zip(self.consistency.values, layout.names, strict=True)
+        return Parameters(layout, tuple(exact(float(v), n) for v, n in pairs))
+
+    def robot_identified(self) -> Robot:
+        """Return the robot with these parameters, friction and rotors, for programs, C source and files."""
+        from taupi.identification.export import identified_robot
+
+        return identified_robot(self)
 
     # Uncertainty --------------------------------------------------------------------------------------------------
 
@@ -192,11 +209,3 @@ class Fit:
 def _power(joint: JointStatistics) -> float:
     """Return ||tau||^2 of a joint."""
     return (joint.rms / joint.relative) ** 2 * joint.rows if joint.relative > 0 else 0.0
-
-
-def _sizes(prior: np.ndarray, entries: tuple[Any, ...]) -> np.ndarray:
-    """Return by how much each standard parameter may move: its own size, at least a tenth of the largest of its kind, or 0.1."""
-    kinds: dict[str, float] = {}
-    for e, v in zip(entries, prior, strict=True):
-        kinds[e.kind[0]] = max(kinds.get(e.kind[0], 0.0), abs(float(v)))
-    return np.array([max(abs(float(v)), 0.1 * (kinds[e.kind[0]] or 1.0)) for e, v in zip(entries, prior, strict=True)])

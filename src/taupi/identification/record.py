@@ -49,6 +49,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "covariance": fit.covariance.tolist(),
         "prior": fit.prior.tolist(),
         "standard": None if fit.standard is None else fit.standard.tolist(),
+        "triangle": None if fit.triangle is None else fit.triangle.tolist(),
         "joints": [dataclasses.asdict(j) for j in fit.joints],
         "conditioning": dict(fit.conditioning),
         "notes": list(fit.notes),
@@ -86,6 +87,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         provenance=data["provenance"],
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
+        triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
     )
 
 

@@ -12,6 +12,7 @@ from taupi.identification.problem import Problem
 ESTIMATORS: dict[str, str] = {
     "ols": "taupi.identification.estimators.ols:OrdinaryLeastSquares",
     "wls": "taupi.identification.estimators.wls:WeightedLeastSquares",
+    "feasible": "taupi.identification.estimators.feasible:Feasible",
 }
 
 
