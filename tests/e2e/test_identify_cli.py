@@ -203,9 +203,9 @@ def test_a_mapping_terms_and_the_next_command(command, tmp_path):
         (["arm.toml", "still.csv"], "q does not move"),
         (["arm.toml", "run1.csv", "--estimator", "wsl"], "Did you mean 'wls'?"),
         (["arm.toml", "run1.csv", "--terms", "viscus"], "Did you mean 'viscous'?"),
-        (["arm.toml", "run1.csv", "--cutoff", "-1"], "cutoff_hz is -1"),
+        (["arm.toml", "run1.csv", "--cutoff", "-1"], "--cutoff is -1"),
         (["arm.toml", "run1.csv", "--decimate", "0"], "0, expected a whole number"),
-        (["arm.toml", "run1.csv", "--rate-hz", "-5"], "rate_hz is -5"),
+        (["arm.toml", "run1.csv", "--rate-hz", "-5"], "--rate-hz is -5"),
         (["arm.toml", "run1.csv", "--lock", "nobody"], "lock"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
@@ -215,6 +215,58 @@ def test_bad_input_is_one_sentence_exit_3_and_no_output(command, tmp_path, argum
     assert (code, out) == (3, ""), err
     assert sentence in err and len(err.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+URDF = """<robot name="two"><link name="world"/>
+<joint name="shoulder" type="revolute"><parent link="world"/><child link="upper"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+<link name="upper"><inertial><origin xyz="0.4 0 0"/><mass value="1.5"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="elbow" type="revolute"><origin xyz="1 0 0"/><parent link="upper"/><child link="fore"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+<link name="fore"><inertial><origin xyz="0.3 0 0"/><mass value="0.8"/>
+<inertia ixx="0.05" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial></link></robot>
+"""
+
+
+def test_the_identified_robot_is_exported(command, tmp_path):
+    """As URDF, TOML and C: what is written predicts what the fit predicts, and heavier links are found heavier."""
+    (tmp_path / "two.urdf").write_text(URDF)
+    described = tp.load(tmp_path / "two.urdf")
+    true = described.with_parameters(described.parameters.values * 1.3)
+    t, q, qd, qdd = motion(5)
+    log = tp.Log(t, q, tau=tp.inverse_dynamics(true)(q, qd, qdd), names=true.joint_names)
+    tp.write_log(log, tmp_path / "run.csv")
+    given = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--terms", "viscous", "--estimator", "feasible"]
+    out = tmp_path / "out"
+    code, _, err = command(*given, "-o", out, "--cutoff", "15", "--urdf", "--toml", "--c")
+    assert code == 0, err
+    assert sorted(p.name for p in out.iterdir()) == ["c", *RESULTS[:2], "model.toml", "model.urdf", RESULTS[2]]
+    predicted = tp.load_fit(out).validate(log)
+    ready = tp.prepare(log, cutoff_hz=15)
+    written = tp.inverse_dynamics(tp.load(out / "model.toml"), terms=("viscous",))(ready.q, ready.qd, ready.qdd)
+    assert np.abs(written - predicted.predicted).max() < 1e-6 * np.abs(written).max()
+    rigid = tp.inverse_dynamics(tp.load(out / "model.urdf"))(q, qd, qdd)
+    assert np.abs(rigid - log.tau).max() < 0.02 * np.abs(log.tau).max()
+    assert "inverse_dynamics" in (out / "c" / "inverse_dynamics.h").read_text()
+    # A later result without exports leaves no old ones beside it.
+    assert command(*given, "-o", out, "--cutoff", "15", "--force")[0] == 0
+    assert sorted(p.name for p in out.iterdir()) == RESULTS
+
+
+def test_what_cannot_be_exported_is_refused_and_nothing_is_written(command, tmp_path):
+    code, _, err = command(
+        "identify", "arm.toml", "run1.csv", "-o", tmp_path / "out", "--urdf", "--estimator", "feasible"
+    )
+    assert code == 3 and "URDF" in err
+    t, q, qd, qdd = motion(5)
+    tau = -tp.inverse_dynamics(tp.load("elbow2r"))(q, qd, qdd)  # a sign that somebody got wrong
+    tp.write_log(tp.Log(t, q, tau=tau, names=("shoulder", "elbow")), tmp_path / "wrong.csv")
+    code, _, err = command(
+        "identify", "arm.toml", tmp_path / "wrong.csv", "--terms", "none", "-o", tmp_path / "out", "--toml"
+    )
+    assert code == 3 and "--estimator feasible" in err and len(err.strip().splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["wrong.csv"]
 
 
 def test_wrong_usage_is_exit_2(command, tmp_path):

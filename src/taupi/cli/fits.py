@@ -55,6 +55,9 @@ def identify(
         int | None, typer.Option("--decimate", help="Keep every K-th sample; by default ten a period of the cutoff.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")] = 0,
+    urdf: Annotated[bool, typer.Option("--urdf", help="Write model.urdf too: the given one, identified.")] = False,
+    toml: Annotated[bool, typer.Option("--toml", help="Write model.toml too: the identified robot.")] = False,
+    c: Annotated[bool, typer.Option("--c", help="Write c/ too: its inverse dynamics as a C99 project.")] = False,
     max_error: MaxErrorOption = None,
     lock: Annotated[list[str] | None, typer.Option("--lock", help="Joint held at zero; may be repeated.")] = None,
     tip: Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")] = None,
@@ -66,11 +69,12 @@ def identify(
 
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
-    taupi identify puma560 run.parquet --terms viscous,coulomb --cutoff 20 -o out --force
+    taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
     """
     from taupi.cli.identify import Job, data, next_step, run
 
     chosen = {k: v for k, v in {"lock": lock, "tip": tip, "snap": None if snap else False}.items() if v is not None}
+    exports = tuple(kind for kind, wanted in {"urdf": urdf, "toml": toml, "c": c}.items() if wanted)
     job = Job(
         robot,
         tuple(logs),
@@ -84,6 +88,7 @@ def identify(
         cutoff,
         decimate,
         seed,
+        exports,
         force,
     )
     done = run(job)

@@ -23,6 +23,9 @@ from taupi.report.gather import overall
 from taupi.signals.formats.files import sha256
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
+# What may lie beside them; a new result without them takes the old ones away.
+_DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck")  # terms that a description has a place for
+EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Job:
     cutoff_hz: float | None
     decimate: int | None
     seed: int
+    exports: tuple[str, ...]
     force: bool
 
 
@@ -56,7 +60,8 @@ class Done:
 
 def run(job: Job) -> Done:
     """Read, fit, validate and write; nothing is written unless all of it works."""
-    refuse_to_replace(job.output, RESULTS, job.force)
+    own = (*RESULTS, *EXPORTS.values())
+    refuse_to_replace(job.output, own, job.force)
     for path in (*job.logs, *job.held_out):  # before minutes are spent on the first
         if not path.exists():
             raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
@@ -72,9 +77,12 @@ def run(job: Job) -> Done:
         def fill(folder: Path) -> None:
             for name, text in zip(RESULTS, texts, strict=True):
                 (folder / name).write_text(text, encoding="utf-8")
+            for kind in job.exports:
+                _export(fit, kind, folder / EXPORTS[kind])
 
-        write_folder(job.output, fill, job.force, own=RESULTS)
-    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in RESULTS))
+        write_folder(job.output, fill, job.force, own=own)
+    written = (*RESULTS, *(EXPORTS[kind] for kind in job.exports))
+    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in written))
 
 
 def data(done: Done) -> dict[str, Any]:
@@ -133,6 +141,19 @@ def _fitted(job: Job) -> Fit:
 def _validated(fit: Fit, path: Path, job: Job, step: Any) -> Validation:
     step(path.name)
     return fit.validate(path, columns=job.columns, rate_hz=job.rate_hz)
+
+
+def _export(fit: Fit, kind: str, path: Path) -> None:
+    """Write the identified robot; what no real body has is refused, with the reason."""
+    if kind == "urdf":
+        tp.write_urdf(fit, path)
+    elif kind == "toml":
+        tp.write_toml(fit, path)
+    else:
+        from taupi.identification.export import identified_robot
+
+        terms = tuple(t for t in fit.terms if t.name in _DESCRIBED)
+        tp.emit(tp.inverse_dynamics(identified_robot(fit), terms=terms), "c", path, project=True)
 
 
 def _terms(given: str | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import typer
 from taupi import __version__
 from taupi.cli.fits import fits
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
+from taupi.cli.words import spelled
 
 app = typer.Typer(
     add_completion=False,
@@ -48,7 +49,7 @@ def run() -> None:
     try:
         app()
     except TaupiError as error:
-        print(f"taupi: {str(error).replace('force=True', '--force')}", file=sys.stderr)
+        print(f"taupi: {spelled(error)}", file=sys.stderr)
         raise SystemExit(4 if isinstance(error, NotIdentifiedError) else 3) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
