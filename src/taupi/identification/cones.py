@@ -82,6 +82,15 @@ def nearest(cone: Cone, a: np.ndarray, z: np.ndarray, mu: np.ndarray, x0: np.nda
     return _solve(hessian, linear, residual, z, cone)
 
 
+def within(cone: Cone, a: np.ndarray, z: np.ndarray, radius: float, x0: np.ndarray) -> Solution:
+    """Return the x of a cone nearest to x0 among those with |a x - z| <= radius."""
+    from scipy import sparse
+
+    p = cone.size
+    ball = np.vstack([np.zeros(p), a]) / radius, np.append(1.0, -z / radius)
+    return _solve(sparse.eye(p).tocsc(), -x0, sparse.csc_matrix((0, p)), np.zeros(0), cone, ball)
+
+
 def deepest(cone: Cone, x0: np.ndarray, weight: float = 1e-6) -> tuple[np.ndarray, float]:
     """Return x and its depth s <= 1: that of the largest s with rows x + offset >= s, each block >= s 1, near x0.
 
@@ -103,20 +112,32 @@ def deepest(cone: Cone, x0: np.ndarray, weight: float = 1e-6) -> tuple[np.ndarra
     return x, float(cone.slack(x).min()) if found.ok and np.isfinite(x).all() else -np.inf
 
 
-def _solve(hessian: Any, linear: np.ndarray, equal: Any, right: np.ndarray, cone: Cone) -> Solution:
-    """Return the minimum of 1/2 v^T hessian v + linear^T v with equal v = right and the first numbers of v in the cone."""
+def _solve(
+    hessian: Any,
+    linear: np.ndarray,
+    equal: Any,
+    right: np.ndarray,
+    cone: Cone,
+    ball: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Solution:
+    """Return the minimum of 1/2 v^T hessian v + linear^T v with equal v = right and the first numbers of v in the cone.
+
+    With a `ball` (c, d), c x + d has a first number no less than the norm of the others.
+    """
     import clarabel
     from scipy import sparse
 
-    inside = sparse.csc_matrix(np.vstack([-cone.rows, *(-b for b in cone.blocks)]))
+    round_, ahead = ball if ball is not None else (np.zeros((0, cone.size)), np.zeros(0))
+    inside = sparse.csc_matrix(np.vstack([-cone.rows, *(-b for b in cone.blocks), -round_]))
     beyond = sparse.csc_matrix((inside.shape[0], len(linear) - cone.size))
     matrix = sparse.vstack([equal, sparse.hstack([inside, beyond])]).tocsc()
-    offset = np.concatenate([right, cone.offset, *cone.start])
+    offset = np.concatenate([right, cone.offset, *cone.start, ahead])
     kinds = [clarabel.ZeroConeT(len(right)), clarabel.NonnegativeConeT(len(cone.rows))]
     kinds += [clarabel.PSDTriangleConeT(4) for _ in cone.blocks]
+    kinds += [clarabel.SecondOrderConeT(len(ahead))] if len(ahead) else []
     answer = clarabel.DefaultSolver(hessian, linear, matrix, offset, kinds, _settings()).solve()
-    dual = np.array(answer.z)[len(right) :]
     m = len(cone.rows)
+    dual = np.array(answer.z)[len(right) : len(right) + m + 10 * len(cone.blocks)]
     norms = [np.linalg.norm(dual[m + 10 * i : m + 10 * (i + 1)]) for i in range(len(cone.blocks))]
     return Solution(
         np.array(answer.x)[: cone.size], np.concatenate([np.abs(dual[:m]), norms]), dual, str(answer.status)

@@ -93,12 +93,13 @@ class Fit:
     @cached_property
     def consistency(self) -> Standard:
         """The physically consistent standard parameters of this fit, and what they cost; see `standard_parameters`."""
-        from taupi.identification.standard import Standard, known, standard_parameters
+        from taupi.identification.standard import Standard, known, share_of, standard_parameters
 
         if self.standard is not None:
             return Standard.own(self.standard)
         rows = known(self.values, self.covariance) if self.triangle is None else self.triangle
-        return standard_parameters(self.basis, self.values, rows, self.prior)
+        share = share_of(len(self.values), sum(j.rows for j in self.joints))
+        return standard_parameters(self.basis, self.values, rows, self.prior, share)
 
     @property
     def parameters(self) -> Parameters:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taupi.identification.cones import Cone, Solution, deepest, nearest
+from taupi.identification.cones import Cone, Solution, deepest, nearest, within
 from taupi.identification.physical import DEPTH, Region
 
 # How far the squared misfit is resolved: sums of squares of doubles, relative to that of the torque.
 _RESOLVED = 1e-16
 # The pull to the prior while the least sum of squares is sought, in units of that sum; and how often that unit is refined.
-_FAINT, _STEPS = 1e-8, 4
+_FAINT, _STEPS = 1e-8, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
     if depth < DEPTH:
         return None
     y, found = inside, None
-    for _ in range(_STEPS // 2):
+    for _ in range(2):
         # Seen from the best point so far, in units of its distance from the prior, all numbers are about one.
         far = max(float(np.linalg.norm(y - y0)), 1e-9)
         around = cone.along(y, far * np.eye(len(y)))
@@ -65,28 +65,49 @@ def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
 
 
 def closest(region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: float) -> Realised:
-    """Return the parameters of a region that minimise |a x - z|^2 + mu |x - prior|^2, x = pi / scale.
+    """Return the parameters of a region nearest to the prior among those that explain the data nearly as well as any.
 
-    mu is such that the whole sum of squares, |a x - z|^2 + rest, is at most 1 + `share` times what it could be: the sum's least
-    value and the distance d that goes with it are found first, and mu = share * sum / d.
+    Minimise |x - prior|^2 subject to |a x - z|^2 + rest <= (1 + share) times the least that it can be, x = pi / scale. The first
+    makes unique what the data leave open; `share` is what they may pay for it.
     """
-    floor = max(_RESOLVED * (float(z @ z) + rest), np.finfo(float).tiny)
-    chi, mu = max(float(z @ z) + rest, floor), _FAINT
-    found, weight = None, np.ones(len(region.prior))
-    for step in range(_STEPS):
+    best = _least(region, a, z, rest)
+    if not best.ok:
+        x = _tightened(region.cone, best.x, region.inside, region.depth)
+        return Realised(x * region.scale, _misfit(a, x, z), _active(region, best, x), best.word, best)
+    x = _tightened(region.cone, best.x, region.inside, region.depth)
+    active, least = _active(region, best, x), _misfit(a, x, z)
+    radius = np.sqrt((1.0 + share) * max(least + rest, _floor(z, rest)) - rest)
+    # Seen from the best point, in units of its distance from the prior, all numbers are about one.
+    far = max(float(np.linalg.norm(x - region.prior)), 1e-9)
+    around = region.cone.along(x, far * np.eye(len(x)))
+    found = within(around, a * far, z - a @ x, radius, (region.prior - x) / far)
+    near = _tightened(region.cone, x + far * found.x, region.inside, region.depth)
+    if _misfit(a, near, z) <= (1.0 + 1e-6) * radius**2 and np.linalg.norm(near - region.prior) < far:
+        x = near
+    return Realised(x * region.scale, _misfit(a, x, z), active, best.word, best)
+
+
+def _least(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solution:
+    """Return the least of |a x - z|^2 in a region, with a pull to the prior that is just strong enough to be seen."""
+    chi, found = max(float(z @ z) + rest, _floor(z, rest)), None
+    for _ in range(_STEPS):
         # The sum of squares is the unit of the next step, so that the solver's tolerance is relative to what is left.
         unit = np.sqrt(chi)
-        answer = nearest(region.cone, a / unit, z / unit, mu * weight, region.prior)
+        answer = nearest(region.cone, a / unit, z / unit, np.full(len(region.prior), _FAINT), region.prior)
         if not answer.ok and found is not None:
             break  # finer than doubles resolve: the step before stands
         found = answer
-        chi = max(float(np.sum((a @ found.x - z) ** 2)) + rest, floor)
-        far = float(np.sum((found.x - region.prior) ** 2))
-        mu = _FAINT if step < _STEPS - 2 else min(1.0, share / max(far, share))
+        chi = max(_misfit(a, found.x, z) + rest, _floor(z, rest))
     assert found is not None
-    x = _tightened(region.cone, found.x, region.inside, region.depth)
-    active = _active(region, found, x)
-    return Realised(x * region.scale, float(np.sum((a @ x - z) ** 2)), active, found.word, found)
+    return found
+
+
+def _misfit(a: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
+    return float(np.sum((a @ x - z) ** 2))
+
+
+def _floor(z: np.ndarray, rest: float) -> float:
+    return max(_RESOLVED * (float(z @ z) + rest), float(np.finfo(float).tiny))
 
 
 def _tightened(cone: Cone, x: np.ndarray, inside: np.ndarray, depth: float) -> np.ndarray:
@@ -101,7 +122,11 @@ def _tightened(cone: Cone, x: np.ndarray, inside: np.ndarray, depth: float) -> n
 
 
 def _active(region: Region, found: Solution, x: np.ndarray) -> tuple[str, ...]:
-    """Return the labels of the constraints that hold: multiplier times slack is zero, so the larger one tells."""
+    """Return the labels of the constraints that raise the misfit: multiplier times slack is zero, so the larger one tells.
+
+    The pull to the prior has multipliers of its own, which do not count.
+    """
     slack = region.cone.slack(x)
-    held = (slack < 1e-4) & (found.multipliers > np.maximum(slack, 1e-7))
+    faint = max(1e-5, 10 * _FAINT * float(np.linalg.norm(x - region.prior)))
+    held = (slack < 1e-4) & (found.multipliers > np.maximum(slack, faint))
     return tuple(dict.fromkeys(label for label, on in zip(region.labels, held, strict=True) if on))

@@ -16,8 +16,17 @@ from taupi.model.scalars import exact
 # Where the prior is missing, or such that no body has it, and consistency costs more than this share of the torque, the
 # answer is refused: it would rest on neither the data nor the description.
 FARTHEST = 0.1
-# By this share the sum of squares may grow for the sake of the prior; the residual grows by half of it.
-SHARE = 1e-3
+# By this share, at most, the sum of squares may grow for the sake of the prior; the residual grows by half of it, 0.5 %.
+SHARE = 1e-2
+
+
+def share_of(parameters: int, rows: int) -> float:
+    """Return by which share the sum of squares may grow for the prior's sake: b / rows, and no more than 1 %.
+
+    By so much the truth's own sum is expected to exceed the least, for independent errors: nearer to the prior, the data are
+    explained as well as the truth explains them. With correlated errors the truth is farther off.
+    """
+    return min(SHARE, parameters / max(rows, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +60,17 @@ class Standard:
 
 
 def standard_parameters(
-    base: BaseParameters, values: np.ndarray, triangle: np.ndarray, prior: np.ndarray | None = None
+    base: BaseParameters,
+    values: np.ndarray,
+    triangle: np.ndarray,
+    prior: np.ndarray | None = None,
+    share: float = SHARE,
 ) -> Standard:
     """Return the physically consistent pi nearest to the prior with B pi = pi_b, or nearest to that.
 
     Where no consistent pi has B pi = pi_b, |R_Y (B pi - pi_b)| is minimised, R = [R_Y z] = `triangle` (k, b + 1) the weighted
     rows of the fit: the metric of its covariance, (R_Y^T R_Y)^-1. What is known least changes most. `prior` (p,) is the
-    description's own by default.
+    description's own by default; the sum of squares may grow by `share` to come nearer to it.
 
     >>> import numpy as np, taupi as tp
     >>> base = tp.base_parameters(tp.load("ur10"))
@@ -77,7 +90,7 @@ def standard_parameters(
     found = exactly(here, a, values)
     if found is not None:
         return Standard(found.pi, True, before, before, _distance(here, found.pi))
-    near = closest(here, y @ a, y @ values, rest, SHARE)
+    near = closest(here, y @ a, y @ values, rest, share)
     if not near.ok:
         raise TaupiError(f"No consistent parameters were found ({near.word}). {near.remedy}")
     after = float(np.linalg.norm(y @ (base.projection @ near.pi) - z) / np.sqrt(power))

@@ -20,7 +20,7 @@ from taupi.identification.physical import Range, Region, region
 from taupi.identification.problem import Problem
 from taupi.identification.shapes import Shape
 from taupi.identification.solve import Solution, solve
-from taupi.identification.standard import SHARE, term_sizes
+from taupi.identification.standard import SHARE, share_of, term_sizes
 from taupi.identification.uncertainty import sandwich
 
 # Weights before the first consistent solution are those of weighted least squares, after so many rounds.
@@ -31,11 +31,12 @@ _FREE_ROUNDS = 5
 class Feasible:
     """Minimise sum |S^-1/2 (Y_b B pi - tau)|^2 over pi that real bodies can have (Sousa & Cortesao 2014, Wensing et al. 2018).
 
-    Each link has a pseudo-inertia P >= 0; friction and rotor inertia are not negative. `mass_bounds` {link: (lower, upper)} are in
-    kg, "*" for every link, `total_mass` that of all links. `boxes` {link: (corner, corner)} hold centres of mass, `shapes`
-    {link: Box | Ellipsoid | Hull} whole bodies (m, link frame). Among pi that explain the runs alike the one nearest to the
-    prior is taken, with a weight so small that the sum of squares grows by at most `prior_weight` of itself: 0.001 is 0.05 %
-    of the residual. Weights of the joints are taken anew from what is left, `iterations` times.
+    Each link has a pseudo-inertia P >= 0; friction and rotor inertia are not negative. `mass_bounds` {link: (lower, upper)} in
+    kg are by link, "*" for every one, `total_mass` is for all. `boxes` {link: (corner, corner)} hold centres of mass, `shapes`
+    {link: Box | Ellipsoid | Hull} whole bodies (m, link frame). Of the pi whose sum of squares is at most
+    1 + `prior_weight` times the least, the one nearest to the prior is taken, which decides what the runs leave open. By default
+    this is b / rows, by which the truth's own sum exceeds the least, and 0.01 at most: half a percent of the residual. Weights of
+    the joints are taken anew from what is left, `iterations` times.
 
     The covariance is that of weighted least squares without constraints; `fit.notes` names the constraints that hold.
 
@@ -54,17 +55,13 @@ class Feasible:
     total_mass: Range | None = None
     boxes: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None
     shapes: Mapping[str, Shape] | None = None
-    prior_weight: float = SHARE
+    prior_weight: float | None = None
     iterations: int = 2
     name: ClassVar[str] = "feasible"
 
     def __post_init__(self) -> None:
-        weight = self.prior_weight
-        if (
-            isinstance(weight, bool)
-            or not isinstance(weight, int | float)
-            or not (math.isfinite(weight) and weight > 0)
-        ):
+        weight = SHARE if self.prior_weight is None else self.prior_weight
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
             raise TaupiError(f"prior_weight is {shown(weight)}, expected a share above 0, such as {SHARE:g}.")
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 0:
             raise TaupiError(f"iterations is {shown(self.iterations)}, expected a whole number of at least 0.")
@@ -123,7 +120,8 @@ class Feasible:
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # orthonormal: what the runs determine
         told, seen = u.T @ y, u.T @ z
-        return closest(here, told @ (b * here.scale), seen, float(np.sum((z - u @ seen) ** 2)), self.prior_weight)
+        share = self.prior_weight or share_of(len(free.x), sum(f.rows for f in problem.factors))
+        return closest(here, told @ (b * here.scale), seen, float(np.sum((z - u @ seen) ** 2)), share)
 
     @staticmethod
     def _moved(problem: Problem, free: Solution, found: Realised) -> Solution:
@@ -142,5 +140,5 @@ class Feasible:
             if math.isfinite(grown)
             else f"from nothing to {now / float(np.linalg.norm(z)):.2%} of the torque"
         )
-        held = "; ".join(found.active) or "none, but for the prior's weight"
+        held = "; ".join(found.active) or "none, it is for the prior"
         return [f"Physical consistency raises the weighted residual {told}. Constraints that hold: {held}."]
