@@ -94,6 +94,8 @@ def identify(
     done = run(job)
     told = [done.fit.summary, *(f"held out: {v.summary}" for v in done.held_out)]
     print(json.dumps(data(done), indent=2) if as_json else "\n".join(told))
+    for remark in done.remarks:
+        print(f"warning: {remark}", file=sys.stderr)
     print(f"wrote {', '.join(map(str, done.paths))}; next: {next_step(job)}", file=sys.stderr)
     _threshold(max_error, {v.name: v.relative for v in done.held_out} or {"the fitted logs": done.error})
 

@@ -56,6 +56,7 @@ class Done:
     held_out: tuple[Validation, ...]
     error: float
     paths: tuple[Path, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def run(job: Job) -> Done:
@@ -82,7 +83,8 @@ def run(job: Job) -> Done:
 
         write_folder(job.output, fill, job.force, own=own)
     written = (*RESULTS, *(EXPORTS[kind] for kind in job.exports))
-    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in written))
+    remarks = (fit.consistency.sentence,) if job.exports and not fit.consistency.exact else ()
+    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in written), remarks)
 
 
 def data(done: Done) -> dict[str, Any]:
