@@ -20,6 +20,7 @@ _HOME: dict[str, str] = {
     "Coulomb": "taupi.dynamics.terms",
     "Finding": "taupi.signals.check",
     "Fit": "taupi.identification.fit",
+    "Huber": "taupi.identification.estimators.huber",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
@@ -31,6 +32,7 @@ _HOME: dict[str, str] = {
     "Preparation": "taupi.identification.runs",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
+    "Ridge": "taupi.identification.estimators.ridge",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
     "Spring": "taupi.dynamics.terms",
@@ -156,7 +158,9 @@ if TYPE_CHECKING:
     from taupi.identifiability.base import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
+    from taupi.identification.estimators.huber import Huber as Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares
+    from taupi.identification.estimators.ridge import Ridge as Ridge
     from taupi.identification.estimators.wls import WeightedLeastSquares as WeightedLeastSquares
     from taupi.identification.fit import Fit as Fit
     from taupi.identification.identify import build_problem as build_problem
