@@ -58,6 +58,7 @@ def _draw(upper: Axes, lower: Axes, validation: Validation, j: int, errors: Join
     lower.set_ylim(-reach, reach)
     upper.set_title(f"{errors.name}, relative error {errors.relative:.2%}", fontsize=9, color=INK, loc="left")
     upper.tick_params(labelbottom=False)
+    upper.set_ylabel("torque, SI", fontsize=7, color=INK)
     for axes in (upper, lower):
         axes.tick_params(labelsize=7, colors=INK)
         axes.margins(x=0)
