@@ -28,7 +28,7 @@ $(VENV)/docs: $(VENV)/base
 	$(PIP) install --editable ".[docs]"
 	@touch $@
 
-demo: $(VENV)/base  ## the PUMA 560: its card, its torque three ways, one picture
+demo: $(VENV)/base  ## a PUMA 560 simulated with noise, identified, validated, reported
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test

@@ -1,90 +1,107 @@
-"""The demo: the PUMA 560's card, its torque along a motion by three algorithms, and one picture of it all."""
+"""The demo: a PUMA 560 is simulated with noisy sensors, identified from its log, validated on another motion, and reported."""
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 
 import taupi as tp
-from taupi.cli.card import card
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
-THREE_WAYS = {
-    "recursive Newton-Euler": {"algorithm": "recursive"},
-    "stacked closed form": {"algorithm": "closed_form"},
-}
-
-
-def motion(n: int, duration: float = 6.0, rate: float = 200.0) -> tuple[np.ndarray, ...]:
-    """Return time, q, qd, qdd of a smooth sinusoidal motion of every joint, (samples, n)."""
-    t = np.arange(0.0, duration, 1 / rate)[:, None]
-    w = 2 * np.pi / duration * np.arange(1, n + 1)
-    amplitude = 1.2 / np.sqrt(np.arange(1, n + 1))
-    return t[:, 0], amplitude * np.sin(w * t), amplitude * w * np.cos(w * t), -amplitude * w**2 * np.sin(w * t)
+TERMS = ("rotor", "viscous", "coulomb", "offset")
+RATE_HZ, PERIOD_S, HARMONICS = 500.0, 10.0, 5
+# Friction that Corke's Robotics Toolbox measured at the motors (see the catalogue's puma560.toml).
+MOTOR_VISCOUS = np.array([1.48, 0.817, 1.38, 0.0712, 0.0826, 0.0367]) * 1e-3
+MOTOR_COULOMB = np.array([0.395, 0.126, 0.132, 0.0112, 0.00926, 0.00396])
+OFFSET = (0.5, -0.4, 0.3, 0.05, -0.04, 0.03)  # N m: amplifiers are never quite at zero
+ENCODER_COUNTS = 1000  # a turn of the motor
+TORQUE_NOISE = 0.03  # of each joint's largest torque: current sensors
 
 
-def skeleton(robot: tp.Robot, q: np.ndarray) -> np.ndarray:
-    """Return the corners of the arm, base first, (links + 1, 3)."""
-    frames = [tp.forward_kinematics(robot, frame=name)(q)[:3, 3] for name in robot.link_names]
-    return np.vstack([np.zeros(3), *frames])
+def true_robot() -> tp.Robot:
+    """Return the arm that is to be found again: the catalogue's, with friction as seen from the joints."""
+    robot = tp.load("puma560")
+    gear = np.array([float(j.transmission.gear_ratio) for j in robot.joints])
+    viscous, coulomb = gear**2 * MOTOR_VISCOUS, gear * MOTOR_COULOMB
+    return robot.with_friction(viscous=viscous.tolist(), coulomb=coulomb.tolist(), offset=OFFSET)
 
 
-def picture(robot: tp.Robot, t: np.ndarray, q: np.ndarray, torques: dict[str, np.ndarray], path: Path) -> None:
-    """Draw the arm at five instants and the torque of each joint, all three ways."""
-    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    figure = plt.figure(figsize=(11, 6), constrained_layout=True)
-    parts = figure.subfigures(1, 2, width_ratios=(1, 2))
-    arm = parts[0].add_subplot(projection="3d")
-    for k, colour in zip(range(0, len(t), len(t) // 5), plt.cm.viridis(np.linspace(0, 0.9, 5)), strict=True):
-        x, y, z = skeleton(robot, q[k]).T
-        arm.plot(x, y, z, "-o", color=colour, ms=3, lw=2, label=f"{t[k]:.1f} s")
-    arm.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title=f"{robot.name} at five instants")
-    arm.set(xlim=(-0.6, 0.6), ylim=(-0.6, 0.6), zlim=(-0.5, 0.7), box_aspect=(1, 1, 1))
-    arm.legend(fontsize=7, loc="upper left")
-    axes = parts[1].subplots(3, 2, sharex=True)
-    styles = dict(zip(torques, [("-", 3.5, "#c9d6e3"), ("--", 1.6, "#1f6fb4"), (":", 1.6, "#d1495b")], strict=True))
-    for joint, ax in enumerate(axes.T.flat):
-        for name, tau in torques.items():
-            style, width, colour = styles[name]
-            ax.plot(t, tau[:, joint], style, lw=width, color=colour, label=name)
-        ax.set_title(robot.joint_names[joint], fontsize=9)
-        ax.set_ylabel("torque [N m]")
-        ax.margins(x=0)
-    for ax in axes[-1]:
-        ax.set_xlabel("time [s]")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    parts[1].legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+def fourier_motion(n: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Return time (N,) and q, qd, qdd (N, n) of a random Fourier series a joint, one period long."""
+    t = np.arange(0.0, PERIOD_S, 1 / RATE_HZ)
+    w = 2 * np.pi / PERIOD_S * np.arange(1, HARMONICS + 1)
+    a, b = rng.normal(size=(2, HARMONICS, n)) / w[:, None] ** 0.8
+    wt = np.outer(t, w)
+    q = np.sin(wt) @ a + np.cos(wt) @ b
+    size = 1.3 / np.abs(q).max(axis=0)  # rad: every joint swings about as far
+    qd = (np.cos(wt) * w) @ a - (np.sin(wt) * w) @ b
+    qdd = -(np.sin(wt) * w**2) @ a - (np.cos(wt) * w**2) @ b
+    return t, q * size, qd * size, qdd * size
+
+
+def exciting_motion(robot: tp.Robot, rng: np.random.Generator, trials: int = 10) -> tuple[np.ndarray, ...]:
+    """Return the one of some random motions whose regressor is best conditioned."""
+    base = tp.base_parameters(robot, TERMS)
+    motions = [fourier_motion(robot.n, rng) for _ in range(trials)]
+    return min(motions, key=lambda m: tp.conditioning(base, *(x[::10] for x in m[1:])).scaled_condition)
+
+
+def measured(robot: tp.Robot, motion: tuple[np.ndarray, ...], rng: np.random.Generator) -> tp.Log:
+    """Return what sensors see of a motion: counted angles and noisy torques."""
+    t, q, qd, qdd = motion
+    tau = tp.inverse_dynamics(robot, terms=TERMS)(q, qd, qdd)
+    gear = np.array([float(j.transmission.gear_ratio) for j in robot.joints])
+    count = 2 * np.pi / (ENCODER_COUNTS * gear)
+    noise = TORQUE_NOISE * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+    return tp.Log(t, np.round(q / count) * count, tau=tau + noise, names=robot.joint_names)
+
+
+def simulated(folder: Path, seed: int) -> tuple[tp.Robot, Path, Path]:
+    """Return the true arm and two files: its log on an exciting motion, and one on another motion."""
+    rng = np.random.default_rng(seed)
+    robot = true_robot()
+    motions = {"exciting": exciting_motion(robot, rng), "other": fourier_motion(robot.n, rng)}
+    paths = []
+    for name, motion in motions.items():
+        paths.append(folder / f"{name}.csv")
+        tp.write_log(measured(robot, motion, rng), paths[-1], force=True)
+    return robot, paths[0], paths[1]
 
 
 def main() -> None:
-    """Run the demo."""
+    """Simulate, identify, validate, report."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("-o", "--output", type=Path, default=Path("out/demo.png"), help="the picture")
-    path = options.parse_args().output
-    robot = tp.load("puma560")
-    print(card(robot), end="\n\n")
-    t, q, qd, qdd = motion(robot.n)
-    torques = {name: tp.inverse_dynamics(robot, **how)(q, qd, qdd) for name, how in THREE_WAYS.items()}
-    regressor = tp.regressor(robot)
-    torques["regressor times parameters"] = regressor(q, qd, qdd) @ robot.parameters.values
-    first = next(iter(torques.values()))
-    print(f"torque along {len(t)} samples of a motion, three ways:")
-    for name, tau in torques.items():
-        apart = np.abs(tau - first).max()
-        print(f"  {name:<28} peak {np.abs(tau).max():8.3f} N m, apart from the first by at most {apart:.1e} N m")
-    print(f"the regressor: {regressor.operations}, {int(regressor.sparsity().sum())} structural nonzeros of {6 * 60}")
+    options.add_argument("-o", "--output", type=Path, default=Path("out/demo"), help="directory for all files")
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    folder: Path = given.output
+    folder.mkdir(parents=True, exist_ok=True)
+
+    robot, exciting, other = simulated(folder, given.seed)
     print(
-        f"its base parameters, found exactly: {len(regressor.independent().parameters)} of {len(regressor.parameters)}"
+        f"simulated  {exciting} and {other}: {PERIOD_S:g} s at {RATE_HZ:g} Hz, counted angles, {TORQUE_NOISE:.0%} torque noise"
     )
-    picture(robot, t, q, torques, path)
-    print(f"picture: {path}")
+
+    start = time.perf_counter()
+    # The catalogue's arm has no friction: it is found from the log. Friction changes sign in a step, which a filter of a
+    # few Hz would smear over too many samples.
+    fit = tp.identify(tp.load("puma560"), exciting, terms=TERMS, cutoff_hz=20.0, seed=given.seed)
+    print(f"identified {fit.summary} ({time.perf_counter() - start:.1f} s)")
+    truth = fit.basis.project(tp.base_parameters(robot, TERMS).standard)
+    low, high = fit.intervals().T
+    inside = int(((low <= truth) & (truth <= high)).sum())
+    print(f"truth      lies in {inside} of {len(truth)} of the 95 % intervals")
+
+    validation = fit.validate(other)
+    print(f"validated  {validation.summary}")
+
+    tp.write_fit(fit, folder / "fit.json", force=True)
+    tp.write_fit(fit, folder / "fit.txt", force=True)
+    tp.report(fit, folder / "report.html", validation, fitted=exciting, force=True)
+    tp.plot(validation, folder / "torque.png", force=True)
+    print(f"wrote      {folder}/fit.json, fit.txt, torque.png; next: open {folder}/report.html in a browser")
 
 
 if __name__ == "__main__":

@@ -10,37 +10,54 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "Along": "taupi.dynamics.terms",
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
+    "Box": "taupi.identification.shapes",
+    "Comparison": "taupi.identification.validation",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "Ellipsoid": "taupi.identification.shapes",
+    "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
+    "Fit": "taupi.identification.fit",
+    "Huber": "taupi.identification.estimators.huber",
+    "Hull": "taupi.identification.shapes",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
     "Offset": "taupi.dynamics.terms",
+    "OrdinaryLeastSquares": "taupi.identification.estimators.ols",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
     "Port": "taupi.program.program",
+    "Preparation": "taupi.identification.runs",
+    "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
+    "Ridge": "taupi.identification.estimators.ridge",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
+    "Spring": "taupi.dynamics.terms",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
+    "Validation": "taupi.identification.validation",
     "Viscous": "taupi.dynamics.terms",
+    "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
     "bias_torque": "taupi.dynamics.inverse",
     "bounds": "taupi.dynamics.bounds",
+    "build_problem": "taupi.identification.identify",
     "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
     "check_log": "taupi.signals.check",
     "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "clean_log": "taupi.signals.clean",
+    "compare": "taupi.identification.validation",
     "conditioning": "taupi.identifiability.conditioning",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
@@ -51,12 +68,14 @@ _HOME: dict[str, str] = {
     "forward_dynamics": "taupi.dynamics.forward",
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
+    "identify": "taupi.identification.identify",
     "inverse_dynamics": "taupi.dynamics.inverse",
     "jacobian": "taupi.dynamics.kinematics",
     "jacobian_derivative": "taupi.dynamics.kinematics",
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "load": "taupi.model.load",
+    "load_fit": "taupi.identification.store",
     "log_blocks": "taupi.signals.read",
     "lump": "taupi.regressors.lump",
     "mass_ellipses": "taupi.dynamics.ellipses",
@@ -77,14 +96,17 @@ _HOME: dict[str, str] = {
     "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
+    "report": "taupi.report:room",
     "remove_delay": "taupi.signals.delay",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
+    "validate": "taupi.identification.validation",
+    "write_fit": "taupi.identification.store",
     "write_log": "taupi.signals.read",
-    "write_toml": "taupi.model.formats.toml:write",
-    "write_urdf": "taupi.model.formats.urdf:write",
+    "write_toml": "taupi.identification.export",
+    "write_urdf": "taupi.identification.export",
 }
 
 __all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605
@@ -130,9 +152,11 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_mass as operational_mass
     from taupi.dynamics.properties import properties as properties
     from taupi.dynamics.singularity import singularity as singularity
+    from taupi.dynamics.terms import Along as Along
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
+    from taupi.dynamics.terms import Spring as Spring
     from taupi.dynamics.terms import Stribeck as Stribeck
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
@@ -141,9 +165,28 @@ if TYPE_CHECKING:
     from taupi.identifiability.base import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
+    from taupi.identification.estimators.feasible import Feasible as Feasible
+    from taupi.identification.estimators.huber import Huber as Huber
+    from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares
+    from taupi.identification.estimators.ridge import Ridge as Ridge
+    from taupi.identification.estimators.wls import WeightedLeastSquares as WeightedLeastSquares
+    from taupi.identification.export import write_toml as write_toml
+    from taupi.identification.export import write_urdf as write_urdf
+    from taupi.identification.fit import Fit as Fit
+    from taupi.identification.identify import build_problem as build_problem
+    from taupi.identification.identify import identify as identify
+    from taupi.identification.problem import Problem as Problem
+    from taupi.identification.runs import Preparation as Preparation
+    from taupi.identification.shapes import Box as Box
+    from taupi.identification.shapes import Ellipsoid as Ellipsoid
+    from taupi.identification.shapes import Hull as Hull
+    from taupi.identification.store import load_fit as load_fit
+    from taupi.identification.store import write_fit as write_fit
+    from taupi.identification.validation import Comparison as Comparison
+    from taupi.identification.validation import Validation as Validation
+    from taupi.identification.validation import compare as compare
+    from taupi.identification.validation import validate as validate
     from taupi.model.catalogue import names as catalogue  # noqa: F401
-    from taupi.model.formats.toml import write as write_toml  # noqa: F401
-    from taupi.model.formats.urdf import write as write_urdf  # noqa: F401
     from taupi.model.load import load as load
     from taupi.model.parameters import ParameterLayout as ParameterLayout
     from taupi.model.parameters import Parameters as Parameters
@@ -163,6 +206,7 @@ if TYPE_CHECKING:
     from taupi.regressors.lump import lump as lump
     from taupi.regressors.operational import operational_regressor as operational_regressor
     from taupi.report import plot as plot
+    from taupi.report.document import report as report
     from taupi.signals.check import Finding as Finding
     from taupi.signals.check import LogReport as LogReport
     from taupi.signals.check import check_log as check_log

@@ -14,6 +14,10 @@ class NotRationalError(TaupiError):
     """Exact arithmetic was asked for something whose value is no fraction."""
 
 
+class NotIdentifiedError(TaupiError):
+    """Logs and settings are well-formed, but no parameters come of them: not identifiable, or not converged."""
+
+
 class TaupiWarning(UserWarning):
     """An answer that is usable but suspect; the message states the number."""
 

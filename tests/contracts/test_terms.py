@@ -19,6 +19,7 @@ FORMULAS = {
     "coulomb": (lambda q, qd, qdd: np.sign(qd), COULOMB),
     "offset": (lambda q, qd, qdd: np.ones_like(qd), OFFSET),
     "rotor": (lambda q, qd, qdd: qdd, GEAR**2 * ROTOR),
+    "spring": (lambda q, qd, qdd: q, np.zeros(2)),
     "stribeck": (lambda q, qd, qdd: np.sign(qd) * np.exp(-((qd / 0.1) ** 2)), HEIGHT),
 }
 # A turning and a sliding joint, with speeds forward, backward, zero and slow.

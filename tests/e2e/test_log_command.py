@@ -55,7 +55,7 @@ def test_a_mapping_and_a_robot(folder):
         (["run.csv"], "no joint signal is known"),
         (["run.csv", "--columns", "no.toml"], "No file 'no.toml'"),
         (["run.csv", "--columns", "map.toml", "--robot", "puma560"], "has 2 joints, expected 6"),
-        (["run.npz", "--rate-hz", "-1"], "rate_hz is -1"),
+        (["run.npz", "--rate-hz", "-1"], "--rate-hz is -1"),
         (["."], "no known format"),
     ],
 )

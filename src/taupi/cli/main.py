@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
+from taupi.cli.fits import fits
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
+from taupi.cli.words import spelled
 
 app = typer.Typer(
     add_completion=False,
@@ -22,9 +24,10 @@ app = typer.Typer(
 
     \b
     taupi info puma560
-    taupi regressor panda.urdf --lock panda_finger_joint1 --terms viscous,coulomb
+    taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
     """,
 )
+app.add_typer(fits)
 
 RobotArgument = Annotated[
     str, typer.Argument(metavar="ROBOT", help="A built-in robot, or a .urdf, .xml (MJCF) or .toml file.")
@@ -40,28 +43,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 
 def run() -> None:
     """Run the command line; what is wrong in the input is one sentence and exit code 3, never a traceback."""
-    from taupi.errors import TaupiError
+    from taupi.errors import NotIdentifiedError, TaupiError
 
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     try:
         app()
     except TaupiError as error:
-        print(f"taupi: {_in_options(str(error))}", file=sys.stderr)
-        raise SystemExit(3) from None
+        print(f"taupi: {spelled(error)}", file=sys.stderr)
+        raise SystemExit(4 if isinstance(error, NotIdentifiedError) else 3) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
-
-
-def _in_options(message: str) -> str:
-    """Return a message of the package with Python's settings as options of the command line."""
-    for python, option in (
-        ("force=True", "--force"),
-        ("Use intermediates=20, which", "Use --intermediates 20, which"),
-        (", or raise limit.", "."),
-        ("or leave `into` out", "or leave --into out"),
-    ):
-        message = message.replace(python, option)
-    return message
 
 
 def _show_version(wanted: bool) -> None:

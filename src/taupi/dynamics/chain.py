@@ -13,7 +13,7 @@ import numpy as np
 from taupi.dynamics.spatial import SX, adjoint, axis_rotation, compose, inverse, spatial_inertia
 from taupi.errors import TaupiError
 from taupi.model.placement import Placement
-from taupi.model.robot import BASE, Robot
+from taupi.model.robot import BASE, Joint, Robot
 from taupi.model.scalars import Scalar, is_symbolic
 from taupi.program.program import Constants, Port, Program, trace
 
@@ -95,17 +95,24 @@ class Chain:
     # Coordinates --------------------------------------------------------------------------------------------------
 
     def spread(self, x: Any) -> list[Any]:
-        """Return one value per joint from one per coordinate: joints that mimic another move by their ratio times it."""
-        values = [x[j.coordinate] for j in self.robot.joints]
-        ratios = [self.scalar(f"{j.name}.ratio", j.ratio) for j in self.robot.joints]
-        return [r * v for r, v in zip(ratios, values, strict=True)]
+        """Return one value per joint from one per coordinate: each moves by its ratios times the coordinates that drive it."""
+        return [
+            sum((r * x[k] for k, r in self._drives(j)[1:]), self._drives(j)[0][1] * x[j.coordinate])
+            for j in self.robot.joints
+        ]
 
     def gather(self, rows: Sequence[Any]) -> Any:
         """Return the rows of the coordinates from those of the joints, the transpose of `spread`: forces and Jacobian columns."""
         result: list[Any] = [0] * self.n
         for joint, row in zip(self.robot.joints, rows, strict=True):
-            result[joint.coordinate] = result[joint.coordinate] + self.scalar(f"{joint.name}.ratio", joint.ratio) * row
+            for k, ratio in self._drives(joint):
+                result[k] = result[k] + ratio * row
         return cs.vertcat(*result)
+
+    def _drives(self, joint: Joint) -> list[tuple[int, Any]]:
+        """Return the coordinates that move a joint, its own first, with their ratios."""
+        own = (joint.coordinate, self.scalar(f"{joint.name}.ratio", joint.ratio))
+        return [own, *((k, self.scalar(f"{joint.name}.ratio[{k}]", r)) for k, r in joint.also)]
 
     # The two walks ------------------------------------------------------------------------------------------------
 

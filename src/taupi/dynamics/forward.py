@@ -96,13 +96,13 @@ def forward_dynamics(
     >>> tp.forward_dynamics(arm)(q, qd, tau).round(9).tolist()
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
     """
-    coupled = len(robot.joints) != robot.n
+    coupled = len(robot.joints) != robot.n or any(j.also for j in robot.joints)
     chosen = algorithm or ("cholesky" if coupled else "articulated")
     if chosen not in ALGORITHMS:
         raise unknown("algorithm", chosen, ALGORITHMS)
     if chosen == "articulated" and coupled:
         raise TaupiError(
-            f"{robot.name} has mimic joints, which articulated bodies do not cover. Use algorithm='cholesky'."
+            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover. Use algorithm='cholesky'."
         )
     if tip_wrench is not None and tip_wrench not in JACOBIANS:
         raise unknown("axes of the tip wrench", tip_wrench, JACOBIANS)

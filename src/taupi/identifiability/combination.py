@@ -101,7 +101,14 @@ def latex_name(name: str) -> str:
     ('I_{xx}^{\\\\mathrm{link2}}', 'f_{v}^{\\\\mathrm{elbow\\\\_1}}')
     """
     owner, _, kind = name.rpartition(".")
-    known = {"viscous": "f_{v}", "coulomb": "f_{c}", "offset": r"\tau_{0}", "rotor": "I_{a}", "stribeck": "f_{s}"}
+    known = {
+        "viscous": "f_{v}",
+        "coulomb": "f_{c}",
+        "offset": r"\tau_{0}",
+        "rotor": "I_{a}",
+        "stribeck": "f_{s}",
+        "spring": "k",
+    }
     symbol = known.get(kind) or (f"{kind[0]}_{{{kind[1:]}}}" if len(kind) > 1 else kind)
     above = owner.replace("_", r"\_").replace(" ", r"\ ")
     return rf"{symbol}^{{\mathrm{{{above}}}}}"

@@ -210,10 +210,13 @@ def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, toleran
     gathered.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)
     factor: Any = gathered.result()
     facts = joint_facts(program.inputs[0].labels, inputs[1], inputs[2])
-    return _judged(program, samples, factor.r, float(tolerance), facts)
+    return judged(program, samples, factor.r, facts, float(tolerance))
 
 
-def _judged(program: Program, samples: int, r: np.ndarray, tolerance: float, facts: tuple[str, ...]) -> Conditioning:
+def judged(
+    program: Program, samples: int, r: np.ndarray, facts: tuple[str, ...] = (), tolerance: float = TOLERANCE
+) -> Conditioning:
+    """Return what a log determines, from a factor r (k, p) with r^T r = W^T W, gathered elsewhere."""
     norms = np.linalg.norm(r, axis=0)
     acting = np.flatnonzero(norms > tolerance * max(norms.max(initial=0.0), np.finfo(float).tiny))
     unit = r[:, acting] / norms[acting]

@@ -57,7 +57,8 @@ class Joint:
     """One degree of freedom: link frame = parent link frame . before . motion(q) about/along axis . after.
 
     `axis` is a unit vector in the frame after `before`. A joint that mimics another (`mimic`) has that one's
-    `coordinate` and moves by `ratio` times it.
+    `coordinate` and moves by `ratio` times it. `also` names further coordinates that move it, each with its ratio, as in
+    coupled drives: see `Robot.with_coupling`.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Joint:
     friction: Friction = Friction()
     transmission: Transmission = Transmission()
     mimic: bool = False
+    also: tuple[tuple[int, Scalar], ...] = ()
 
     @property
     def prismatic(self) -> bool:

@@ -187,6 +187,21 @@ class Robot:
         """Return it with other drives: gear_ratio=, rotor_inertia=, stiffness=, motor_axis=, one or per joint."""
         return self._with_joint_data("transmission", values)
 
+    def with_coupling(self, matrix: Sequence[Sequence[Any]] | np.ndarray) -> Robot:
+        """Return the robot in the coordinates of its motors: joint angles = matrix (joints, motors) motor angles, geared.
+
+        Each motor is named after a joint that it moves by itself, or else first. Torques are then the motors' own,
+        matrix^T times those of the joints. Numbers are taken exactly as they are written.
+
+        >>> import taupi as tp
+        >>> arm = tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])  # the elbow's belt runs over the shoulder
+        >>> tp.forward_kinematics(arm, "forearm")([0.3, 0.5]).round(4)[:2, :2].tolist()  # turned by 0.5 in all
+        [[0.8776, -0.4794], [0.4794, 0.8776]]
+        """
+        from taupi.model.coupling import coupled_joints
+
+        return self._changed(joints=coupled_joints(self, matrix))
+
     def _with_joint_data(self, attribute: str, values: Mapping[str, Any]) -> Robot:
         each = {name: _for_each_joint(given, len(self.joints), name) for name, given in values.items()}
         joints = []

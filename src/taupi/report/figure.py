@@ -29,6 +29,9 @@ def plot(thing: Any, *settings: Any, **named: Any) -> Figure:
 
     `plot(ellipses, path=None, force=False, scale=None)` draws `taupi.mass_ellipses` on the arm; `scale` is metres per kilogram.
 
+    `plot(fit, path=None, force=False)` draws identified parameters with their 95 % intervals beside the description's values.
+    `plot(validation, path=None, force=False)` draws torque measured and predicted, and what is left, joint by joint.
+
     A file that is there already is kept, unless `force`.
 
     >>> import taupi as tp

@@ -9,10 +9,12 @@ import casadi as cs
 
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX
+from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.dynamics.terms.offset import Offset
 from taupi.dynamics.terms.rotor import Rotor
+from taupi.dynamics.terms.spring import Spring
 from taupi.dynamics.terms.stribeck import Stribeck
 from taupi.dynamics.terms.viscous import Viscous
 from taupi.errors import TaupiError, unknown
@@ -20,11 +22,11 @@ from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
 
-__all__ = ["TERMS", "Coulomb", "Offset", "Rotor", "Stribeck", "Term", "TermsLike", "Viscous"]
+__all__ = ["TERMS", "Along", "Coulomb", "Offset", "Rotor", "Spring", "Stribeck", "Term", "TermsLike", "Viscous"]
 
 TermsLike = Iterable[Term | str] | str
 
-TERMS: dict[str, type] = {t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck)}
+TERMS: dict[str, type] = {t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring)}
 
 
 def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
@@ -48,6 +50,12 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
     """Return the parameters of terms, term after term, one a joint in the order of q, with the robot's own values."""
     entries, values = [], []
     for term in terms:
+        if isinstance(term, Along):
+            _check_direction(term, robot)
+            first = next(i for i, c in enumerate(term.direction) if c)
+            entries.append(Parameter(term.owner, term.of.name, term.unit(robot.driving_joints[first].prismatic), first))
+            values.append(exact(0))
+            continue
         for joint in robot.driving_joints:
             entries.append(Parameter(joint.name, term.name, term.unit(joint.prismatic), robot.joints.index(joint)))
             values.append(exact(term.value(joint), f"{joint.name}.{term.name}"))
@@ -55,9 +63,21 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
 
 
 def term_columns(chain: Chain, terms: Iterable[Term], q: Any, qd: Any, qdd: Any) -> Any:
-    """Return the n x (n terms) columns of terms: a diagonal block each."""
-    blocks = [cs.diag(cs.vertcat(*(t.column(q[i], qd[i], qdd[i]) for i in range(chain.n)))) for t in terms]
-    return cs.horzcat(SX(chain.n, 0), *blocks)
+    """Return the columns of terms: a diagonal block (n, n) each, one column for what acts along a direction."""
+    return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd) for t in terms))
+
+
+def _columns(chain: Chain, term: Term, q: Any, qd: Any, qdd: Any) -> Any:
+    if isinstance(term, Along):
+        c = chain.vector(f"{term.name}.direction", term.direction)
+        return c * term.column(cs.dot(c, q), cs.dot(c, qd), cs.dot(c, qdd))
+    each = [term.at(i) if hasattr(term, "at") else term for i in range(chain.n)]
+    return cs.diag(cs.vertcat(*(t.column(q[i], qd[i], qdd[i]) for i, t in enumerate(each))))
+
+
+def _check_direction(term: Along, robot: Robot) -> None:
+    if len(term.direction) != robot.n:
+        raise TaupiError(f"{term.name}: direction has {len(term.direction)} values, expected {robot.n}: one per joint.")
 
 
 def term_torque(chain: Chain, terms: tuple[Term, ...], q: Any, qd: Any, qdd: Any) -> Any:

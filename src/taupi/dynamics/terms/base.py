@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
@@ -12,7 +12,10 @@ from taupi.model.scalars import Scalar
 class Term(Protocol):
     """A torque at one joint that is linear in one parameter: tau_i = column(q_i, qd_i, qdd_i) times the parameter."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """The kind of its parameter."""
+        ...
 
     def unit(self, prismatic: bool) -> str:
         """Return the parameter's unit at a turning or sliding joint."""

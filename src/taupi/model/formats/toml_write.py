@@ -56,6 +56,10 @@ def _joint(robot: Robot, i: int) -> list[str]:
     if joint.after != Placement():
         lines.append(f"after = {_placement(joint.after)}")
     master = robot.joint_names[joint.coordinate]
+    if joint.also:
+        raise TaupiError(
+            f"{robot.name}: joint {joint.name!r} is moved by several coordinates, which this format cannot say."
+        )
     if joint.name != master:
         lines.append(f"mimic = {{ joint = {_text(master)}, ratio = {number(joint.ratio)} }}")
     lines += _record("limits", joint.limits, Limits())

@@ -1,0 +1,29 @@
+"""Errors in the words of the command line: they name arguments as Python has them."""
+
+from __future__ import annotations
+
+import re
+
+_SPELLINGS = (
+    (re.compile(r"force=True"), "--force"),
+    (re.compile(r"^cutoff_hz\b|(?<=Give )cutoff_hz\b"), "--cutoff"),
+    (re.compile(r"^rate_hz\b|\brate_hz=\.\.\."), "--rate-hz"),
+    (re.compile(r'estimator="feasible"'), "--estimator feasible"),
+    (re.compile(r"intermediates=20"), "--intermediates 20"),
+    (re.compile(r", or raise limit(?=\.)"), ""),
+    (re.compile(r"`into`"), "--into"),
+)
+
+
+def spelled(error: Exception) -> str:
+    """Return the sentence of an error with options in place of keywords.
+
+    >>> spelled(ValueError("out.png exists already. Use another name, or force=True to overwrite it."))
+    'out.png exists already. Use another name, or --force to overwrite it.'
+    >>> spelled(ValueError("map.toml: rate_hz is -1, expected a positive number."))
+    'map.toml: rate_hz is -1, expected a positive number.'
+    """
+    text = str(error)
+    for python, shell in _SPELLINGS:
+        text = python.sub(shell, text)
+    return text

@@ -1,0 +1,1 @@
+"""From logs to parameters: rows of the regressor compressed block by block, estimators, uncertainty, validation."""

@@ -1,0 +1,101 @@
+"""What people take away: the robot with its identified parameters, as a robot, a URDF, or TOML."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
+
+from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.identification.fit import Fit
+from taupi.identification.physical import inconsistencies
+from taupi.model.formats import toml, urdf
+from taupi.model.robot import Robot
+
+_FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+
+
+def identified_robot(fit: Fit) -> Robot:
+    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction and rotors.
+
+    tau = inverse_dynamics(robot, terms=fit.terms) is then what the fit predicts. Terms that a description has no place for
+    (springs, friction of coupled motors) are left out, with a warning. What is not physically consistent is refused.
+    """
+    pi = fit.parameters
+    wrong = inconsistencies(pi)
+    if wrong:
+        more = f" ({len(wrong)} such in all)" if len(wrong) > 1 else ""
+        raise TaupiError(f'{wrong[0]}{more} Use estimator="feasible", whose parameters can be exported.')
+    robot = fit.robot
+    links = len(robot.parameters)
+    values: dict[str, list[Any]] = {}
+    homeless = []
+    for e, value in zip(pi.layout.entries[links:], pi.values[links:].tolist(), strict=True):
+        joint = robot.joints[e.index]
+        if e.owner != joint.name or e.kind not in (*_FRICTION, "rotor"):
+            homeless.append(e.name)
+        else:
+            values.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
+    if homeless:
+        told = ", ".join(homeless[:6]) + (", ..." if len(homeless) > 6 else "")
+        warnings.warn(f"{len(homeless)} parameters have no place in a description: {told}.", TaupiWarning, stacklevel=2)
+    result = robot.with_parameters(pi.values[:links])
+    result = result.with_friction(**{k: v for k, v in values.items() if k in _FRICTION})
+    return _with_rotors(result, values)
+
+
+def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
+    """Return the robot with I_a = gear_ratio^2 rotor_inertia."""
+    if "rotor" not in values:
+        return robot
+    pairs = zip(robot.joints, values["rotor"], strict=True)
+    own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
+    return robot.with_transmissions(rotor_inertia=own)
+
+
+@singledispatch
+def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write the URDF that a robot, or a fit's robot, was read from, with its parameters; only inertials change.
+
+    A fit is written with `fit.parameters`: physically consistent, or refused with the reason. See
+    `taupi.model.formats.urdf_write.write` for what happens to links that are fixed to others.
+    """
+    raise TaupiError(
+        f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."
+    )
+
+
+@write_urdf.register
+def _(given: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
+    urdf.write(given, path, force)
+
+
+@write_urdf.register
+def _(given: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TaupiWarning)  # friction has no place in the inertials of a URDF anyway
+        robot = identified_robot(given)
+    urdf.write(robot, path, force)
+
+
+@singledispatch
+def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a robot, or a fit's robot with its identified parameters, friction and rotors, as TOML.
+
+    Reading a robot's file gives the same joints, links, gravity, frames and symbols exactly.
+    """
+    raise TaupiError(
+        f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."
+    )
+
+
+@write_toml.register
+def _(given: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
+    toml.write(given, path, force)
+
+
+@write_toml.register
+def _(given: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
+    toml.write(identified_robot(given), path, force)

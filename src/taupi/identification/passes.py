@@ -1,0 +1,84 @@
+"""Further passes over the runs: rows whitened by the covariance between joints, or weighted one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from taupi.identification.factor import Compressor, JointFactor
+from taupi.identification.motion import Samples
+from taupi.identification.problem import Problem
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n), use (m, n)
+
+
+def regressor_rows(problem: Problem, file: int) -> Iterator[Rows]:
+    """Yield the rows of a run again, a block of the regressor at a time."""
+    kernel = problem.regressor.compile("cpu", layout="batch_last")
+    n, p = problem.regressor.outputs[0].shape
+    size = max(256, (4 << 20) // (8 * n * (p + 1)))
+    for samples in problem.blocks(file):
+        for start in range(0, len(samples), size):
+            part: Samples = samples.block(start, start + size)
+            yield np.asarray(kernel(part.q, part.qd, part.qdd)), part.tau, part.use
+
+
+def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[JointFactor, ...]:
+    """Return factors, stretch by stretch, of all runs after `change(file, rows)`, files in parallel."""
+
+    def one(file: int) -> list[JointFactor]:
+        gather = Compressor(problem.regressor)
+        for rows in regressor_rows(problem, file):
+            gather.add_rows(*change(file, rows))
+        return gather.result(file)
+
+    with ThreadPoolExecutor(min(len(problem.runs), os.cpu_count() or 1)) as pool:
+        return tuple(f for part in pool.map(one, range(len(problem.runs))) for f in part)
+
+
+def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
+    """Return S (n, n) of each file: the covariance between the joints' residuals, each pair over the rows that both have."""
+    result = []
+    for file in range(len(problem.runs)):
+        n = problem.regressor.outputs[0].shape[0]
+        products, counts = np.zeros((n, n)), np.zeros((n, n))
+        for y, tau, use in regressor_rows(problem, file):
+            left = np.where(use, tau - np.tensordot(y, x, axes=(0, 0)).T, 0.0)
+            products += left.T @ left
+            counts += use.T.astype(float) @ use
+        result.append(_positive(products / np.maximum(counts, 1.0)))
+    return result
+
+
+def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
+    """Return factors of L^-1 Y, L^-1 tau with S = L L^T the covariance between a file's joints at x.
+
+    A sample of which some joints do not count is whitened by the covariance of those that do.
+    """
+    covariance = residual_covariance(problem, x)
+
+    def change(file: int, rows: Rows) -> Rows:
+        y, tau, use = rows
+        y, tau = y.copy(), tau.copy()
+        for pattern in np.unique(use, axis=0):
+            at = np.flatnonzero((use == pattern).all(axis=1))
+            joints = np.flatnonzero(pattern)
+            if not len(joints):
+                continue
+            half = np.linalg.inv(np.linalg.cholesky(covariance[file][np.ix_(joints, joints)]))
+            place = np.ix_(np.arange(len(y)), joints, at)
+            y[place] = np.einsum("ij,pjm->pim", half, y[place])
+            tau[np.ix_(at, joints)] = tau[np.ix_(at, joints)] @ half.T
+        return y, tau, use
+
+    return gathered(problem, change)
+
+
+def _positive(s: np.ndarray) -> np.ndarray:
+    """Return the nearest covariance whose correlations have no eigenvalue below 1e-3: pairs counted apart need not make one."""
+    size = np.sqrt(np.where(np.diag(s) > 0, np.diag(s), 1.0))
+    values, vectors = np.linalg.eigh(s / np.outer(size, size))
+    return np.outer(size, size) * ((vectors * np.clip(values, 1e-3, None)) @ vectors.T)

@@ -1,0 +1,169 @@
+"""Runs: logs and files on their way to samples, whole or block by block, each remembering where it comes from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.identification.motion import Samples, matching, samples_of
+from taupi.model.robot import Robot
+from taupi.signals.clean import clean_log
+from taupi.signals.filters import choose_cutoff
+from taupi.signals.formats import FORMATS
+from taupi.signals.log import Log
+from taupi.signals.prepare import prepare, prepare_blocks
+from taupi.signals.read import ColumnsLike, log_blocks, read_log
+from taupi.signals.runs import mean_step
+
+# Files of more bytes than this are streamed, where their format can be: some 300 000 samples of a 7-joint arm.
+STREAMED_BYTES = 64 << 20
+# Samples of a block of a file that is streamed.
+_BLOCK = 50_000
+# Samples handed on at once of a log that is in memory.
+_CHUNK = 50_000
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How logs become samples: the settings of `taupi.prepare`, and the speed (rad/s, m/s) below which rows are left out."""
+
+    cutoff_hz: float | None = None
+    decimate: int | None = None
+    order: int = 4
+    derivatives: str = "central"
+    velocity: str = "auto"
+    trim: bool = True
+    short_gap: float | None = None
+    long_gaps: str = "refuse"
+    slow: float | tuple[float, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return asdict(self)
+
+    def prepared(self, log: Log) -> Log:
+        """Return the log as `taupi.prepare` makes it."""
+        settings = {k: v for k, v in asdict(self).items() if k != "slow"}
+        return prepare(log, **settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One log of a fit: where it came from, what was done to it, and its samples again and again."""
+
+    name: str
+    path: str
+    sha256: str
+    rate_hz: float
+    notes: tuple[str, ...]
+    robot: Robot = field(repr=False)
+    source: Callable[[], Iterator[Log]] = field(repr=False)
+    slow: np.ndarray  # (n,) rows of a joint slower than this do not count
+    streamed: bool = False
+
+    def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest speed along directions (k, n). A stream is read to its end for this."""
+        low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
+        for log in self.source():
+            (qd,) = log.need("qd")
+            along = qd @ directions.T
+            low, high = np.minimum(low, along.min(axis=0)), np.maximum(high, along.max(axis=0))
+        return low, high
+
+    def blocks(self) -> Iterator[Samples]:
+        """Yield the samples, block by block."""
+        for log in self.source():
+            yield samples_of(log, self.robot, self.slow)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is worth keeping of it, as plain data."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "sha256": self.sha256,
+            "rate_hz": self.rate_hz,
+            "slow": self.slow.tolist(),
+            "notes": list(self.notes),
+        }
+
+
+def open_run(
+    given: Any, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> Run:
+    """Return the run of a Log or of a file's path; a large file is streamed."""
+    if isinstance(given, Log):
+        return _whole(given, robot, settings)
+    if not isinstance(given, str | os.PathLike):
+        raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
+    path = Path(given)
+    if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
+        return _streamed(path, robot, settings, columns, rate_hz)
+    return _whole(read_log(path, robot, columns, rate_hz=rate_hz), robot, settings)
+
+
+def _streams(path: Path) -> bool:
+    low = path.name.lower()
+    return any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
+
+
+def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
+    matching(log, robot)
+    log.need("tau")
+    ready = log if _is_ready(log) else settings.prepared(log)
+    ready.need("qd", "qdd")
+
+    def source() -> Iterator[Log]:
+        for start in range(0, len(ready), _CHUNK):
+            yield ready.rows(slice(start, start + _CHUNK))
+
+    name = Path(log.source.path).name if log.source.path else "log"
+    none = np.zeros(robot.n)
+    return Run(name, log.source.path, log.source.sha256, ready.rate_hz, ready.notes, robot, source, none)
+
+
+def _is_ready(log: Log) -> bool:
+    """Tell whether a log has been through `prepare` already, which its notes say."""
+    return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
+
+
+def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
+    """Return a run that is read again and again; what must be chosen is chosen on the first block."""
+
+    def raw() -> Iterator[Log]:
+        return log_blocks(path, _BLOCK, robot, columns, rate_hz=rate_hz)
+
+    first = next(iter(raw()), None)
+    if first is None or len(first) < 64:
+        raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
+    matching(first, robot)
+    first.need("tau")
+    clean = clean_log(first)
+    rate = 1 / mean_step(first.time)
+    notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]
+    cutoff = settings.cutoff_hz
+    if cutoff is None:
+        choice = choose_cutoff(clean.q, rate)
+        cutoff = choice.hz
+        notes.append(f"{choice.note}, in the first block")
+    step = max(1, int(rate / (10 * cutoff))) if settings.decimate is None else settings.decimate
+    velocity = "position" if settings.velocity == "auto" else settings.velocity
+
+    def source() -> Iterator[Log]:
+        return prepare_blocks(raw(), rate, cutoff, decimate=step, order=settings.order, velocity=velocity)
+
+    ready = next(
+        iter(prepare_blocks([first], rate, cutoff, decimate=step, order=settings.order, velocity=velocity)), None
+    )
+    if ready is None or ready.qd is None:
+        raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges. Give cutoff_hz.")
+    notes.append(
+        f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {cutoff:.4g} Hz, every {step}th sample kept"
+    )
+    none = np.zeros(robot.n)
+    return Run(path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, none, True)

@@ -1,0 +1,51 @@
+"""Least squares on a triangular factor: scaled, by singular values, with the prior where the log says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log that tells
+# them apart by a few samples, or by noise, would answer with numbers of any size.
+WEAK = 1e-4
+# A parameter with more than this share of such a combination counts as not determined.
+SHARE = 1e-3
+
+
+@dataclass(frozen=True)
+class Solution:
+    """x (b,) that minimises |R (x, -1)|, its spread A (b, d) with (R^T R)^-1 = A A^T on what is determined, and what is not."""
+
+    x: np.ndarray
+    spread: np.ndarray
+    undetermined: np.ndarray  # (b,) bool
+    condition: float  # of what was solved for, columns of length one
+
+
+def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, weak: float = WEAK) -> Solution:
+    """Return the x nearest to the prior among those that minimise |R_Y x - z|, R = [R_Y z] (k, b + 1).
+
+    Columns are scaled to length one, R_Y / d = U S V^T. Singular values below `weak` times the largest are left out; along
+    their directions x is as near to the prior (b,) as can be, distance being |metric d (x - prior)|: in torque, times
+    `metric` (b,) for what is to be believed less.
+
+    >>> import numpy as np
+    >>> solve(np.array([[1.0, 1.0, 4.0]]), np.array([3.0, 0.0])).x.round(6)
+    array([3.5, 0.5])
+    """
+    y, z = r[:, :-1], r[:, -1]
+    length = np.linalg.norm(y, axis=0)
+    scale = np.where(length > 1e-12 * max(length.max(initial=0.0), 1e-300), length, 1.0)
+    unit = np.where(scale == length, 1.0, 0.0) * y / scale
+    u, s, vt = np.linalg.svd(unit, full_matrices=True)
+    rank = int((s > weak * max(s.max(initial=0.0), 1e-300)).sum())
+    inverse = (vt[:rank].T / s[:rank]) / scale[:, None]
+    x = prior + inverse @ (u[:, :rank].T @ (z - y @ prior))
+    free = vt[rank:].T
+    if free.shape[1]:
+        weight = (np.ones(len(prior)) if metric is None else metric)[:, None]
+        shift = np.linalg.lstsq(weight * free, weight[:, 0] * scale * (prior - x), rcond=None)[0]
+        x = x + (free @ shift) / scale
+    undetermined = (np.abs(free) > SHARE).any(axis=1) if free.shape[1] else np.zeros(len(prior), dtype=bool)
+    return Solution(x, inverse, undetermined, float(s[0] / s[rank - 1]) if rank else 1.0)

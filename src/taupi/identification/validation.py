@@ -1,0 +1,226 @@
+"""How a fit predicts logs that it has not seen: errors joint by joint, against filtered and raw torque."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown, unknown
+from taupi.identification.fit import Fit
+from taupi.identification.motion import matching
+from taupi.identification.runs import Preparation
+from taupi.signals.clean import clean_log
+from taupi.signals.derivatives import central
+from taupi.signals.filters import butterworth, choose_cutoff
+from taupi.signals.log import Log
+from taupi.signals.read import ColumnsLike, read_log
+from taupi.tables import html_table, table
+
+
+@dataclass(frozen=True)
+class JointErrors:
+    """Errors of one joint's predicted torque: rms (N m, N), ||tau - tau_hat|| / ||tau||, and R^2, filtered and raw."""
+
+    name: str
+    rows: int
+    rms: float
+    relative: float
+    r2: float
+    raw_rms: float
+    raw_relative: float
+    raw_r2: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation:
+    """A fit's torque beside a measured one: `measured`, `predicted` and `raw` (N, n) at `time` (N,), and errors by joint.
+
+    `measured` has passed the filter that the motion passed; `raw` is what was recorded.
+    """
+
+    name: str
+    estimator: str
+    joints: tuple[JointErrors, ...]
+    relative: float
+    raw_relative: float
+    time: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    raw: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def residual(self) -> np.ndarray:
+        """measured - predicted (N, n)."""
+        return self.measured - self.predicted
+
+    @property
+    def summary(self) -> str:
+        """One line: the error over all joints and the worst joint."""
+        worst = max(self.joints, key=lambda j: j.relative)
+        return (
+            f"{self.name}: relative error {self.relative:.2%} over all joints ({self.raw_relative:.2%} against raw torque), "
+            f"{worst.relative:.2%} at worst ({worst.name})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the errors as plain data, without the samples."""
+        return {
+            "log": self.name,
+            "estimator": self.estimator,
+            "relative": self.relative,
+            "raw_relative": self.raw_relative,
+            "joints": [dataclasses.asdict(j) for j in self.joints],
+            "notes": list(self.notes),
+        }
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("joint", "rms", "relative", "R2", "relative, raw")]
+        return rows + [
+            (j.name, f"{j.rms:.4g}", f"{j.relative:.2%}", f"{j.r2:.4f}", f"{j.raw_relative:.2%}") for j in self.joints
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary, *table(self._rows())])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary, self._rows(), self.notes)
+
+
+def validate(
+    fit: Fit, log: Any, *, columns: ColumnsLike = None, rate_hz: float | None = None, **preparation: Any
+) -> Validation:
+    """Return how a fit predicts a log, or the file at a path: tau_hat = Y_b pi_b beside tau.
+
+    The log is prepared as the fit's own were; `preparation` changes settings of that (`cutoff_hz`, `decimate`, ...). Every
+    row counts, slow ones too.
+    """
+    log = _log(log, fit, columns, rate_hz)
+    matching(log, fit.robot)
+    log.need("tau")
+    settings = _settings(fit, preparation)
+    whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+    ready = settings.prepared(whole)
+    rows = np.rint((ready.time - whole.time[0]) * whole.rate_hz).astype(int)
+    (measured,), (recorded,) = ready.need("tau"), whole.need("tau")
+    return compared(fit, ready, measured, recorded[rows], log.source.path)
+
+
+def compared(fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "") -> Validation:
+    """Return the errors of a fit on a prepared log."""
+    predicted = predict(fit, ready)
+    joints = tuple(
+        JointErrors(name, len(ready), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
+        for j, name in enumerate(fit.robot.joint_names)
+    )
+    return Validation(
+        name=os.path.basename(path) or "log",
+        estimator=fit.estimator,
+        joints=joints,
+        relative=_errors(measured.ravel(), predicted.ravel())[1],
+        raw_relative=_errors(raw.ravel(), predicted.ravel())[1],
+        time=ready.time,
+        measured=measured,
+        predicted=predicted,
+        raw=raw,
+        notes=ready.notes,
+    )
+
+
+def predict(fit: Fit, log: Any) -> np.ndarray:
+    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, filtered, where they are missing."""
+    if not isinstance(log, Log):
+        raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
+    matching(log, fit.robot)
+    q, qd, qdd = log.q, log.qd, log.qdd
+    if qd is None or qdd is None:
+        cutoff = fit.settings["preparation"]["cutoff_hz"] or choose_cutoff(q, log.rate_hz).hz
+        q = butterworth(q, log.rate_hz, cutoff)
+        first, second = central(q, log.rate_hz)
+        qd = first if qd is None else butterworth(qd, log.rate_hz, cutoff)
+        qdd = second if log.qd is None else central(qd, log.rate_hz)[0]
+    program = fit.basis.regressor().times("pi")
+    return np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two fits on one log: their validations, and the parameters both have, with the difference in standard errors."""
+
+    first: Validation
+    second: Validation
+    names: tuple[str, ...]
+    differences: np.ndarray
+    distances: np.ndarray
+
+    @property
+    def summary(self) -> str:
+        """One line: which predicts better, and by how much."""
+        a, b = self.first, self.second
+        better, worse = (a, b) if a.relative <= b.relative else (b, a)
+        told = f"{better.relative:.2%} against {worse.relative:.2%} ({worse.estimator})"
+        return f"{better.estimator} predicts {a.name} better: {told}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        parameters = zip(self.names, self.differences.tolist(), self.distances.tolist(), strict=True)
+        return {
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "parameters": {
+                n: {"difference": d, "in_standard_errors": s if np.isfinite(s) else None} for n, d, s in parameters
+            },
+        }
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [
+            ("joint", f"first ({self.first.estimator})", f"second ({self.second.estimator})")
+        ]
+        rows += [
+            (a.name, f"{a.relative:.2%}", f"{b.relative:.2%}")
+            for a, b in zip(self.first.joints, self.second.joints, strict=True)
+        ]
+        return "\n".join([self.summary, *table(rows)])
+
+
+def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
+    """Return two fits of one robot beside each other on a log, or a file; `settings` as in `taupi.validate`."""
+    if first.robot.joint_names != second.robot.joint_names:
+        raise TaupiError(f"The fits are of different robots: {first.robot.name} and {second.robot.name}.")
+    a, b = validate(first, log, **settings), validate(second, log, **settings)
+    shared = [n for n in first.names if n in second.names]
+    i, j = ([f.names.index(n) for n in shared] for f in (first, second))
+    difference = second.values[j] - first.values[i]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.abs(difference) / np.hypot(first.stderr[i], second.stderr[j])
+    return Comparison(a, b, tuple(shared), difference, distance)
+
+
+def _errors(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+    left, power = float(np.sum((measured - predicted) ** 2)), float(np.sum(measured**2))
+    spread = float(np.sum((measured - measured.mean()) ** 2))
+    return (
+        float(np.sqrt(left / len(measured))),
+        float(np.sqrt(left / power)) if power > 0 else float(left > 0),
+        1 - left / spread if spread > 0 else 0.0,
+    )
+
+
+def _log(log: Any, fit: Fit, columns: ColumnsLike, rate_hz: float | None) -> Log:
+    if isinstance(log, Log):
+        return log
+    if isinstance(log, str | os.PathLike):
+        return read_log(log, fit.robot, columns, rate_hz=rate_hz)
+    raise TaupiError(f"log is {shown(log)}, expected a Log or the path of a file.")
+
+
+def _settings(fit: Fit, changes: dict[str, Any]) -> Preparation:
+    known = [f.name for f in dataclasses.fields(Preparation)]
+    for name in changes:
+        if name not in known:
+            raise unknown("setting", name, known, "validate")
+    return Preparation(**{**dict(fit.settings["preparation"]), **changes})

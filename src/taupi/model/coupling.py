@@ -1,0 +1,83 @@
+"""Coupled drives: joints that several motors move, and motors that move several joints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.model.records import Joint
+from taupi.model.scalars import Scalar, exact, items_of
+
+if TYPE_CHECKING:
+    from taupi.model.robot import Robot
+
+
+def coupled_joints(robot: Robot, matrix: Any) -> tuple[Joint, ...]:
+    """Return the joints of a robot moved by motors: joint angles = matrix (joints, motors) motor angles."""
+    rows = _matrix(matrix, len(robot.joints))
+    owner = _owners(rows)
+    joints = []
+    for i, (joint, row) in enumerate(zip(robot.joints, rows, strict=True)):
+        drives = [k for k, c in enumerate(row) if c != 0]
+        if not drives:
+            raise TaupiError(
+                f"matrix moves joint {joint.name!r} by no motor, expected a number that is not 0 in row {i}."
+            )
+        own = owner.get(i, drives[0])
+        also = tuple((k, row[k]) for k in drives if k != own)
+        joints.append(dataclasses.replace(joint, coordinate=own, ratio=row[own], mimic=i not in owner, also=also))
+    return tuple(joints)
+
+
+def coupling_of(robot: Robot) -> np.ndarray:
+    """Return the matrix (joints, coordinates) by which coordinates move joints, of exact scalars.
+
+    >>> import taupi as tp
+    >>> coupling_of(tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])).tolist()
+    [[Fraction(1, 1), Fraction(0, 1)], [Fraction(-1, 1), Fraction(1, 1)]]
+    """
+    result = np.full((len(robot.joints), robot.n), exact(0), dtype=object)
+    for i, joint in enumerate(robot.joints):
+        for k, ratio in ((joint.coordinate, joint.ratio), *joint.also):
+            result[i, k] = ratio
+    return result
+
+
+def _matrix(matrix: Any, joints: int) -> list[list[Scalar]]:
+    rows = items_of(matrix)
+    entries = [items_of(row) for row in rows] if rows is not None else []
+    wide = {len(row) if row is not None else -1 for row in entries}
+    if len(entries) != joints or len(wide) != 1 or not 0 < min(wide) <= joints:
+        raise TaupiError(
+            f"matrix is {shown(matrix)}, expected {joints} rows, one per joint, each with a number per motor."
+        )
+    result = [[exact(v, f"matrix[{i}][{k}]") for k, v in enumerate(row or ())] for i, row in enumerate(entries)]
+    if np.linalg.matrix_rank(np.array(result, dtype=float)) < min(wide):
+        raise TaupiError("matrix has motors that move the joints alike, expected columns that are independent.")
+    return result
+
+
+def _owners(rows: Sequence[Sequence[Scalar]]) -> dict[int, int]:
+    """Return which joint each motor is named after, {joint: motor}: one that it alone moves, else the first that is left."""
+    owner: dict[int, int] = {}
+    motors = range(len(rows[0]))
+    alone = {
+        i: next(k for k, c in enumerate(row) if c != 0) for i, row in enumerate(rows) if sum(c != 0 for c in row) == 1
+    }
+    for k in motors:
+        found = next((i for i, only in alone.items() if only == k), None)
+        if found is not None:
+            owner[found] = k
+    for k in motors:
+        if k in owner.values():
+            continue
+        # The last motor of a joint's row is most often its own: the others pass through it from before.
+        left = [i for i, row in enumerate(rows) if i not in owner and row[k] != 0]
+        if not left:
+            raise TaupiError(f"matrix: motor {k} moves only joints that other motors are named after.")
+        owner[min(left, key=lambda i: sum(c != 0 for c in rows[i][k + 1 :]))] = k
+    return owner

@@ -1,0 +1,24 @@
+"""The parts of a report: a small class and a template each. A report is a list of them, in this order."""
+
+from __future__ import annotations
+
+from taupi.report.sections.base import Section
+from taupi.report.sections.parameters import ParametersSection
+from taupi.report.sections.provenance import ProvenanceSection
+from taupi.report.sections.residuals import ResidualsSection
+from taupi.report.sections.signals import SignalsSection
+from taupi.report.sections.summary import SummarySection
+from taupi.report.sections.torque import TorqueSection
+from taupi.report.sections.validation import ValidationSection
+from taupi.report.sections.warnings import WarningsSection
+
+SECTIONS: tuple[Section, ...] = (
+    SummarySection(),
+    TorqueSection(),
+    ValidationSection(),
+    ParametersSection(),
+    ResidualsSection(),
+    WarningsSection(),
+    SignalsSection(),
+    ProvenanceSection(),
+)
