@@ -24,6 +24,7 @@ _HOME: dict[str, str] = {
     "Finding": "taupi.signals.check",
     "Fit": "taupi.identification.fit",
     "Hull": "taupi.identification.shapes",
+    "Huber": "taupi.identification.estimators.huber",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
@@ -35,6 +36,7 @@ _HOME: dict[str, str] = {
     "Preparation": "taupi.identification.runs",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
+    "Ridge": "taupi.identification.estimators.ridge",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
     "Spring": "taupi.dynamics.terms",
@@ -161,7 +163,9 @@ if TYPE_CHECKING:
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
     from taupi.identification.estimators.feasible import Feasible as Feasible
+    from taupi.identification.estimators.huber import Huber as Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares
+    from taupi.identification.estimators.ridge import Ridge as Ridge
     from taupi.identification.estimators.wls import WeightedLeastSquares as WeightedLeastSquares
     from taupi.identification.export import write_toml as write_toml
     from taupi.identification.export import write_urdf as write_urdf

@@ -11,6 +11,8 @@ from taupi.identification.problem import Problem
 
 ESTIMATORS: dict[str, str] = {
     "ols": "taupi.identification.estimators.ols:OrdinaryLeastSquares",
+    "huber": "taupi.identification.estimators.huber:Huber",
+    "ridge": "taupi.identification.estimators.ridge:Ridge",
     "wls": "taupi.identification.estimators.wls:WeightedLeastSquares",
     "feasible": "taupi.identification.estimators.feasible:Feasible",
 }
