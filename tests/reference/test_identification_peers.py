@@ -65,7 +65,8 @@ def test_figaroh_on_the_same_log(urdf):
     """The same rows give the same torque by both codes' base parameters, whatever these are joined to."""
     pytest.importorskip("figaroh")
     pin = pytest.importorskip("pinocchio")
-    from figaroh.tools.qrdecomposition import double_QR
+    from figaroh.identification.parameter import get_standard_parameters
+    from figaroh.tools.qrdecomposition import QRDecomposer
     from figaroh.tools.regressor import build_regressor_basic, build_regressor_reduced, get_index_eliminate
     from figaroh.tools.robot import Robot as FigarohRobot
 
@@ -76,16 +77,13 @@ def test_figaroh_on_the_same_log(urdf):
     settings = {
         "is_joint_torques": True, "is_external_wrench": False, "force_torque": None,
         "has_friction": False, "has_actuator_inertia": False, "has_joint_offset": False, "has_coupled_wrist": False,
+        "act_idxv": [0, 1, 2],
     }  # fmt: skip
     W = build_regressor_basic(other, log.q, log.qd, log.qdd, settings)
-    parameters = other.get_standard_parameters(settings) if hasattr(other, "get_standard_parameters") else None
-    if parameters is None:
-        from figaroh.identification.identification_tools import get_standard_parameters
-
-        parameters = get_standard_parameters(other.model, settings)
+    parameters = get_standard_parameters(other.model, settings)
     gone, kept = get_index_eliminate(W, parameters, 1e-6)
     reduced = build_regressor_reduced(W, gone)
-    base, _, values, *_ = double_QR(log.tau.T.ravel(), reduced, kept, parameters)
+    base, _, _, values, *_ = QRDecomposer().double_decomposition(log.tau.T.ravel(), reduced, kept, parameters)
     assert np.shape(base)[1] == len(fit.values) and pin is not None
     theirs = (np.asarray(base) @ np.ravel(values)).reshape(3, -1).T
     ours = fit.predict(log)
