@@ -19,7 +19,7 @@ class Spring:
     """tau = k q: a spring, or a cable that resists bending; its rest position is in the offset.
 
     With a `lever` (r, h, l0, a), a coil spring of rest length l0 from a point at the distance h from a turning joint's axis to
-    a lever of length r: tau = k r h sin(a - q) (l0 / l - 1) with l^2 = r^2 + h^2 + 2 r h cos(a - q), a in rad: at q = a
+    a lever of length r: tau = k r h sin(a - q) (1 - l0 / l) with l^2 = r^2 + h^2 + 2 r h cos(a - q), a in rad: at q = a
     the spring is longest.
     """
 
@@ -57,4 +57,4 @@ class Spring:
         sine = math.sin(a) * cs.cos(q) - math.cos(a) * cs.sin(q)
         cosine = math.cos(a) * cs.cos(q) + math.sin(a) * cs.sin(q)
         length = cs.sqrt(r * r + h * h + 2 * r * h * cosine)
-        return r * h * sine * (rest / length - 1)
+        return r * h * sine * (1 - rest / length)
