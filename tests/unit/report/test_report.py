@@ -1,5 +1,6 @@
 """Reports: well-formed, self-contained, and the numbers are those of the fit. Pictures of fits: what they show."""
 
+import dataclasses
 import re
 from html.parser import HTMLParser
 
@@ -16,6 +17,7 @@ from taupi.report.sections import SECTIONS
 from taupi.report.sections.base import percent
 from taupi.report.sections.torque import MOST, POINTS
 from taupi.report.traces import thinned
+from taupi.signals.log import LogSource
 
 VOID = {"meta"}
 
@@ -131,15 +133,18 @@ def test_words_of_the_conditioning_the_signals_and_the_record(text):
 
 
 def test_names_of_users_are_text():
-    arm = tp.Robot.from_dh(
-        [{"a": 1}, {"a": 1}], links=[{"m": 1, "com": (-0.5, 0, 0), "inertia": np.eye(3).tolist()}] * 2
-    )
-    log = friction_log(1).with_(names=("<b>j1</b>", "j&2"))
-    arm = arm.__class__(**{f: getattr(arm, f) for f in arm.__dataclass_fields__} | {"name": "<script>x</script>"})
-    fit = tp.identify(arm, log.with_(names=arm.joint_names), terms=(), cutoff_hz=15)
-    text = report_text(fit, fit.validate(log.with_(names=arm.joint_names)))
-    Page(text)
-    assert "<script>x" not in text and "&lt;script&gt;x" in text
+    """Names with markup in them, of robots, joints, links and logs, show as they are and run nothing."""
+    arm = tp.load("elbow2r")
+    joints = tuple(dataclasses.replace(j, name=f"<i>{j.name}") for j in arm.joints)
+    links = tuple(dataclasses.replace(k, name=f"{k.name}&amp;<b>") for k in arm.links)
+    arm = dataclasses.replace(arm, name="<script>x</script>", joints=joints, links=links)
+    log = friction_log(1).with_(names=arm.joint_names, source=LogSource("a<u>.csv"))
+    fit = tp.identify(arm, log, terms=("viscous",), cutoff_hz=15)
+    text = report_text(fit, fit.validate(log))
+    page = Page(text)
+    assert "<script>x" not in text and "Identification of <script>x</script>" in page.words
+    assert [row[0] for row in page.table("base parameter")[1:]] == list(fit.names)
+    assert page.table("joint")[1][0] == "<i>shoulder" and "a<u>.csv " in page.words
 
 
 def test_what_was_not_determined_says_so():
