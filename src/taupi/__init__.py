@@ -10,6 +10,7 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "BSpline": "taupi.simulation.references",
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
@@ -20,13 +21,21 @@ _HOME: dict[str, str] = {
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "MassEllipses": "taupi.dynamics.ellipses",
+    "MinimumJerk": "taupi.simulation.references",
     "Offset": "taupi.dynamics.terms",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
+    "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
     "Program": "taupi.program.program",
+    "RigidPlant": "taupi.simulation.plant",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
+    "Run": "taupi.simulation.run",
+    "RunBatch": "taupi.simulation.run",
+    "SampledMotion": "taupi.simulation.references",
+    "Sensors": "taupi.simulation.sensors",
+    "Sinusoids": "taupi.simulation.references",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
@@ -78,6 +87,8 @@ _HOME: dict[str, str] = {
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
+    "simulate": "taupi.simulation.simulate",
+    "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "task_coordinates": "taupi.dynamics.kinematics",
@@ -180,3 +191,4 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
+    from taupi.simulation.references import BSpline as BSpline
