@@ -55,8 +55,10 @@ class Jobs:
         self.threads, self.n = whole(threads, "threads"), plant.robot.n
         if sensors is not None and not isinstance(sensors, Sensors):
             raise TaupiError(f"sensors is {shown(sensors)}, expected taupi.Sensors(...) or None.")
-        if getattr(plant, "stiction", False) and integrator in FIXED:
-            raise TaupiError("stiction needs an adaptive integrator: use integrator='rk45', or smoothing= instead.")
+        if getattr(plant, "stiction", False) and (integrator in FIXED or self.continuous):
+            raise TaupiError(
+                "stiction needs integrator='rk45', 'dop853' or 'lsoda' and control='sampled'; or use smoothing= instead."
+            )
 
     def run(
         self,

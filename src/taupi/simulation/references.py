@@ -267,12 +267,16 @@ def as_reference(reference: Any, n: int) -> Callable[[np.ndarray], Motion]:
     def sampled(times: np.ndarray) -> Motion:
         rows = np.empty((len(times), 3, n))
         for k, t in enumerate(times):
+            answer = reference(float(t))
             try:
-                rows[k] = np.asarray(reference(float(t)), dtype=float)
-            except (TypeError, ValueError) as error:
+                row = np.asarray(answer, dtype=float)
+            except (TypeError, ValueError):
+                row = np.zeros(0)
+            if row.shape != (3, n):
                 raise TaupiError(
-                    f"reference({float(t):g}) gave no (q, qd, qdd) of {n} numbers each: {str(error)[:80]}."
-                ) from None
+                    f"reference({float(t):g}) gave {shown(answer)}, expected (q, qd, qdd) of {n} numbers each."
+                )
+            rows[k] = row
         return Motion(rows[:, 0], rows[:, 1], rows[:, 2])
 
     return sampled

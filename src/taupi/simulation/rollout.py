@@ -15,6 +15,7 @@ from taupi.program.roll import Rolling
 from taupi.simulation.integrators import FIXED, advance, nodes, solve
 from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion
+from taupi.simulation.stiction import Sticking
 
 # What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C is heard between blocks.
 _BLOCK_BYTES = 4 * 2**20
@@ -221,7 +222,9 @@ def ask(job: Job, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     except (TypeError, ValueError):
         raise TaupiError(f"controller({t:g}, q, qd) gave {shown(answer)}, expected {n} torques.") from None
     if tau.shape not in (q.shape, (n,)):
-        raise TaupiError(f"controller({t:g}, q, qd) gave shape {tau.shape}, expected {q.shape}: one torque per joint.")
+        raise TaupiError(
+            f"controller({t:g}, q, qd) gave {shown(answer)}, expected shape {q.shape}: one torque per joint."
+        )
     return tau
 
 
@@ -290,6 +293,8 @@ class Mover:
         # The law is inside the derivative, or a function is asked there; otherwise the torque is held.
         self.inside = job.loop.continuous and job.loop.controller.rate is not None
         self.asks = job.loop.controller.function is not None
+        sticks = getattr(job.loop.plant, "stiction", False)
+        self.sticking = Sticking(job.loop.plant, job.method, job.tolerance) if sticks else None
 
     def decide(self, k: int, z: np.ndarray, inputs: Records) -> tuple[np.ndarray, Records]:
         """Return z with what the controller remembers brought forward, and what the step tells."""
@@ -299,6 +304,10 @@ class Mover:
             self._decide.inputs[name].reshape(-1)[:] = value
         self._decide()
         told = {name: value.reshape(-1).copy() for name, value in self._decide.outputs.items()}
+        if self.sticking is not None:
+            y, outside = z[: 2 * self.loop.n], {p.name: inputs[p.name] for p in self.loop.plant.externals}
+            mode = self.sticking.modes(y, told["tau"], outside)
+            told["qdd"] = self.sticking.evaluate(y, told["tau"], mode, outside)[0]
         return told.pop("z_next"), told
 
     def _ask(self, t: float, z: np.ndarray, inputs: Records) -> np.ndarray:
@@ -332,7 +341,14 @@ class Mover:
             self._rate()
             return self._rate.outputs["dy"].copy()
 
+        def acting(t: float) -> Records:
+            signals = outside.signals(k, np.array([t]), (0.0,)) if varies else {}
+            return signals if load is None else {"load": load[0, 0], **signals}
+
         moved = z.copy()
+        if self.sticking is not None:
+            moved[:width] = self.sticking.move(z[:width], tau, start, start + job.dt, acting)
+            return moved
         moved[:width] = self._moved(rate, z[:width], start)
         return moved
 
