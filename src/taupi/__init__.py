@@ -14,20 +14,30 @@ _HOME: dict[str, str] = {
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
+    "CompositeAdaptation": "taupi.control.composite",
+    "ComputedTorque": "taupi.control.computed_torque",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "DeadZone": "taupi.control.modifications",
     "Finding": "taupi.signals.check",
+    "LawState": "taupi.control.law",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
+    "LyapunovRecord": "taupi.control.lyapunov",
     "MassEllipses": "taupi.dynamics.ellipses",
     "MinimumJerk": "taupi.simulation.references",
+    "NaturalAdaptation": "taupi.control.natural",
+    "NiemeyerSlotine": "taupi.control.niemeyer_slotine",
     "Offset": "taupi.dynamics.terms",
+    "OperationalSlotineLi": "taupi.control.operational",
+    "PDGravity": "taupi.control.pd_gravity",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
     "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
     "Program": "taupi.program.program",
+    "Projection": "taupi.control.modifications",
     "RigidPlant": "taupi.simulation.plant",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
@@ -35,11 +45,14 @@ _HOME: dict[str, str] = {
     "RunBatch": "taupi.simulation.run",
     "SampledMotion": "taupi.simulation.references",
     "Sensors": "taupi.simulation.sensors",
+    "SigmaModification": "taupi.control.modifications",
     "Sinusoids": "taupi.simulation.references",
+    "SlotineLi": "taupi.control.slotine_li",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Viscous": "taupi.dynamics.terms",
+    "Walker": "taupi.control.walker",
     "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
     "bias_torque": "taupi.dynamics.inverse",
@@ -47,12 +60,15 @@ _HOME: dict[str, str] = {
     "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
     "check_log": "taupi.signals.check",
+    "check_lyapunov": "taupi.control.lyapunov",
     "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "clean_log": "taupi.signals.clean",
     "conditioning": "taupi.identifiability.conditioning",
+    "convergence_rate": "taupi.control.lyapunov",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
+    "emit_controller": "taupi.control.emitted",
     "energy_regressor": "taupi.regressors.classical",
     "estimate_delay": "taupi.signals.delay",
     "explicit_regressor": "taupi.regressors.explicit",
@@ -68,6 +84,7 @@ _HOME: dict[str, str] = {
     "load": "taupi.model.load",
     "log_blocks": "taupi.signals.read",
     "lump": "taupi.regressors.lump",
+    "lyapunov": "taupi.control.lyapunov",
     "mass_ellipses": "taupi.dynamics.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
@@ -91,6 +108,7 @@ _HOME: dict[str, str] = {
     "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
+    "spatial_dynamics": "taupi.control.spatial",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "write_log": "taupi.signals.read",
@@ -115,6 +133,24 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from taupi.control.composite import CompositeAdaptation as CompositeAdaptation
+    from taupi.control.computed_torque import ComputedTorque as ComputedTorque
+    from taupi.control.emitted import emit_controller as emit_controller
+    from taupi.control.law import LawState as LawState
+    from taupi.control.lyapunov import LyapunovRecord as LyapunovRecord
+    from taupi.control.lyapunov import check_lyapunov as check_lyapunov
+    from taupi.control.lyapunov import convergence_rate as convergence_rate
+    from taupi.control.lyapunov import lyapunov as lyapunov
+    from taupi.control.modifications import DeadZone as DeadZone
+    from taupi.control.modifications import Projection as Projection
+    from taupi.control.modifications import SigmaModification as SigmaModification
+    from taupi.control.natural import NaturalAdaptation as NaturalAdaptation
+    from taupi.control.niemeyer_slotine import NiemeyerSlotine as NiemeyerSlotine
+    from taupi.control.operational import OperationalSlotineLi as OperationalSlotineLi
+    from taupi.control.pd_gravity import PDGravity as PDGravity
+    from taupi.control.slotine_li import SlotineLi as SlotineLi
+    from taupi.control.spatial import spatial_dynamics as spatial_dynamics
+    from taupi.control.walker import Walker as Walker
     from taupi.dynamics.bound_results import Bound as Bound
     from taupi.dynamics.bound_results import Bounds as Bounds
     from taupi.dynamics.bounds import bounds as bounds
