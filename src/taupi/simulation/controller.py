@@ -73,6 +73,11 @@ class Controller:
         """The number of entries of the estimate, with whatever else the law integrates."""
         return 0 if self.start is None else self.start.shape[-1]
 
+    @property
+    def estimated(self) -> int:
+        """How many of them are parameters."""
+        return len(self.labels) or self.size
+
     def program(self, continuous: bool) -> Program | None:
         """Return the program that a loop runs."""
         return self.rate if continuous else self.step

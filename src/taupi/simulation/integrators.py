@@ -10,6 +10,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, unknown
 
+_BOLD = 0.01  # s: the longest first step of an adaptive method
 Rate = Callable[[Any, int], Any]  # (state, number of the node) -> its derivative
 
 
@@ -91,9 +92,11 @@ def solve(
     """Return y at `stop` by one of SciPy's adaptive methods, its local error within rtol relative and rtol / 100 absolute."""
     from scipy.integrate import solve_ivp
 
-    # An interval of the controller is short: the whole of it is a sensible first guess, the error test does the rest.
-    first = None if method == "lsoda" else stop - t
-    done = solve_ivp(rate, (t, stop), y, ADAPTIVE[method], rtol=rtol, atol=rtol / 100, first_step=first)
+    # An interval of the controller is short: the whole of it is a sensible first guess. A step that was too bold may
+    # overflow; the error test sees that and takes a shorter one.
+    first = None if method == "lsoda" else min(stop - t, _BOLD)
+    with np.errstate(all="ignore"):
+        done = solve_ivp(rate, (t, stop), y, ADAPTIVE[method], rtol=rtol, atol=rtol / 100, first_step=first)
     if not done.success:
         raise TaupiError(f"The integrator {method} gave up at {float(done.t[-1]):.6g} s: {done.message}")
     result: np.ndarray = done.y[:, -1]

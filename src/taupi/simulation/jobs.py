@@ -176,7 +176,7 @@ class Jobs:
             own["tau_command"],
             None if motion is None else Motion(*(np.array(v[:rows]) for v in motion)),
             seen,
-            own["z"][:, loop.parts["pi_hat"]].copy() if loop.controller.size else None,
+            own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated].copy() if loop.controller.size else None,
             **audit,
             channels=_shaped(channels, loop),
             names=robot.joint_names,
