@@ -12,6 +12,7 @@ import typer
 
 from taupi import __version__
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
+from taupi.cli.simulate import register
 
 app = typer.Typer(
     add_completion=False,
@@ -398,3 +399,6 @@ def log(
     read = tp.read_log(file, arm, columns, rate_hz=rate_hz, topic=topic)
     report = tp.check_log(read, arm)
     print(json.dumps(log_data(read, report), indent=2) if as_json else log_text(read, report))
+
+
+register(app, _load)
