@@ -98,7 +98,9 @@ class Jobs:
         )
         records = roll_out(job)
         motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
-        return [self._run(job, records, motion, b) for b in range(batch)]
+        records |= _audit(job, records)
+        told = self._provenance(loop)
+        return [self._run(job, records, motion, told, b) for b in range(batch)]
 
     def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
         if self.reference is None:
@@ -146,7 +148,7 @@ class Jobs:
                 z[:, loop.parts[name]] = seen[name]
         return z
 
-    def _run(self, job: Job, records: Records, motion: Motion | None, b: int) -> Run:
+    def _run(self, job: Job, records: Records, motion: Motion | None, told: dict[str, Any], b: int) -> Run:
         """Return one of the roll-outs as a Run, cut where it stopped being finite."""
         loop, n, size = job.loop, self.n, self.plant.size
         z = records["z"][:, b]
@@ -163,7 +165,6 @@ class Jobs:
                 TaupiWarning,
                 stacklevel=4,
             )
-        audit = _audit(job, own, time, b)
         seen = Motion(own["q_seen"], own["qd_seen"], None) if "q_seen" in own else None
         robot, channels = self.plant.robot, {k[4:]: v for k, v in own.items() if k.startswith("law_")}
         prismatic = [j.prismatic for j in robot.driving_joints]
@@ -177,17 +178,20 @@ class Jobs:
             None if motion is None else Motion(*(np.array(v[:rows]) for v in motion)),
             seen,
             own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated].copy() if loop.controller.size else None,
-            **audit,
+            own["energy"],
+            own["z"][:, loop.parts["energy"]][:, 0].copy(),
+            own["z"][:, loop.parts["energy"]][:, 1].copy(),
+            own["residual"],
             channels=_shaped(channels, loop),
             names=robot.joint_names,
             units=tuple("m" if p else "rad" for p in prismatic),
             parameter_names=loop.controller.labels,
             complete=complete,
             notes=tuple(notes),
-            provenance=self._provenance(loop, job.seeds[b % len(job.seeds)]),
+            provenance=told | {"seed": int(job.seeds[b % len(job.seeds)])},
         )
 
-    def _provenance(self, loop: Loop, seed: int) -> dict[str, Any]:
+    def _provenance(self, loop: Loop) -> dict[str, Any]:
         robot = self.plant.robot
         return {
             "version": __version__,
@@ -201,26 +205,22 @@ class Jobs:
             "integrator": self.integrator,
             "substeps": self.substeps,
             "tolerance": None if self.integrator in FIXED else self.tolerance,
-            "seed": int(seed),
         }
 
 
-def _audit(job: Job, own: Records, time: np.ndarray, b: int) -> dict[str, np.ndarray]:
-    """Return energy, work, heat and the residual of d/dt (K + P) = qd^T tau - dissipation."""
-    loop = job.loop
-    x, energies = own["z"][:, loop.parts["x"]], own["z"][:, loop.parts["energy"]]
+def _audit(job: Job, records: Records) -> Records:
+    """Return the energy (rows, B) and the residual of d/dt (K + P) = qd^T tau - dissipation."""
+    z, loop = records["z"], job.loop
+    x, (work, heat) = np.ascontiguousarray(z[..., loop.parts["x"]]), np.moveaxis(z[..., loop.parts["energy"]], -1, 0)
     program = loop.plant.energy_program()
     if job.loads is None:
         energy = program(x)
     else:
-        changes = np.searchsorted(np.array(job.change_steps()) * job.dt, time + 1e-9 * job.dt, side="right")
-        begins = [0.0, *(k * job.dt for k in job.change_steps())]
-        table = [job.loads(t) for t in begins]
-        energy = program(x, np.stack([table[c][b % len(table[c])] for c in changes])) if len(time) else np.zeros(0)
-    work, heat = energies[:, 0].copy(), energies[:, 1].copy()
-    first = energy[0] if len(energy) else 0.0
-    residual = energy - first - work + heat - own["jump"][:, 0]
-    return {"energy": energy, "work": work, "heat": heat, "residual": residual}
+        changes = job.change_steps()
+        loads = [job.loads(k * job.dt) for k in (0, *changes)]
+        current = np.searchsorted(changes, np.arange(len(z)) * job.every, side="right")
+        energy = program(x, np.stack([np.broadcast_to(loads[c], (job.batch, loads[c].shape[1])) for c in current]))
+    return {"energy": energy, "residual": energy - energy[0] - work + heat - records["jump"][..., 0]}
 
 
 def _shaped(channels: Records, loop: Loop) -> Records:
