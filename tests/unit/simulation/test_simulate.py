@@ -101,6 +101,24 @@ def test_energy_audit_with_everything(seed):
     assert np.abs(run.residual).max() < 1e-7 * max(1.0, np.abs(run.energy).max())
 
 
+@pytest.mark.parametrize("axes", ["geometric", "body"])
+def test_a_plant_undoes_inverse_dynamics(axes):
+    """Wrench, disturbance, load and terms enter with the signs of tau = M qdd + ... + tau_dist + J^T F_tip."""
+    arm = random_robot(5, joints=3, tree=False)
+    load, terms = tp.Payload(0.4, com=(0.1, 0.0, -0.05)), ("viscous", "coulomb", "offset", "rotor")
+    plant = tp.RigidPlant(
+        arm, terms, smoothing=0, wrench=np.zeros(6), axes=axes, disturbance=np.zeros(3), payloads=[(0, load)]
+    )
+    q, qd, qdd, dist = np.random.default_rng(1).uniform(-1, 1, (4, 3))
+    force = np.random.default_rng(2).uniform(-1, 1, 6)
+    link, body = load.on(arm)
+    heavier = np.array(arm.parameters.values)
+    heavier[10 * link : 10 * link + 10] += body
+    inverse = tp.inverse_dynamics(arm.with_parameters(heavier), terms, tip_wrench=axes, disturbance=True)
+    tau = inverse(q, qd, qdd, force, dist)
+    assert error(plant.program()(q, qd, tau, plant.load_vector(load), force, dist), qdd) < 1e-10
+
+
 def test_dissipation_is_the_integral_of_friction_power():
     arm = ARM.with_friction(viscous=[0.4, 0.3], coulomb=0.0)
     run = tp.simulate(tp.RigidPlant(arm, "viscous"), duration=1.0, rate=2000, initial=START)
@@ -203,7 +221,9 @@ def test_torque_limits_rate_limits_and_delay():
     assert np.array_equal(limited.tau, np.tile([5.0, -2.0], (11, 1)))
     assert np.array_equal(limited.tau_command, np.tile(command, (11, 1)))
     ramp = tp.simulate(tp.RigidPlant(ARM, rate_limits=1000.0), lambda t, q, qd: command, duration=0.01)
-    assert np.allclose(ramp.tau[:, 0], np.minimum(np.arange(1, 12), 30)) and np.allclose(ramp.tau[3:, 1], -2)
+    assert np.allclose(ramp.tau[:, 0], np.minimum(np.arange(1, 12), 30)) and np.allclose(
+        ramp.tau[:, 1], np.maximum(-np.arange(1, 12), -2)
+    )
     late = tp.simulate(tp.RigidPlant(ARM, delay=0.003), lambda t, q, qd: command + t, duration=0.01)
     assert np.array_equal(late.tau[:3], np.zeros((3, N)))
     assert np.array_equal(late.tau[3:], late.tau_command[:-3])
