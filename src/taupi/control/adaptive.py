@@ -28,7 +28,9 @@ class AdaptiveLaw(Law):
 
     def settle_gains(self) -> None:
         """Check the gains and keep them as arrays; take those not given from the robot."""
-        given = (self.modifications,) if isinstance(self.modifications, Modification) else tuple(self.modifications)
+        given = (
+            (self.modifications,) if isinstance(self.modifications, Modification | str) else tuple(self.modifications)
+        )
         for m in given:
             if not isinstance(m, Modification):
                 raise TaupiError(f"A modification is {shown(m)}, expected DeadZone, SigmaModification or Projection.")

@@ -123,6 +123,12 @@ def check_lyapunov(
 
     Arrays are (N, n), `parameters` the estimates (N, p) (or with the law's memory), `plant` the true parameters, ten a link and
     the plant's `terms`; by default the robot's own.
+
+    >>> import numpy as np, taupi as tp
+    >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
+    >>> q = np.array([[0.2, 0.1], [0.1, 0.05], [0.05, 0.02]])
+    >>> tp.check_lyapunov(law, t, q, still, still, still, still).holds
+    True
     """
     actual = plant_parameters(law, terms)
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
