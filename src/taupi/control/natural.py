@@ -36,8 +36,9 @@ class NaturalAdaptation(AdaptiveLaw):
     positive definite: mass, centre of mass and inertia are always those of a body; a step of `dt` follows the geodesic, which
     keeps it so.
 
-    `gamma` (J) is a number or one a link, by default the largest M_ii (at 1 rad/s); where it is much less than V_1 at the start,
-    the estimate may grow by as much as exp(V / gamma) on its way. `columns` chooses whole links ("forearm.*"); `terms` follow Gamma_inv.
+    `gamma` (J) is a number or one a link, by default the largest M_ii. Where it is much less than V_1 at the start, the
+    estimate may grow by as much as exp(V / gamma) on its way. `columns` chooses whole links ("forearm.*"); `terms` follow
+    Gamma_inv.
 
     >>> import taupi as tp
     >>> from taupi.model.body import smallest_eigenvalue
