@@ -2,6 +2,7 @@
 
 python benchmarks/run.py            everything: minutes
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
+python benchmarks/run.py --only explicit    that section alone; the others keep their numbers
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
+import explicit
 import growth
 import numpy as np
 import peers
@@ -190,7 +192,7 @@ def table(heading: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(r) + " |" for r in (heading, ["---"] * len(heading), *rows)]
 
 
-def page(results: dict[str, Any], machine: dict[str, float], plots: bool) -> str:
+def page(results: dict[str, Any], machine: dict[str, float], forms: dict[str, Any], plots: bool) -> str:
     """Return the page that documents a run."""
     lines = [
         "# Benchmarks",
@@ -266,6 +268,7 @@ def page(results: dict[str, Any], machine: dict[str, float], plots: bool) -> str
     lines += table(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
+    lines += ["", *explicit.section(forms, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
@@ -305,7 +308,15 @@ def main() -> None:
     """Run the benchmarks."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
+    options.add_argument("--only", choices=("explicit",), help="measure one section and put it into the page")
     given = options.parse_args()
+    docs = ROOT / "docs"
+    if given.only:
+        forms = explicit.measure(given.short)
+        if not given.short:
+            explicit.into_page(docs / "benchmarks.md", docs / "benchmarks.json", forms, table)
+        print("\n".join(explicit.section(forms, table)))
+        return
     repeats = 2 if given.short else 15
     machine = bandwidth(repeats)
     results = {}
@@ -316,12 +327,13 @@ def main() -> None:
     for name in peers.ARMS:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
+    forms = explicit.measure(given.short)
     if not given.short:
-        growth.draw(ROOT / "docs" / "images")
-        (ROOT / "docs" / "benchmarks.md").write_text(page(results, machine, True))
-        data = {"machine": machine, "processor": processor(), "arms": results}
-        (ROOT / "docs" / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, not given.short))
+        growth.draw(docs / "images")
+        (docs / "benchmarks.md").write_text(page(results, machine, forms, True))
+        data = {"machine": machine, "processor": processor(), "arms": results, "explicit": forms}
+        (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
+    print(page(results, machine, forms, not given.short))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
+    "BSpline": "taupi.simulation.references",
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
@@ -25,6 +26,7 @@ _HOME: dict[str, str] = {
     "LogReport": "taupi.signals.check",
     "LyapunovRecord": "taupi.control.lyapunov",
     "MassEllipses": "taupi.dynamics.ellipses",
+    "MinimumJerk": "taupi.simulation.references",
     "NaturalAdaptation": "taupi.control.natural",
     "NiemeyerSlotine": "taupi.control.niemeyer_slotine",
     "Offset": "taupi.dynamics.terms",
@@ -32,12 +34,19 @@ _HOME: dict[str, str] = {
     "PDGravity": "taupi.control.pd_gravity",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
+    "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
     "Program": "taupi.program.program",
     "Projection": "taupi.control.modifications",
+    "RigidPlant": "taupi.simulation.plant",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
+    "Run": "taupi.simulation.run",
+    "RunBatch": "taupi.simulation.run",
+    "SampledMotion": "taupi.simulation.references",
+    "Sensors": "taupi.simulation.sensors",
     "SigmaModification": "taupi.control.modifications",
+    "Sinusoids": "taupi.simulation.references",
     "SlotineLi": "taupi.control.slotine_li",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
@@ -95,6 +104,8 @@ _HOME: dict[str, str] = {
     "reference_motion": "taupi.regressors.classical",
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
+    "simulate": "taupi.simulation.simulate",
+    "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "spatial_dynamics": "taupi.control.spatial",
@@ -216,3 +227,4 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
+    from taupi.simulation.references import BSpline as BSpline

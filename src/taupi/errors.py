@@ -34,5 +34,5 @@ def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> Taup
     place = f" in {where}" if where else ""
     close = difflib.get_close_matches(name[:60], known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    listed = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
     return TaupiError(f"No {what} {shown(name)}{place}.{hint} Known: {listed or 'none'}.")

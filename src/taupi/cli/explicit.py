@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from taupi.cli.programs import built
@@ -10,17 +12,32 @@ from taupi.model.robot import Robot
 from taupi.program.explicit.form import Explicit
 
 _PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font-family: sans-serif; margin: 2em }} td {{ padding: 0.2em 0.4em; vertical-align: top }}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; line-height: 1.4 }}
+h1 {{ font-size: 1.4em }} math {{ font-size: 1.15em }} table {{ border-collapse: collapse }} td {{ padding: 0.3em 0.5em }}
+tr:nth-child(even) {{ background: #f5f6f8 }} .columns {{ color: #444; font-size: 0.9em }}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: #16181d; color: #e6e6e6 }} tr:nth-child(even) {{ background: #20242c }} .columns {{ color: #aaa }}
+}}
+</style></head>
 <body><h1>{title}</h1>
 {body}
 </body></html>"""
 
-FORMATS = {
+
+def _page(made: Explicit) -> str:
+    """Return a page that needs nothing from elsewhere."""
+    columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(made.columns))
+    told = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
+    return _PAGE.format(title=escape(made.name.replace("_", " ")), body=told + made.html())
+
+
+FORMATS: dict[str, Callable[[Explicit], str]] = {
     "text": Explicit.text,
     "latex": Explicit.latex,
     "markdown": Explicit.markdown,
-    "html": lambda e: _PAGE.format(title=e.name.replace("_", " "), body=e.html()),
+    "html": _page,
     "sympy": lambda e: repr(e.sympy()),
 }
 
@@ -69,6 +86,7 @@ def lump_data(lumped: Any) -> dict[str, Any]:
         "rank": lumped.rank,
         "parameters": {n: str(e) for n, e in zip(lumped.parameters.names, lumped.expressions, strict=True)},
         "values": values,
+        "identities": list(lumped.identities),
         "relations": list(lumped.relations),
         "regressor": lumped.regressor.explicit().text(),
         "known": lumped.known.explicit().text(),

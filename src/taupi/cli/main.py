@@ -12,6 +12,7 @@ import typer
 
 from taupi import __version__
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
+from taupi.cli.simulate import register
 
 app = typer.Typer(
     add_completion=False,
@@ -46,10 +47,22 @@ def run() -> None:
     try:
         app()
     except TaupiError as error:
-        print(f"taupi: {str(error).replace('force=True', '--force')}", file=sys.stderr)
+        print(f"taupi: {_in_options(str(error))}", file=sys.stderr)
         raise SystemExit(3) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
+
+
+def _in_options(message: str) -> str:
+    """Return a message of the package with Python's settings as options of the command line."""
+    for python, option in (
+        ("force=True", "--force"),
+        ("Use intermediates=20, which", "Use --intermediates 20, which"),
+        (", or raise limit.", "."),
+        ("or leave `into` out", "or leave --into out"),
+    ):
+        message = message.replace(python, option)
+    return message
 
 
 def _show_version(wanted: bool) -> None:
@@ -340,6 +353,10 @@ def lump(
 
 def _give(text: str, output: Path | None, force: bool) -> None:
     """Print a text, or write it to a file."""
+    if output is None and force:
+        from taupi.errors import TaupiError
+
+        raise TaupiError("--force is for a file: name it by --output.")
     if output is None:
         print(text)
         return
@@ -398,3 +415,6 @@ def log(
     read = tp.read_log(file, arm, columns, rate_hz=rate_hz, topic=topic)
     report = tp.check_log(read, arm)
     print(json.dumps(log_data(read, report), indent=2) if as_json else log_text(read, report))
+
+
+register(app, _load)

@@ -135,6 +135,11 @@ def _resolved(program: Program, wanted: Sequence[str]) -> tuple[str, ...]:
     names: list[str] = []
     for pattern in wanted:
         hits = [n for n in known if n == pattern or fnmatchcase(n, pattern)]
+        if not hits and "." in pattern:
+            raise TaupiError(
+                f"No constant {pattern!r} in {program.name}; it has {', '.join(known) or 'none'}. Zero, one, two and halves of a "
+                "description are no constants: write a symbol there, such as m1."
+            )
         if not hits:
             raise unknown_name("symbol", pattern, known, program.name)
         names += [n for n in hits if n not in names]

@@ -2,4 +2,5 @@
 
 from taupi.report import ellipses as ellipses
 from taupi.report import robot as robot
+from taupi.report import run as run
 from taupi.report.figure import plot as plot

@@ -29,6 +29,9 @@ def plot(thing: Any, *settings: Any, **named: Any) -> Figure:
 
     `plot(ellipses, path=None, force=False, scale=None)` draws `taupi.mass_ellipses` on the arm; `scale` is metres per kilogram.
 
+    `plot(run, path=None, force=False)` draws a simulated run over time: positions with the reference dashed, errors, torques,
+    estimates, and the energy with its audit.
+
     A file that is there already is kept, unless `force`.
 
     >>> import taupi as tp

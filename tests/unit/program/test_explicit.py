@@ -115,6 +115,15 @@ def test_names_of_the_user():
         program.explicit(names={"b4": "x + qrdd1"})
 
 
+def test_names_of_the_user_are_found_in_multiples_and_alone():
+    from taupi.regressors.explicit import link_block_program
+
+    names = {"b4": "qrdd1 + qrdd2", "b5": "(2*qrd1 + qrd2)*qd1 + qrd1*qd2", "b10": "a1*sin(q2)"}
+    text = check(link_block_program(tp.load("elbow2r"), 1), names=names).text()
+    assert "W1[2, 1] = -b10*b5/2\n" in text
+    assert "X2[1, 6] = b4\n" in text
+
+
 def test_names_do_not_clash_with_symbols():
     table = [{"a": "k1", "alpha": 0, "d": 0, "theta": 0}, {"a": "k2", "alpha": 0, "d": 0, "theta": 0}]
     program = tp.slotine_li_regressor(tp.Robot.from_dh(table, gravity=(0, "-g", 0)).bind(k1=1, k2=2, g=9.81)).reduced()
@@ -226,3 +235,30 @@ def test_repr_tells_what_it_is():
     assert repr(form).startswith("Explicit mass_matrix: M[2, 2], ")
     zero = tp.coriolis_matrix(tp.load("lecture2r").bind(m2=0)).explicit(values=True)
     assert zero.text() == "All entries are zero."
+
+
+def test_products_of_quotients_are_refused_before_they_fill_the_memory():
+    with pytest.raises(tp.TaupiError, match=r"more than 2000 terms .* intermediates=20"):
+        tp.forward_dynamics(tp.load("puma560")).explicit(limit=2000)
+
+
+@pytest.mark.parametrize("setting", [{"digits": 0}, {"digits": 2.5}, {"intermediates": 0}, {"limit": True}], ids=str)
+def test_settings_that_are_no_counts_are_refused(setting):
+    with pytest.raises(tp.TaupiError, match="expected a whole number of 1 or more"):
+        tp.gravity_torque(tp.load("elbow2r")).explicit(**setting)
+
+
+def test_fractions_and_powers_in_pages_and_papers():
+    mass = tp.operational_mass(tp.load("lecture2r"), task="xy").explicit()
+    page, paper = mass.html(), mass.latex()
+    assert "<msup><mi>sin</mi><mn>2</mn></msup><mo>(</mo>" in page
+    assert "<mo>(</mo><msub><mi>M</mi><mi>C</mi></msub><mo>)</mo>" in page
+    assert r"\frac{m_{1}\,\cos^{2}(q_{1} + q_{2}) + m_{2}\,\sin^{2}(q_{2})}{\sin^{2}(q_{2})}" in paper
+    assert "<msubsup><mi>L</mi><mi>1</mi><mn>2</mn></msubsup>" in tp.mass_matrix(tp.load("lecture2r")).explicit().html()
+
+
+def test_a_long_quotient_breaks_inside_its_numerator():
+    text = tp.forward_dynamics(tp.load("lecture2r")).explicit(short=True).text(width=60)
+    first = text[: text.index("qdd[2]")].strip()
+    assert first.startswith("qdd[1] = (L2*(tau1 - tau2)") and first.endswith(")/((m1 + m2*s2**2)*L1**2*L2)")
+    assert len(first.splitlines()) > 2

@@ -136,7 +136,7 @@ def test_bad_input(tmp_path):
         tp.plot(arm, [np.nan, 0])
     with pytest.raises(TaupiError, match="not an array of numbers"):
         tp.plot(arm, [["a", "b"]])
-    with pytest.raises(TaupiError, match=r"no picture of 3, a int. Things that have one: MassEllipses, Robot"):
+    with pytest.raises(TaupiError, match=r"no picture of 3, a int. Things that have one: MassEllipses, Robot, Run"):
         tp.plot(3)
     with pytest.raises(TaupiError, match="symbols without a value"):
         tp.plot(tp.Robot.from_dh([{"a": "l1"}]))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NoReturn
 
 from taupi.errors import TaupiError
 from taupi.program.angles import Point, turned
 from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import Plan, ReplanError, Ring
+from taupi.program.explicit.ring import Plan, ReplanError, Ring, TooLongError
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
 
 POLYNOMIAL = ("neg", "sq", "twice", "add", "sub", "mul")
 # A term takes some 100 bytes: some hundred thousand are as much as a formula may be.
 LIMIT = 300_000
+# A product may have this many pairs of terms for each term of the limit: most pairs fall together.
+_PAIRS = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ def expand(
     plan = Plan(slots=opaque + spare + (64 if intermediates else 0))
     while True:
         try:
-            return _Run(Ring(program, program.exact_tape, symbols, plan), limit, intermediates).expansion()
+            ring = Ring(program, program.exact_tape, symbols, plan, work=_PAIRS * limit)
+            return _Run(ring, limit, intermediates).expansion()
         except ReplanError as again:
             plan = again.plan
 
@@ -92,10 +96,10 @@ class _Run:
             return Quotient(self.point[i.args[0]][i.op == "sin"])
         self._shorten(i)
         arguments = [self.value[a] for a in i.args]
-        if i.op in ("mul", "sq"):
-            # Before it is made: a product has at most this many terms, and this much work is a few seconds.
-            self._check(len(arguments[0].numerator) * len(arguments[-1].numerator) // 100, step)
-        result = self._apply(i, arguments)
+        try:
+            result = self._apply(i, arguments)
+        except TooLongError:
+            self._refuse(step)
         self._check(len(result.numerator), step)
         if i.op in ("add", "sub", "neg", "twice") and all(a in self.point for a in i.args):
             c, s = turned(i.op, [self.point[a] for a in i.args])
@@ -139,8 +143,10 @@ class _Run:
         return generator
 
     def _check(self, terms: int, step: int) -> None:
-        if terms <= self.limit:
-            return
+        if terms > self.limit:
+            self._refuse(step)
+
+    def _refuse(self, step: int) -> NoReturn:
         name, steps = self.ring.program.name, len(self.ring.tape.instructions)
         raise TaupiError(
             f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that. "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from taupi.errors import unknown
+from taupi.errors import TaupiError, unknown
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
 from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
 from taupi.program.explicit.naming import given_names
@@ -17,6 +17,7 @@ from taupi.program.explicit.write import LatexWriter, MathMLWriter, TextWriter, 
 from taupi.program.program import Port, Program
 
 ANGLES = ("shortest", "products")
+_MATH = '<math displaystyle="true">'
 _TEXT_WIDTH, _LATEX_WIDTH = 110, 90
 # A matrix is written as one where it has few columns of short entries; otherwise entry by entry.
 _MATRIX_COLUMNS, _MATRIX_ENTRY = 6, 60
@@ -112,12 +113,12 @@ class Explicit:
         write = MathMLWriter(self.alphabet, self.digits, self.short)
         measure = TextWriter(self.alphabet, self.digits, self.short)
         rows = []
-        for label, tree in self._labelled("{}", "<msub><mi>{}</mi><mn>{}</mn></msub>", html=write):
+        for label, tree in self._labelled("{}", "<msub><mrow>{}</mrow><mn>{}</mn></msub>", html=write):
             pieces = [f"<mrow>{p}</mrow>" for p in _broken(write, measure, tree, _LATEX_WIDTH, inner=False)]
-            lines = "".join(f'<div style="margin-left:1em"><math>{p}</math></div>' for p in pieces[1:])
+            lines = "".join(f'<div style="margin-left:2em">{_MATH}{p}</math></div>' for p in pieces[1:])
             rows.append(
-                f'<tr><td style="text-align:right"><math>{label}</math></td>'
-                f"<td><math><mo>=</mo>{pieces[0]}</math>{lines}</td></tr>"
+                f'<tr style="vertical-align:baseline"><td style="text-align:right"><math>{label}</math></td>'
+                f"<td>{_MATH}<mo>=</mo>{pieces[0]}</math>{lines}</td></tr>"
             )
         zeros = "".join(f"<p>{line}</p>" for line in self._zeros())
         return f'<table class="taupi-explicit">{"".join(rows)}</table>{zeros}'
@@ -142,11 +143,12 @@ class Explicit:
         for name, tree in self.definitions:
             yield (writer.name(name) if writer else name), tree
         for e in self.entries:
-            shown = latex.name(e.output) if latex else e.output
+            shown = writer.name(e.output) if writer else e.output
             if latex and e.place and "_" in shown:  # a second subscript needs brackets around the first
                 shown = rf"({shown})"
+            if html and e.place and "<msub>" in shown:
+                shown = f"<mo>(</mo>{shown}<mo>)</mo>"
             label = placed.format(shown, ", ".join(map(str, e.place))) if e.place else plain.format(shown)
-            label = f"<mi>{label}</mi>" if html and not e.place else label
             if e.tree.products or not e.place:
                 yield label, e.tree
 
@@ -188,6 +190,9 @@ def explicit(
     """Return a program's outputs as formulas; see `Program.explicit`."""
     if angles not in ANGLES:
         raise unknown("form of angles", angles, ANGLES)
+    for setting, value in (("digits", digits), ("intermediates", intermediates), ("limit", limit)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise TaupiError(f"{setting} is {value!r}, expected a whole number of 1 or more.")
     expansion = expand(program, symbolic_constants(program, values), limit, intermediates)
     return presented(program, expansion, angles, names, digits, short)
 
@@ -245,15 +250,7 @@ def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool =
         p = tree.products[0]
         if len(p.sums) == 1 and p.sums[0][1] == 1:
             inside = p.sums[0][0]
-            outer = Product(p.coefficient, p.letters)
-            opened, closed = write.brackets("\0").split("\0")
-            single = Sum((outer,))
-            factor = write.sum(single)
-            trivial = not p.letters and abs(p.coefficient) == 1
-            before = (
-                ("" if p.coefficient > 0 else write.minus(True)) + opened if trivial else factor + write.times + opened
-            )
-            after = closed
+            before, after = _around(write, p)
     lines, used = [before], 0
     for piece, length in zip(write.products(inside), map(len, measure.products(inside)), strict=True):
         if used and used + length > width:
@@ -263,3 +260,14 @@ def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool =
         used += length
     lines[-1] += after
     return lines if inside.products else [write.sum(tree)]
+
+
+def _around(write: Writer, p: Product) -> tuple[str, str]:
+    """Return what stands before and after the only sum of a product."""
+    opened, closed = write.brackets("\0").split("\0")
+    if not write.barred:
+        whole, _, rest = write.sum(Sum((p,))).partition(opened + write.sum(p.sums[0][0]) + closed)
+        return whole + opened, closed + rest
+    if not p.letters and abs(p.coefficient) == 1:
+        return ("" if p.coefficient > 0 else write.minus(True)) + opened, closed
+    return write.sum(Sum((Product(p.coefficient, p.letters),))) + write.times + opened, closed

@@ -12,7 +12,9 @@ from taupi.program.explicit.from_sympy import quotient
 from taupi.program.explicit.merge import plain_forms
 from taupi.program.explicit.ring import Atom
 from taupi.program.explicit.terms import Alphabet, Letter, Monomial, Terms
-from taupi.program.explicit.tree import Collector, Sum, substituted
+from taupi.program.explicit.tree import Collector, Product, Sum
+
+Shape = frozenset[tuple[Monomial, fmpq]]  # the terms of a sum, divided by the coefficient of the first
 
 
 @dataclass
@@ -22,7 +24,7 @@ class GivenNames:
     alphabet: Alphabet
     definitions: list[tuple[str, Sum]] = field(default_factory=list)
     products: list[tuple[Monomial, int]] = field(default_factory=list)
-    sums: dict[Sum, int] = field(default_factory=dict)
+    sums: dict[Shape, tuple[int, fmpq]] = field(default_factory=dict)  # the letter, and its first coefficient
 
     def terms(self, terms: Terms) -> Terms:
         """Return terms with the products that have a name written by it."""
@@ -37,8 +39,40 @@ class GivenNames:
         return self.alphabet.monomial({k: e - product.get(k, 0) for k, e in letters.items()} | {name: 1})
 
     def trees(self, tree: Sum) -> Sum:
-        """Return a tree with the sums that have a name written by it."""
-        return substituted(tree, self.sums, self.alphabet) if self.sums else tree
+        """Return a tree with the sums that have a name, or are a number times one, written by it."""
+        if not self.sums:
+            return tree
+        found = self._found(tree)
+        if found is not None:
+            return Sum((Product(found[1], self.alphabet.monomial({found[0]: 1})),))
+        return Sum(tuple(self._product(p) for p in tree.products))
+
+    def _product(self, p: Product) -> Product:
+        coefficient, letters, sums = p.coefficient, dict(p.letters), []
+        for inner, power in p.sums:
+            found = self._found(inner)
+            if found is None:
+                sums.append((self.trees(inner), power))
+            else:
+                letters[found[0]] = letters.get(found[0], 0) + power
+                coefficient *= found[1] ** power
+        return Product(coefficient, self.alphabet.monomial(letters), tuple(sums))
+
+    def _found(self, tree: Sum) -> tuple[int, fmpq] | None:
+        """Return the letter of a sum and the number before it."""
+        if len(tree.products) < 2:
+            return None
+        first, shape = _shape(Collector(self.alphabet), tree)
+        if shape not in self.sums:
+            return None
+        letter, own = self.sums[shape]
+        return letter, first / own
+
+
+def _shape(collect: Collector, tree: Sum) -> tuple[fmpq, Shape]:
+    terms = collect.expanded(Product(fmpq(1), (), ((tree, 1),)))
+    first = terms[collect.ordered(terms)[0]]
+    return first, frozenset((m, c / first) for m, c in terms.items())
 
 
 def given_names(alphabet: Alphabet, names: Mapping[str, str]) -> GivenNames:
@@ -51,7 +85,8 @@ def given_names(alphabet: Alphabet, names: Mapping[str, str]) -> GivenNames:
         if len(terms) == 1 and list(terms.values()) == [fmpq(1)]:
             given.products.append((next(iter(terms)), letter))
         elif len(tree.products) > 1:
-            given.sums[tree] = letter
+            first, shape = _shape(collect, tree)
+            given.sums[shape] = (letter, first)
         else:
             raise TaupiError(
                 f"names: {name} = {expression} has a common factor: name the factor or the sum inside it, not their product."

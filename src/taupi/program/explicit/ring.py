@@ -55,6 +55,10 @@ class ReplanError(Exception):
         self.plan = plan
 
 
+class TooLongError(Exception):
+    """A product has more terms than a formula may have."""
+
+
 @dataclass
 class Ring:
     """The ring of one program; polynomials of the same ring may be added and compared."""
@@ -64,6 +68,7 @@ class Ring:
     symbols: frozenset[str]  # the constants that stay symbols; the others enter as numbers
     plan: Plan
     atoms: list[Atom] = field(default_factory=list)
+    work: int = 100_000_000  # the longest product, in pairs of terms
 
     def __post_init__(self) -> None:
         angular = angular_registers(self.tape)
@@ -150,19 +155,25 @@ class Ring:
                 p = divmod(p, relation)[1]
         return p
 
+    def times(self, p: fmpq_mpoly, q: fmpq_mpoly) -> fmpq_mpoly:
+        """Return p q in normal form; one that would fill the memory is refused before it is made."""
+        if len(p) * len(q) > self.work:
+            raise TooLongError
+        return self.reduced(p * q)
+
     def add(self, a: Quotient, b: Quotient, sign: int = 1) -> Quotient:
         """Return a + sign b."""
         if a.denominator == b.denominator:
             total = a.numerator + b.numerator if sign > 0 else a.numerator - b.numerator
             return self.over(total, a.denominator)
         whole = least_common(a.denominator, b.denominator)
-        left = self.reduced(a.numerator * self.product(missing(a.denominator, whole)))
-        right = self.reduced(b.numerator * self.product(missing(b.denominator, whole)))
+        left = self.times(a.numerator, self.product(missing(a.denominator, whole)))
+        right = self.times(b.numerator, self.product(missing(b.denominator, whole)))
         return self.over(left + right if sign > 0 else left - right, whole)
 
     def multiply(self, a: Quotient, b: Quotient) -> Quotient:
         """Return a b."""
-        return self.over(self.reduced(a.numerator * b.numerator), joined(a.denominator, b.denominator))
+        return self.over(self.times(a.numerator, b.numerator), joined(a.denominator, b.denominator))
 
     def inverse(self, a: Quotient) -> Quotient:
         """Return 1/a, with every irreducible factor of a's numerator a factor of the ring."""
@@ -173,7 +184,7 @@ class Ring:
         p = self._shortest(p)
         self._orient(p)
         p, conjugate = self._rational(p)
-        above = self.reduced(above * conjugate)
+        above = self.times(above, conjugate)
         if p.is_constant():
             return Quotient(above * (1 / p.leading_coefficient()))
         content, factors = p.factor() if len(p) <= _FACTORED else (fmpq(1), [(p, 1)])
@@ -188,7 +199,8 @@ class Ring:
         """Return a denominator as a polynomial."""
         result = self.context.constant(1)
         for k, e in denominator:
-            result = self.reduced(result * self.factors[k] ** e)
+            for _ in range(e):
+                result = self.times(result, self.factors[k])
         return result
 
     def over(self, p: fmpq_mpoly, denominator: Denominator) -> Quotient:
@@ -226,7 +238,7 @@ class Ring:
                 generators = list(self.generators)
                 generators[gone] = -generators[gone]
                 other = p.compose(*generators, ctx=self.context)
-                p, whole = self.reduced(p * other), self.reduced(whole * other)
+                p, whole = self.times(p, other), self.times(whole, other)
         return p, whole
 
     def _factor(self, f: fmpq_mpoly) -> int:

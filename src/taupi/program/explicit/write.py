@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from html import escape, unescape
 
@@ -16,6 +17,8 @@ from taupi.program.explicit.tree import Collector, Product, Sum
 
 _DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 _MARKS = {"d": "˙", "dd": "¨"}
+_LONE_SUBSCRIPT = re.compile(r"<msub>((?:(?!<msub>).)*)</msub>")
+_FUNCTION = re.compile(r"<mrow>(<mi>(?:sin|cos)</mi>)(<mo>\(</mo>(?:(?!<mo>[()]</mo>).)*<mo>\)</mo>)</mrow>")
 _FUNCTION_TEXT = {"fabs": "Abs", "fmin": "Min", "fmax": "Max", "inv": "1/", "constpow": "Pow", "pow": "Pow"}
 
 # Fractions beyond this stand for sines of odd angles and products of them, which no file holds: the nearest double says as much.
@@ -51,6 +54,7 @@ class Writer:
     """Writes trees in one notation; subclasses say how names, powers, quotients and functions look."""
 
     times = "*"
+    barred = False  # whether a quotient has a bar, which makes brackets around a lone sum above it needless
 
     def __init__(self, alphabet: Alphabet, digits: int | None = None, short: bool = False) -> None:
         self.alphabet, self.digits, self.short = alphabet, digits, short
@@ -118,8 +122,11 @@ class Writer:
                 below += self._denominator(k, atom, e)
             else:
                 above.append(self._power(self.letter(k), e))
-        above += [self._power(self.brackets(self.sum(inner)), e) for inner, e in p.sums]
         size = abs(p.coefficient)
+        if self.barred and below and not above and size.p == 1 and [e for _, e in p.sums] == [1]:
+            above.append(self.sum(p.sums[0][0]))
+        else:
+            above += [self._power(self.brackets(self.sum(inner)), e) for inner, e in p.sums]
         if "/" in number_text(size, self.digits):
             below.insert(0, self.number(fmpq(size.q)))
             size = fmpq(size.p)
@@ -206,6 +213,7 @@ class LatexWriter(Writer):
     """LaTeX: -\\frac{1}{2} L_{1} L_{2} m_{2} \\dot{q}_{1} \\sin(q_{2})."""
 
     times = r"\,"
+    barred = True
 
     def symbol(self, atom: Atom) -> str:  # noqa: D102
         if not atom.rank:
@@ -258,6 +266,7 @@ class MathMLWriter(Writer):
     """MathML, which browsers show by themselves."""
 
     times = "<mo>\u2062</mo>"
+    barred = True
 
     def symbol(self, atom: Atom) -> str:  # noqa: D102
         base, dots = velocity_of(atom.name) if atom.rank else (atom.name, "")
@@ -265,7 +274,7 @@ class MathMLWriter(Writer):
         below = ",".join(x for x in (below, *map(str, atom.index)) if x)
         shown = self._letter(letter)
         if dots:
-            shown = f"<mover>{shown}<mo>{_MARKS[dots]}</mo></mover>"
+            shown = f'<mover accent="true">{shown}<mo>{_MARKS[dots]}</mo></mover>'
         return f"<msub>{shown}<mi>{escape(below)}</mi></msub>" if below else shown
 
     def name(self, name: str) -> str:  # noqa: D102
@@ -285,6 +294,10 @@ class MathMLWriter(Writer):
         return f"<msub><mi>{kind[0]}</mi><mn>{''.join(indices)}</mn></msub>"
 
     def power(self, base: str, exponent: int) -> str:  # noqa: D102
+        if match := _LONE_SUBSCRIPT.fullmatch(base):
+            return f"<msubsup>{match[1]}<mn>{exponent}</mn></msubsup>"
+        if match := _FUNCTION.fullmatch(base):
+            return f"<mrow><msup>{match[1]}<mn>{exponent}</mn></msup>{match[2]}</mrow>"
         return f"<msup><mrow>{base}</mrow><mn>{exponent}</mn></msup>"
 
     def quotient(self, above: str, below: list[str]) -> str:  # noqa: D102
