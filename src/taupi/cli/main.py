@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
-from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
-from taupi.cli.simulate import register
+from taupi.cli import control, simulate
+from taupi.cli.programs import CONTROLLER, PROGRAMS, TASK_PROGRAMS, built, next_step
 
 app = typer.Typer(
     add_completion=False,
@@ -244,7 +244,9 @@ def bounds(
 @app.command()
 def emit(
     robot: RobotArgument,
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join(PROGRAMS)}.")],
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER))}.")
+    ],
     directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
     language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
     name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
@@ -255,15 +257,22 @@ def emit(
     tip: TipOption = None,
     snap: SnapOption = True,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+    law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
 ) -> None:
-    """Write a program of a robot as source: C99, Python, MATLAB/Octave or CUDA.
+    """Write a program of a robot, or a controller, as source: C99, Python, MATLAB/Octave or CUDA.
 
     \b
     taupi emit puma560 regressor --language c -o out --project
-    taupi emit panda.urdf inverse-dynamics --language python -o out --terms viscous,coulomb
+    taupi emit puma560 controller --law slotine-li --language c -o out
     """
     import taupi as tp
 
+    if program == CONTROLLER or law is not None:
+        from taupi.cli.controlling import emit_law
+
+        plain = (program, law, dtype, project)
+        print(emit_law(_load(robot, lock, tip, snap), plain, _split(terms), language, directory, name, force))
+        return
     made = built(program, _load(robot, lock, tip, snap), _split(terms))
     paths = tp.emit(made, language, directory, name, dtype, project, force)
     print("\n".join(map(str, paths)))
@@ -417,4 +426,5 @@ def log(
     print(json.dumps(log_data(read, report), indent=2) if as_json else log_text(read, report))
 
 
-register(app, _load)
+simulate.register(app, _load)
+control.register(app, _load)

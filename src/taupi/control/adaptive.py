@@ -9,12 +9,13 @@ import casadi as cs
 import numpy as np
 
 from taupi.control.columns import Choice, ColumnsLike, choose
-from taupi.control.gains import BANDWIDTH, default_adaptation, default_damping, gain, inverse, times
+from taupi.control.gains import BANDWIDTH, default_adaptation, default_damping, gain, inverse, times, typical
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.control.modifications import Modification, Projection
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import TaupiError, shown
+from taupi.regressors.classical import slotine_li_regressor
 
 
 class AdaptiveLaw(Law):
@@ -28,18 +29,25 @@ class AdaptiveLaw(Law):
 
     def settle_gains(self) -> None:
         """Check the gains and keep them as arrays; take those not given from the robot."""
-        given = (self.modifications,) if isinstance(self.modifications, Modification) else tuple(self.modifications)
+        given = (
+            (self.modifications,) if isinstance(self.modifications, Modification | str) else tuple(self.modifications)
+        )
         for m in given:
             if not isinstance(m, Modification):
                 raise TaupiError(f"A modification is {shown(m)}, expected DeadZone, SigmaModification or Projection.")
         parameters = self.parameters
         Lambda = gain("Lambda", BANDWIDTH if self.Lambda is None else self.Lambda, self.wanted_size(), symmetric=False)
-        chosen = default_adaptation(self.robot, parameters) if self.Gamma_inv is None else self.Gamma_inv
+        chosen = self._default_adaptation() if self.Gamma_inv is None else self.Gamma_inv
         Gamma_inv = gain("Gamma_inv", chosen, len(parameters), "parameter", zero=True)
         for name, value in (("Lambda", Lambda), ("Gamma_inv", Gamma_inv), ("modifications", given)):
             object.__setattr__(self, name, value)
         for m in given:  # a box or a centre of the wrong size is refused now, not in the loop
             m.rate(SX.zeros(len(parameters)), SX.zeros(len(parameters)), Gamma_inv, parameters)
+
+    def _default_adaptation(self) -> np.ndarray:
+        q, qd, qdd = typical(self.robot).motion
+        y = slotine_li_regressor(self.robot, terms=self.choice().terms).compile("numpy")(q, qd, qd, qdd)
+        return default_adaptation(self.robot, self.parameters, y[..., list(self.choice().places)])
 
     def settle_damping(self) -> None:
         """Check K, or take it from the robot."""

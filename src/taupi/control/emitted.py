@@ -232,7 +232,10 @@ def _harness(law: Law) -> tuple[np.ndarray, np.ndarray]:
     """Return the states of the harness, and torque and state after each of its steps."""
     rng = np.random.default_rng(0)
     ports = law.ports()[:5]
-    states = [[np.round(rng.uniform(-0.5, 0.5, port.shape), 6) for port in ports] for _ in range(STEPS)]
+    low = [0.5, *[-0.5] * 4]  # bent joints: a stretched arm is singular for a task
+    states = [
+        [np.round(rng.uniform(a, a + 1, p.shape), 6) for a, p in zip(low, ports, strict=True)] for _ in range(STEPS)
+    ]
     vector = _start(law)
     results = []
     for state in states:

@@ -123,7 +123,31 @@ def check_lyapunov(
 
     Arrays are (N, n), `parameters` the estimates (N, p) (or with the law's memory), `plant` the true parameters, ten a link and
     the plant's `terms`; by default the robot's own.
+
+    >>> import numpy as np, taupi as tp
+    >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
+    >>> q = np.array([[0.2, 0.1], [0.1, 0.05], [0.05, 0.02]])
+    >>> tp.check_lyapunov(law, t, q, still, still, still, still).holds
+    True
     """
+    record = lyapunov_record(law, time, q, qd, (q_des, qd_des, qdd_des), parameters, plant, terms)
+    if not record.holds:
+        why = "; ".join(record.reasons) or "the run itself departs from the law: sampling, limits, delay or disturbance"
+        warnings.warn(f"V rises by up to {record.largest_rise:.2g} of its start. {why}.", TaupiWarning, stacklevel=2)
+    return record
+
+
+def lyapunov_record(
+    law: Law,
+    time: Any,
+    q: Any,
+    qd: Any,
+    wanted: tuple[Any, Any, Any],
+    parameters: Any = None,
+    plant: Any = None,
+    terms: TermsLike | None = None,
+) -> LyapunovRecord:
+    """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des."""
     actual = plant_parameters(law, terms)
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
     if pi.shape != (len(actual),):
@@ -132,13 +156,12 @@ def check_lyapunov(
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise TaupiError(f"time is {shown(time)}, expected two or more rising values.")
     estimate = law.init(parameters).vector
-    V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, q_des, qd_des, qdd_des, estimate, pi)
+    V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
     V = np.broadcast_to(V, t.shape)
-    record = LyapunovRecord(t, V, V_1, claimed, rate, np.gradient(V, t), _reasons(law, pi, actual, claimed, rate))
-    if not record.holds:
-        why = "; ".join(record.reasons) or "the run itself departs from the law: sampling, limits, delay or disturbance"
-        warnings.warn(f"V rises by up to {record.largest_rise:.2g} of its start. {why}.", TaupiWarning, stacklevel=2)
-    return record
+    reasons = _reasons(law, pi, actual, claimed, rate)
+    if not np.isfinite(V).all():
+        reasons += ("V is not finite: a state is not, or a body has no extent and the law measures bodies",)
+    return LyapunovRecord(t, V, V_1, claimed, rate, np.gradient(V, t), reasons)
 
 
 def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:

@@ -36,7 +36,9 @@ class NaturalAdaptation(AdaptiveLaw):
     positive definite: mass, centre of mass and inertia are always those of a body; a step of `dt` follows the geodesic, which
     keeps it so.
 
-    `gamma` (J) is a number or one a link. `columns` chooses whole links ("forearm.*"); `terms` follow Gamma_inv.
+    `gamma` (J) is a number or one a link, by default the largest M_ii. Where it is much less than V_1 at the start, the
+    estimate may grow by as much as exp(V / gamma) on its way. `columns` chooses whole links ("forearm.*"); `terms` follow
+    Gamma_inv.
 
     >>> import taupi as tp
     >>> from taupi.model.body import smallest_eigenvalue
@@ -60,7 +62,7 @@ class NaturalAdaptation(AdaptiveLaw):
 
     def __post_init__(self) -> None:
         links = self.links
-        chosen = float(largest_inertias(self.robot).max()) / 10 if self.gamma is None else self.gamma
+        chosen = float(largest_inertias(self.robot).max()) if self.gamma is None else self.gamma
         object.__setattr__(self, "gamma", gain("gamma", chosen, len(links), "link"))
         if self.gamma.ndim == 2:
             raise TaupiError(f"gamma is a matrix, expected a number or one per link ({len(links)}).")

@@ -11,7 +11,7 @@ import numpy as np
 
 from taupi.control.adaptive import AdaptiveLaw
 from taupi.control.columns import ColumnsLike
-from taupi.control.gains import BANDWIDTH, gain, largest_inertias, times
+from taupi.control.gains import BANDWIDTH, DAMPING, gain, largest_inertias, times
 from taupi.control.law import Claim, Signals, Truth
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.kinematics import Task, task_jacobian, time_derivative, traced_coordinates
@@ -85,10 +85,10 @@ class OperationalSlotineLi(AdaptiveLaw):
         return checked_task(self.robot, self.task, self.frame)
 
     def _default_damping(self) -> np.ndarray:
-        """Return 5/s times the median mass that the task's coordinates have, over random configurations."""
+        """Return 20/s times the median mass that the task's coordinates have, over random configurations."""
         q = np.random.default_rng(0).uniform(-1.5, 1.5, (64, self.robot.n))
         masses = operational_mass(self.robot, task=self.task, frame=self.frame).compile("numpy")(q)
-        return BANDWIDTH * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
+        return DAMPING * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
 
     def wanted_ports(self) -> list[Port]:
         """Return the inputs that say which motion of the task is wanted."""

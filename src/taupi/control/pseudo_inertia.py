@@ -8,7 +8,8 @@ import casadi as cs
 
 from taupi.dynamics.spatial import SX, inertia_tensor
 
-HALVINGS = 7  # exp(A) by squaring exp(A / 2^7)
+HALVINGS = 4  # exp(A) by squaring exp(A / 2^4)
+LONGEST = 1.0  # of a step, in the geometry of bodies: no eigenvalue changes by more than a factor e
 ORDER = 8  # an even order: the truncated series is positive for every real number, so that definiteness cannot be lost
 
 
@@ -64,11 +65,15 @@ def log_divergence(true: Any, estimate: Any) -> Any:
 
 
 def exponential_step(body: Any, rate: Any, dt: Any) -> Any:
-    """Return the body after dt along the geodesic P(dt) = C exp(dt C^-1 dP/dt C^-T) C^T, P = C C^T: positive for every dt."""
+    """Return the body after dt along the geodesic P(dt) = C exp(dt C^-1 dP/dt C^-T) C^T, P = C C^T, no further than LONGEST.
+
+    It is positive definite for every dt, and does not overflow where an adaptation is much faster than dt.
+    """
     c = cholesky(pseudo(body))
     half = lower_solve(c, pseudo(rate))
     a = dt * lower_solve(c, half.T)
-    small = a / 2.0**HALVINGS
+    length = cs.sqrt(cs.sum1(cs.sum2(a * a)))
+    small = a / (cs.fmax(1.0, length / LONGEST) * 2.0**HALVINGS)
     root, power = SX.eye(4), SX.eye(4)
     for k in range(1, ORDER + 1):
         power = power @ small / k
