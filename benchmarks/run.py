@@ -2,7 +2,7 @@
 
 python benchmarks/run.py            everything: minutes
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
-python benchmarks/run.py --only explicit    that section alone; the others keep their numbers
+python benchmarks/run.py --only explicit    that section alone (or simulation); the others keep their numbers
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import growth
 import numpy as np
 import peers
 import pinocchio as pin
+import simulation
 
 import taupi as tp
 from taupi.program.targets.simd.objects import load
@@ -192,7 +193,9 @@ def table(heading: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(r) + " |" for r in (heading, ["---"] * len(heading), *rows)]
 
 
-def page(results: dict[str, Any], machine: dict[str, float], forms: dict[str, Any], plots: bool) -> str:
+def page(
+    results: dict[str, Any], machine: dict[str, float], forms: dict[str, Any], loops: dict[str, Any], plots: bool
+) -> str:
     """Return the page that documents a run."""
     lines = [
         "# Benchmarks",
@@ -268,7 +271,7 @@ def page(results: dict[str, Any], machine: dict[str, float], forms: dict[str, An
     lines += table(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
-    lines += ["", *explicit.section(forms, table)]
+    lines += ["", *explicit.section(forms, table), "", *simulation.section(loops, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
@@ -308,14 +311,17 @@ def main() -> None:
     """Run the benchmarks."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
-    options.add_argument("--only", choices=("explicit",), help="measure one section and put it into the page")
+    options.add_argument(
+        "--only", choices=("explicit", "simulation"), help="measure one section and put it into the page"
+    )
     given = options.parse_args()
     docs = ROOT / "docs"
     if given.only:
-        forms = explicit.measure(given.short)
+        chosen = {"explicit": explicit, "simulation": simulation}[given.only]
+        told = chosen.measure(given.short)
         if not given.short:
-            explicit.into_page(docs / "benchmarks.md", docs / "benchmarks.json", forms, table)
-        print("\n".join(explicit.section(forms, table)))
+            chosen.into_page(docs / "benchmarks.md", docs / "benchmarks.json", told, table)
+        print("\n".join(chosen.section(told, table)))
         return
     repeats = 2 if given.short else 15
     machine = bandwidth(repeats)
@@ -328,12 +334,13 @@ def main() -> None:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
     forms = explicit.measure(given.short)
+    loops = simulation.measure(given.short)
     if not given.short:
         growth.draw(docs / "images")
-        (docs / "benchmarks.md").write_text(page(results, machine, forms, True))
-        data = {"machine": machine, "processor": processor(), "arms": results, "explicit": forms}
+        (docs / "benchmarks.md").write_text(page(results, machine, forms, loops, True))
+        data = {"machine": machine, "processor": processor(), "arms": results, "explicit": forms, "simulation": loops}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, forms, not given.short))
+    print(page(results, machine, forms, loops, not given.short))
 
 
 if __name__ == "__main__":

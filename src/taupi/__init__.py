@@ -11,40 +11,62 @@ from taupi.version import __version__ as __version__
 _HOME: dict[str, str] = {
     "Accumulator": "taupi.program.accumulate",
     "Along": "taupi.dynamics.terms",
+    "BSpline": "taupi.simulation.references",
     "BaseParameters": "taupi.identifiability.base",
     "Bound": "taupi.dynamics.bound_results",
     "Bounds": "taupi.dynamics.bound_results",
     "Box": "taupi.identification.shapes",
     "Comparison": "taupi.identification.validation",
+    "CompositeAdaptation": "taupi.control.composite",
+    "ComputedTorque": "taupi.control.computed_torque",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "DeadZone": "taupi.control.modifications",
     "Ellipsoid": "taupi.identification.shapes",
     "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
     "Fit": "taupi.identification.fit",
     "Huber": "taupi.identification.estimators.huber",
     "Hull": "taupi.identification.shapes",
+    "LawState": "taupi.control.law",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
+    "LyapunovRecord": "taupi.control.lyapunov",
     "MassEllipses": "taupi.dynamics.ellipses",
+    "MinimumJerk": "taupi.simulation.references",
+    "NaturalAdaptation": "taupi.control.natural",
+    "NiemeyerSlotine": "taupi.control.niemeyer_slotine",
     "Offset": "taupi.dynamics.terms",
+    "OperationalSlotineLi": "taupi.control.operational",
     "OrdinaryLeastSquares": "taupi.identification.estimators.ols",
+    "PDGravity": "taupi.control.pd_gravity",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
+    "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
     "Preparation": "taupi.identification.runs",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
+    "Projection": "taupi.control.modifications",
     "Ridge": "taupi.identification.estimators.ridge",
+    "RigidPlant": "taupi.simulation.plant",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
+    "Run": "taupi.simulation.run",
+    "RunBatch": "taupi.simulation.run",
+    "SampledMotion": "taupi.simulation.references",
+    "Sensors": "taupi.simulation.sensors",
+    "SigmaModification": "taupi.control.modifications",
+    "Sinusoids": "taupi.simulation.references",
+    "SlotineLi": "taupi.control.slotine_li",
     "Spring": "taupi.dynamics.terms",
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Validation": "taupi.identification.validation",
     "Viscous": "taupi.dynamics.terms",
+    "Walker": "taupi.control.walker",
     "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
@@ -54,13 +76,16 @@ _HOME: dict[str, str] = {
     "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
     "check_log": "taupi.signals.check",
+    "check_lyapunov": "taupi.control.lyapunov",
     "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "clean_log": "taupi.signals.clean",
     "compare": "taupi.identification.validation",
     "conditioning": "taupi.identifiability.conditioning",
+    "convergence_rate": "taupi.control.lyapunov",
     "coriolis_matrix": "taupi.dynamics.coriolis",
     "emit": "taupi.program.emit",
+    "emit_controller": "taupi.control.emitted",
     "energy_regressor": "taupi.regressors.classical",
     "estimate_delay": "taupi.signals.delay",
     "explicit_regressor": "taupi.regressors.explicit",
@@ -78,6 +103,7 @@ _HOME: dict[str, str] = {
     "load_fit": "taupi.identification.store",
     "log_blocks": "taupi.signals.read",
     "lump": "taupi.regressors.lump",
+    "lyapunov": "taupi.control.lyapunov",
     "mass_ellipses": "taupi.dynamics.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
@@ -98,8 +124,11 @@ _HOME: dict[str, str] = {
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
     "report": "taupi.report:room",
+    "simulate": "taupi.simulation.simulate",
+    "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
+    "spatial_dynamics": "taupi.control.spatial",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "validate": "taupi.identification.validation",
@@ -126,6 +155,24 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from taupi.control.composite import CompositeAdaptation as CompositeAdaptation
+    from taupi.control.computed_torque import ComputedTorque as ComputedTorque
+    from taupi.control.emitted import emit_controller as emit_controller
+    from taupi.control.law import LawState as LawState
+    from taupi.control.lyapunov import LyapunovRecord as LyapunovRecord
+    from taupi.control.lyapunov import check_lyapunov as check_lyapunov
+    from taupi.control.lyapunov import convergence_rate as convergence_rate
+    from taupi.control.lyapunov import lyapunov as lyapunov
+    from taupi.control.modifications import DeadZone as DeadZone
+    from taupi.control.modifications import Projection as Projection
+    from taupi.control.modifications import SigmaModification as SigmaModification
+    from taupi.control.natural import NaturalAdaptation as NaturalAdaptation
+    from taupi.control.niemeyer_slotine import NiemeyerSlotine as NiemeyerSlotine
+    from taupi.control.operational import OperationalSlotineLi as OperationalSlotineLi
+    from taupi.control.pd_gravity import PDGravity as PDGravity
+    from taupi.control.slotine_li import SlotineLi as SlotineLi
+    from taupi.control.spatial import spatial_dynamics as spatial_dynamics
+    from taupi.control.walker import Walker as Walker
     from taupi.dynamics.bound_results import Bound as Bound
     from taupi.dynamics.bound_results import Bounds as Bounds
     from taupi.dynamics.bounds import bounds as bounds
@@ -224,3 +271,4 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
+    from taupi.simulation.references import BSpline as BSpline

@@ -165,3 +165,19 @@ def test_long_programs_are_cut_and_stay_right():
     program = trace("long", body, [Port("x", (2,))], [Port("y", (4,))])
     x = np.random.default_rng(1).uniform(-1, 1, (21, 2))
     assert error(program(x), program.compile("numpy")(x)) < 1e-10
+
+
+def test_floor_means_the_same_in_every_target():
+    program = tp.trace("whole", lambda x: cs.floor(3 * x + 0.5), [Port("x", (3,))], [Port("y", (3,))])
+    x = np.array([-0.75, 0.5, 2.75])
+    want = np.floor(3 * x + 0.5)
+    assert (program(x) == want).all() and (program.compile("numpy")(x) == want).all()
+    assert [int(v) for v in program.exact([Fraction(v) for v in x])] == want.tolist()
+    low, high = program.compile("interval")((x - 0.1, x + 0.1))
+    assert (low <= want).all() and (want <= high).all()
+    namespace: dict = {}
+    exec(program.python(), namespace)
+    assert (np.ravel(namespace["whole"](x)) == want).all()
+    assert "floor(" in program.c() and "floor(" in program.matlab()
+    symbols = sorted(program.sympy().free_symbols, key=str)
+    assert [int(e.subs(dict(zip(symbols, x, strict=True)))) for e in program.sympy()] == want.tolist()

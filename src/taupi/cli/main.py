@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
+from taupi.cli import control, simulate
 from taupi.cli.fits import fits
-from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS, built, next_step
+from taupi.cli.programs import CONTROLLER, PROGRAMS, TASK_PROGRAMS, built, next_step
 from taupi.cli.words import spelled
 
 app = typer.Typer(
@@ -234,7 +235,9 @@ def bounds(
 @app.command()
 def emit(
     robot: RobotArgument,
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join(PROGRAMS)}.")],
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER))}.")
+    ],
     directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
     language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
     name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
@@ -245,15 +248,22 @@ def emit(
     tip: TipOption = None,
     snap: SnapOption = True,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+    law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
 ) -> None:
-    """Write a program of a robot as source: C99, Python, MATLAB/Octave or CUDA.
+    """Write a program of a robot, or a controller, as source: C99, Python, MATLAB/Octave or CUDA.
 
     \b
     taupi emit puma560 regressor --language c -o out --project
-    taupi emit panda.urdf inverse-dynamics --language python -o out --terms viscous,coulomb
+    taupi emit puma560 controller --law slotine-li --language c -o out
     """
     import taupi as tp
 
+    if program == CONTROLLER or law is not None:
+        from taupi.cli.controlling import emit_law
+
+        plain = (program, law, dtype, project)
+        print(emit_law(_load(robot, lock, tip, snap), plain, _split(terms), language, directory, name, force))
+        return
     made = built(program, _load(robot, lock, tip, snap), _split(terms))
     paths = tp.emit(made, language, directory, name, dtype, project, force)
     print("\n".join(map(str, paths)))
@@ -405,3 +415,7 @@ def log(
     read = tp.read_log(file, arm, columns, rate_hz=rate_hz, topic=topic)
     report = tp.check_log(read, arm)
     print(json.dumps(log_data(read, report), indent=2) if as_json else log_text(read, report))
+
+
+simulate.register(app, _load)
+control.register(app, _load)

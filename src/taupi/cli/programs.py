@@ -32,6 +32,8 @@ PROGRAMS = (
 
 TASK_PROGRAMS = ("operational-force", "operational-dynamics", "operational-mass", "operational-regressor")
 
+CONTROLLER = "controller"  # what `taupi emit ROBOT controller --law ...` writes; a law, and no program of the robot
+
 
 def built(
     program: str, robot: Any, terms: tuple[str, ...] = (), form: str | None = None, task: str | None = None
@@ -45,7 +47,7 @@ def built(
             raise unknown("form", form, forms)
         program, form = forms[form], None
     if program not in (*PROGRAMS, *TASK_PROGRAMS):
-        raise unknown("program", program, (*PROGRAMS, *TASK_PROGRAMS))
+        raise unknown("program", program, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
     builder = getattr(tp, program.replace("-", "_"))
     given = {"terms": terms or None, "form": form and form.replace("-", "_"), "task": task}
     settings = {name: value for name, value in given.items() if value is not None}

@@ -28,6 +28,7 @@ UNARY = (
     "tanh",
     "sign",
     "fabs",
+    "floor",
     "not",
 )
 BINARY = (

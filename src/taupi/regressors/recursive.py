@@ -71,6 +71,19 @@ def wrench_columns(motion: Motion) -> tuple[Any, Any]:
     return force, moment
 
 
+def reference_motions(chain: Chain, q: Any, qd: Any, qrd: Any, qrdd: Any) -> list[Motion]:
+    """Return the polarised motion of every link in its own axes, of which `wrench_columns` makes its wrench."""
+    position, speed, reference, acceleration = (chain.spread(x) for x in (q, qd, qrd, qrdd))
+    zero = SX.zeros(3)
+
+    def step(i: int, parent: Motion) -> Motion:
+        before, _, after = chain.stages(i, position[i])
+        seen = parent.seen_from(before)
+        return _joint_motion(chain, i, seen, position[i], speed[i], reference[i], acceleration[i]).seen_from(after)
+
+    return chain.outward(step, Motion(zero, zero, zero, -chain.gravity))
+
+
 def _seen_axis(axis: tuple[Any, Any], placement: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return a joint's screw (angular, linear) from a frame fixed at the placement: R^T z, R^T (v + z x p)."""
     (z, v), (r, p) = axis, placement

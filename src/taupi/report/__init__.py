@@ -11,6 +11,7 @@ from typing import Any
 from taupi.report import ellipses as ellipses
 from taupi.report import fit as fit
 from taupi.report import robot as robot
+from taupi.report import run as run
 from taupi.report import validation as validation
 from taupi.report.figure import plot as plot
 

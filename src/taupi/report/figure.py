@@ -31,6 +31,8 @@ def plot(thing: Any, *settings: Any, **named: Any) -> Figure:
 
     `plot(fit, path=None, force=False)` draws identified parameters with their 95 % intervals beside the description's values.
     `plot(validation, path=None, force=False)` draws torque measured and predicted, and what is left, joint by joint.
+    `plot(run, path=None, force=False)` draws a simulated run over time: positions with the reference dashed, errors, torques,
+    estimates, and the energy with its audit.
 
     A file that is there already is kept, unless `force`.
 

@@ -137,7 +137,7 @@ def test_bad_input(tmp_path):
     with pytest.raises(TaupiError, match="not an array of numbers"):
         tp.plot(arm, [["a", "b"]])
     with pytest.raises(
-        TaupiError, match=r"no picture of 3, a int. Things that have one: Fit, MassEllipses, Robot, Validation"
+        TaupiError, match=r"no picture of 3, a int. Things that have one: Fit, MassEllipses, Robot, Run, Validation"
     ):
         tp.plot(3)
     with pytest.raises(TaupiError, match="symbols without a value"):

@@ -18,6 +18,7 @@ from taupi.program.program import Constants, Port, Program, trace
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fabs": cs.fabs,
+    "floor": cs.floor,
     "sign": cs.sign,
     "not": cs.logic_not,
     "pow": lambda a, b: a**b,

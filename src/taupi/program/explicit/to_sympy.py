@@ -28,6 +28,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tanh": sympy.tanh,
     "sign": sympy.sign,
     "fabs": sympy.Abs,
+    "floor": sympy.floor,
     "inv": lambda a: 1 / a,
     "div": lambda a, b: a / b,
     "not": lambda a: sympy.Piecewise((1, sympy.Eq(a, 0)), (0, True)),

@@ -27,6 +27,7 @@ _RATIONAL: dict[str, Callable[..., Any]] = {
     "inv": lambda a: 1 / a,
     "sign": lambda a: fmpq((a > 0) - (a < 0)),
     "fabs": abs,
+    "floor": lambda a: fmpq(a.p // a.q),
     "not": lambda a: fmpq(int(a == 0)),
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

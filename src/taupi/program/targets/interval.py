@@ -202,6 +202,7 @@ OPERATIONS: dict[str, Callable[..., Interval]] = {
     "tanh": _rising(np.tanh),
     "sign": _sign,
     "fabs": _fabs,
+    "floor": lambda a: (np.floor(a[0]), np.floor(a[1])),
     "not": _not,
     "add": _add,
     "sub": _sub,

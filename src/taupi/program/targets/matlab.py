@@ -26,6 +26,7 @@ _OPERATIONS: dict[str, str] = {
     "tanh": "tanh({a})",
     "sign": "sign({a})",
     "fabs": "abs({a})",
+    "floor": "floor({a})",
     "not": "double({a} == 0)",
     "add": "{a} + {b}",
     "sub": "{a} - {b}",

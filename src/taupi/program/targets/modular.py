@@ -27,7 +27,7 @@ from taupi.program.targets.exact import nearest_point
 from taupi.program.targets.numpy import OPERATIONS
 
 _RING = ("neg", "sq", "twice", "inv", "add", "sub", "mul", "div")
-_ORDERED = ("sign", "fabs", "not", "fmin", "fmax", "lt", "le", "eq", "ne", "and", "or", "if_else_zero")
+_ORDERED = ("sign", "fabs", "floor", "not", "fmin", "fmax", "lt", "le", "eq", "ne", "and", "or", "if_else_zero")
 _LARGEST_STATE = 10**6
 Residue = np.ndarray  # of uint64, (primes, symbol values, states) or with axes of length one
 

@@ -27,6 +27,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "sign": np.sign,
     "fabs": np.abs,
+    "floor": np.floor,
     "not": lambda a: np.where(a == 0, 1.0, 0.0),
     "add": np.add,
     "sub": np.subtract,

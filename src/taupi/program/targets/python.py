@@ -25,6 +25,7 @@ _OPERATIONS: dict[str, str] = {
     "tanh": "np.tanh({a})",
     "sign": "np.sign({a})",
     "fabs": "np.abs({a})",
+    "floor": "np.floor({a})",
     "not": "np.where({a} == 0, one, zero)",
     "add": "{a} + {b}",
     "sub": "{a} - {b}",

@@ -39,6 +39,7 @@ C_OPERATIONS: dict[str, str] = {
     "tanh": "tanh{f}({a})",
     "sign": "{a} > 0 ? 1 : {a} < 0 ? -1 : {a} == 0 ? 0 : {a}",  # of NaN, NaN
     "fabs": "fabs{f}({a})",
+    "floor": "floor{f}({a})",
     "not": "({T})({a} == 0)",
     "add": "{a} + {b}",
     "sub": "{a} - {b}",
@@ -72,8 +73,8 @@ C_RESERVED = words("""
     reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     NAN INFINITY HUGE_VAL math_errhandling M_PI M_E
-    sin cos tan asin acos atan exp log sqrt tanh fabs pow atan2 fmin fmax sincos
-    sinf cosf tanf asinf acosf atanf expf logf sqrtf tanhf fabsf powf atan2f fminf fmaxf sincosf
+    sin cos tan asin acos atan exp log sqrt tanh fabs floor pow atan2 fmin fmax sincos
+    sinf cosf tanf asinf acosf atanf expf logf sqrtf tanhf fabsf floorf powf atan2f fminf fmaxf sincosf
 """)
 # Further functions of <math.h>: an argument may be called so, a function may not.
 C_FUNCTIONS = words("""

@@ -10,7 +10,7 @@ from taupi.program.targets.simd.writer import Writer
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
-INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "fmin": "minnum", "fmax": "maxnum"}
+INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "fmin": "minnum", "fmax": "maxnum"}
 LIBRARY = {
     "tan": 1,
     "asin": 1,

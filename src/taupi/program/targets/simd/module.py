@@ -71,7 +71,7 @@ def _declarations(width: int) -> str:
     w, lines = width, []
     for scalar, suffix in (("double", "f64"), ("float", "f32")):
         v, name = f"<{w} x {scalar}>", f"v{w}{suffix}"
-        one = sorted({"fabs", "rint", *(n for op, n in INTRINSICS.items() if op in ("sqrt", "fabs"))})
+        one = sorted({"fabs", "rint", *(n for op, n in INTRINSICS.items() if op in ("sqrt", "fabs", "floor"))})
         lines += [f"declare {v} @llvm.{n}.{name}({v})" for n in one]
         lines += [f"declare {v} @llvm.{n}.{name}({v}, {v})" for n in ("minnum", "maxnum")]
         lines += [

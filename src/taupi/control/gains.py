@@ -1,0 +1,149 @@
+"""Gains: a number, one a joint (or a parameter), or a matrix; checked once, and defaults taken from the robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from taupi.dynamics.mass_matrix import mass_matrix
+from taupi.errors import TaupiError, shown
+from taupi.model.parameters import INERTIA, MASS, MOMENT, Parameters
+from taupi.model.robot import Joint, Robot
+
+# Relative to the largest entry: how far a matrix may be from its transpose.
+SYMMETRIC = 1e-9
+# The smallest size that a parameter is taken to have when its gain is chosen, by its kind (spec A7).
+FLOORS = dict.fromkeys(MASS, 0.1) | dict.fromkeys(MOMENT, 1e-2) | dict.fromkeys(INERTIA, 1e-4)
+TERM_FLOOR = 1e-2
+STATES = 64  # random states in which inertias are looked at
+BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
+# 1/s: s dies at the first, four times as fast as q follows, unless a light direction of the arm would then be faster than the
+# second, which a loop at 1 kHz still holds.
+DAMPING, FASTEST = 20.0, 400.0
+PACE = 50.0  # rad/s: no direction of the estimate answers faster, a twentieth of a loop at 1 kHz
+SPEEDS, ACCELERATIONS = 1.0, 5.0  # of the random motions, rad/s and rad/s^2
+
+
+def gain(
+    name: str, value: Any, size: int, per: str = "joint", symmetric: bool = True, zero: bool = False
+) -> np.ndarray:
+    """Return a gain as its diagonal (size,) or as a matrix (size, size); refuse what is not positive (`zero`: not negative)."""
+    told = (
+        f"expected {'0 or more' if zero else 'positive'}: a number, one per {per} ({size}), or a {size} x {size} matrix"
+    )
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TaupiError(f"{name} is {shown(value)}, {told}.") from None
+    if array.shape not in ((), (size,), (size, size)) or (array.ndim == 2 and not size):
+        raise TaupiError(f"{name} has shape {array.shape}, {told}.")
+    if not np.isfinite(array).all():
+        raise TaupiError(f"{name} has entries that are not finite, {told}.")
+    if array.ndim < 2:
+        array = np.broadcast_to(array, (size,)).copy()
+        low = array.min(initial=np.inf)
+    else:
+        if symmetric and np.abs(array - array.T).max() > SYMMETRIC * np.abs(array).max():
+            raise TaupiError(f"{name} is not symmetric, {told}, symmetric.")
+        low = float(np.linalg.eigvals(array).real.min()) if not symmetric else float(np.linalg.eigvalsh(array)[0])
+        low = 0.0 if zero and low > -SYMMETRIC * np.abs(array).max() else low
+    if low < 0 or (low == 0 and not zero):
+        kind = "an eigenvalue" if array.ndim == 2 else "an entry"
+        raise TaupiError(f"{name} has {kind} of {low:.3g}, {told}.")
+    array.flags.writeable = False
+    return array
+
+
+def positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return a positive number; refuse anything else."""
+    number = gain(name, value, 1, zero=zero)
+    if np.ndim(value):
+        raise TaupiError(f"{name} is {shown(value)}, expected one positive number.")
+    return float(number[0])
+
+
+def times(g: np.ndarray, x: Any) -> Any:
+    """Return the gain times a column of SX."""
+    return cs.SX(cs.DM(g)) @ x if g.ndim == 2 else cs.SX(cs.DM(g)) * x
+
+
+def whole(g: np.ndarray) -> np.ndarray:
+    """Return the gain as a matrix."""
+    return g if g.ndim == 2 else np.diag(g)
+
+
+def inverse(g: np.ndarray) -> np.ndarray:
+    """Return Gamma of Gamma^-1; a direction without gain, which never moves, weighs nothing."""
+    if g.ndim == 2:
+        return np.linalg.pinv(g, hermitian=True)
+    return np.divide(1.0, g, out=np.zeros_like(g), where=g > 0)
+
+
+@dataclass(frozen=True)
+class Typical:
+    """A robot in random states: M and its inverse (k, n, n), and the motion (q, qd, qdd)."""
+
+    M: np.ndarray
+    inverse: np.ndarray
+    motion: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@lru_cache(maxsize=64)
+def typical(robot: Robot) -> Typical:
+    """Return a robot in random states within its limits: what default gains are scaled by."""
+    rng = np.random.default_rng(0)
+    spans = [_span(joint) for joint in robot.driving_joints]
+    q = rng.uniform([s[0] for s in spans], [s[1] for s in spans], (STATES, robot.n))
+    qd, qdd = (rng.uniform(-size, size, q.shape) for size in (SPEEDS, ACCELERATIONS))
+    M = mass_matrix(robot).compile("numpy")(q)
+    floor = 1e-9 * np.trace(M, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move nothing
+    return Typical(M, np.linalg.inv(M + floor * np.eye(robot.n)), (q, qd, qdd))
+
+
+def largest_inertias(robot: Robot) -> np.ndarray:
+    """Return the largest M_ii of each joint over random configurations."""
+    return np.maximum(np.diagonal(typical(robot).M, axis1=-2, axis2=-1).max(0), 1e-6)
+
+
+def _span(joint: Joint) -> tuple[float, float]:
+    limits = joint.limits
+    reach = 1.0 if joint.prismatic else np.pi
+    low = -reach if limits.lower is None else float(limits.lower)
+    high = reach if limits.upper is None else float(limits.upper)
+    return low, max(low, high)
+
+
+def default_damping(robot: Robot) -> np.ndarray:
+    """Return K_i = c max M_ii: c is 20/s, or less where M^-1 K would have an eigenvalue above 400/s."""
+    largest = largest_inertias(robot)
+    fastest = float(np.linalg.eigvals(typical(robot).inverse * largest).real.max())
+    return min(DAMPING, FASTEST / fastest) * largest
+
+
+def default_adaptation(robot: Robot, parameters: Parameters, columns: np.ndarray | None = None) -> np.ndarray:
+    """Return the diagonal of Gamma^-1 = kappa scale^2.
+
+    scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor, so that
+    every group learns at the same relative pace (spec A7). kappa is such that M^-1 Y Gamma^-1 Y^T, the stiffness that adaptation
+    adds, stays below (50 rad/s)^2 in random motions; `columns` are those of Y (k, n, p) there.
+    """
+    scale = _scales(parameters)
+    if columns is None or not columns.size:
+        return scale**2
+    stiffness = typical(robot).inverse @ ((columns * scale**2) @ np.swapaxes(columns, -1, -2))
+    return PACE**2 / max(float(np.linalg.eigvals(stiffness).real.max()), 1e-12) * scale**2
+
+
+def _scales(parameters: Parameters) -> np.ndarray:
+    entries, values = parameters.layout.entries, np.abs(parameters.values)
+    groups = {k: group for group in (MASS, MOMENT, INERTIA) for k in group}
+    keys = [(e.index, groups.get(e.kind.removesuffix("R"), (e.kind,))) for e in entries]
+    largest: dict[Any, float] = {}
+    for key, value in zip(keys, values, strict=True):
+        largest[key] = max(largest.get(key, 0.0), float(value))
+    floors = [FLOORS.get(e.kind.removesuffix("R"), TERM_FLOOR) for e in entries]
+    return np.array([max(largest[k], f) for k, f in zip(keys, floors, strict=True)])

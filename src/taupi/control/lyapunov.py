@@ -1,0 +1,220 @@
+"""Lyapunov functions of laws: V, its claimed rate beside the true one, as programs; a check of a recorded run."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from taupi.control.columns import EstimatedChain
+from taupi.control.law import Law, Signals, Truth
+from taupi.control.walker import Walker
+from taupi.dynamics.bounds import bounds
+from taupi.dynamics.forward import solve_positive
+from taupi.dynamics.mass_matrix import composite_bodies
+from taupi.dynamics.recursive import newton_euler
+from taupi.dynamics.spatial import SX
+from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
+from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.model.body import smallest_eigenvalue
+from taupi.model.parameters import Parameters
+from taupi.program.program import Constants, Port, Program, trace
+
+# V from sampled states has the rounding of its sums; and numerical integration of the run itself moves V by this much.
+RISE = 1e-6
+
+
+def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
+    """Return the parameters of the plant, ten a link and its terms; by default those terms that the law knows."""
+    chosen = law.choice().terms if terms is None else resolve_terms(terms)
+    return law.robot.parameters + term_parameters(law.robot, chosen)
+
+
+def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
+    """Return V, V_1, the claimed dV/dt and the true dV/dt of (q, qd, q_des, qd_des, qdd_des, pi_hat, pi), pi the true parameters.
+
+    V is the law's own function, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (spec A6). The true
+    rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau - bias). `terms` are the plant's, by
+    default those that the law knows.
+
+    >>> import taupi as tp
+    >>> law = tp.SlotineLi(tp.load("elbow2r"), K=10.0, Gamma_inv=0.5)
+    >>> state, pi = [[0.1, 0.2], [0.3, -0.4], [0.0, 0.5], [0.6, 0.1], [0.2, 0.3]], law.parameters.values
+    >>> V, V_1, claimed, rate = tp.lyapunov(law)(*state, 0.8 * pi, pi)
+    >>> bool(abs(claimed - rate) < 1e-10), bool(rate < 0)
+    (True, True)
+    """
+    if not isinstance(law, Law):
+        raise TaupiError(f"law is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot).")
+    chosen = law.choice().terms if terms is None else resolve_terms(terms)
+    plant = plant_parameters(law, terms)
+    constants = Constants()
+
+    def body(q: Any, qd: Any, q_des: Any, qd_des: Any, qdd_des: Any, x: Any, pi: Any) -> tuple[Any, ...]:
+        signals = Signals(q, qd, q_des, qd_des, qdd_des)
+        truth = _truth(law, constants, q, pi, plant, chosen)
+        claim = law.claim(truth, signals, x)
+        tau, rates = law.control(constants, signals, x)
+        rest = SX.zeros(law.robot.n)
+        bias = newton_euler(truth.chain, q, qd, rest) + truth.friction(q, qd)
+        qdd = solve_positive(truth.mass, tau - bias)
+        moving = [(q, qd), (qd, qdd), (q_des, qd_des), (qd_des, qdd_des), (x, rates)]
+        rate = sum(cs.jtimes(claim.value, variable, speed) for variable, speed in moving if variable.numel())
+        return claim.value, claim.kinetic, claim.rate, rate
+
+    inputs = [*law.ports(), Port("pi", (len(plant),), plant.names, "one per parameter")]
+    outputs = [Port("V"), Port("V_1"), Port("claimed"), Port("rate")]
+    return trace(f"lyapunov_{law.name}", body, inputs, outputs, constants)
+
+
+def _truth(law: Law, constants: Constants, q: Any, pi: Any, plant: Parameters, terms: tuple[Term, ...]) -> Truth:
+    chain = EstimatedChain(law.robot, constants, pi)
+    rest = SX.zeros(law.robot.n)
+    known = {name: k for k, name in enumerate(plant.names)}
+    names = law.choice().whole.names
+    whole = cs.vertcat(*(pi[known[n]] if n in known else SX(0) for n in names))
+    mass = composite_bodies(chain, q) + chain.term_inertia(terms)
+    return Truth(chain, mass, lambda q, qd: chain.term_torque(terms, q, qd, rest), whole)
+
+
+@dataclass(frozen=True, eq=False)
+class LyapunovRecord:
+    """V along a run, its part V_1, its rate as claimed, as the chain rule gives it, and by differences of V over time."""
+
+    time: np.ndarray
+    V: np.ndarray
+    V_1: np.ndarray
+    claimed: np.ndarray
+    rate: np.ndarray
+    numerical: np.ndarray
+    reasons: tuple[str, ...]
+
+    @property
+    def largest_rise(self) -> float:
+        """The largest rise of V from one sample to the next, relative to V at the start."""
+        return float(np.diff(self.V).max(initial=-np.inf) / max(float(self.V[0]), np.finfo(float).tiny))
+
+    @property
+    def holds(self) -> bool:
+        """Whether V never rises by more than a millionth of its start."""
+        return bool(np.isfinite(self.V).all()) and self.largest_rise <= RISE
+
+    def __repr__(self) -> str:
+        told = "never rises" if self.holds else f"rises by up to {self.largest_rise:.2g} V(0)"
+        return f"V from {self.V[0]:.4g} to {self.V[-1]:.4g} in {self.time[-1] - self.time[0]:.4g} s, {told}"
+
+
+def check_lyapunov(
+    law: Law,
+    time: Any,
+    q: Any,
+    qd: Any,
+    q_des: Any,
+    qd_des: Any,
+    qdd_des: Any,
+    parameters: Any = None,
+    plant: Any = None,
+    terms: TermsLike | None = None,
+) -> LyapunovRecord:
+    """Return V and its rates along a run, (N,) each, and warn where V rises though it must not, with the likely reasons.
+
+    Arrays are (N, n), `parameters` the estimates (N, p) (or with the law's memory), `plant` the true parameters, ten a link and
+    the plant's `terms`; by default the robot's own.
+
+    >>> import numpy as np, taupi as tp
+    >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
+    >>> q = np.array([[0.2, 0.1], [0.1, 0.05], [0.05, 0.02]])
+    >>> tp.check_lyapunov(law, t, q, still, still, still, still).holds
+    True
+    """
+    record = lyapunov_record(law, time, q, qd, (q_des, qd_des, qdd_des), parameters, plant, terms)
+    if not record.holds:
+        why = "; ".join(record.reasons) or "the run itself departs from the law: sampling, limits, delay or disturbance"
+        warnings.warn(f"V rises by up to {record.largest_rise:.2g} of its start. {why}.", TaupiWarning, stacklevel=2)
+    return record
+
+
+def lyapunov_record(
+    law: Law,
+    time: Any,
+    q: Any,
+    qd: Any,
+    wanted: tuple[Any, Any, Any],
+    parameters: Any = None,
+    plant: Any = None,
+    terms: TermsLike | None = None,
+) -> LyapunovRecord:
+    """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des."""
+    actual = plant_parameters(law, terms)
+    pi = actual.values if plant is None else np.asarray(plant, dtype=float)
+    if pi.shape != (len(actual),):
+        raise TaupiError(f"plant has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms.")
+    t = np.asarray(time, dtype=float)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
+        raise TaupiError(f"time is {shown(time)}, expected two or more rising values.")
+    estimate = law.init(parameters).vector
+    V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
+    V = np.broadcast_to(V, t.shape)
+    reasons = _reasons(law, pi, actual, claimed, rate)
+    if not np.isfinite(V).all():
+        reasons += ("V is not finite: a state is not, or a body has no extent and the law measures bodies",)
+    return LyapunovRecord(t, V, V_1, claimed, rate, np.gradient(V, t), reasons)
+
+
+def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:
+    """Return why dV/dt may differ from the claim, as far as the law and the plant can tell."""
+    result = [m.breaks for m in getattr(law, "modifications", ()) if m.breaks]
+    missing = [n for n in plant.names if n not in law.choice().whole.names]
+    if missing:
+        result.append(
+            f"the plant has {', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}, which the law leaves out"
+        )
+    for i, name in enumerate(law.robot.link_names):
+        low = smallest_eigenvalue(pi[law.robot.parameters.layout.link(i)].tolist())
+        if low < -1e-9:
+            result.append(
+                f"the plant's {name} has a pseudo-inertia with eigenvalue {low:.2g}, so H may not be positive"
+            )
+    gap = float(np.abs(np.asarray(rate) - claimed).max() / max(1.0, float(np.abs(rate).max())))
+    if gap > 1e-6:
+        result.append(f"dV/dt differs from the claim by {gap:.2g} of its size")
+    return tuple(result)
+
+
+def convergence_rate(law: Law, ranges: Any = None, tolerance: float = 1e-3, boxes: int = 2000) -> float:
+    """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters, V_1 = s^T H s / 2 (spec A6).
+
+    Walker's law has r = 2 gamma exactly. With a constant K it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on
+    the largest eigenvalue of H over the joint `ranges` of `bounds`.
+
+    >>> import taupi as tp
+    >>> tp.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
+    8.0
+    """
+    from taupi.control.gains import whole
+
+    if isinstance(law, Walker):
+        return 2 * law.gamma
+    K = getattr(law, "K", None)
+    if not isinstance(K, np.ndarray) or len(K) != law.robot.n:
+        raise TaupiError(
+            f"{type(law).__name__} has no damping K of s: a rate is known for SlotineLi and its kin, and Walker."
+        )
+    terms = law.choice().terms
+    added = float(np.max(_term_inertia(law, terms), initial=0.0))
+    h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + added
+    return float(2 * np.linalg.eigvalsh(whole(K))[0] / h)
+
+
+def _term_inertia(law: Law, terms: tuple[Term, ...]) -> np.ndarray:
+    values = (
+        term_parameters(law.robot, terms).values.reshape(len(terms), law.robot.n)
+        if terms
+        else np.zeros((0, law.robot.n))
+    )
+    zero, one = SX(0), SX(1)
+    columns = [float(cs.DM(t.column(zero, zero, one) - t.column(zero, zero, zero))) for t in terms]
+    return np.asarray(columns) @ values if terms else np.zeros(law.robot.n)

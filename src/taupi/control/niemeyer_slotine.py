@@ -1,0 +1,67 @@
+"""Niemeyer and Slotine's recursive adaptive law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as cs
+
+from taupi.control.adaptive import AdaptiveLaw
+from taupi.control.columns import ColumnsLike
+from taupi.control.gains import times
+from taupi.control.law import Claim, Signals, Truth
+from taupi.control.recursion import adjoints, niemeyer_columns, torque, twists, with_terms
+from taupi.dynamics.terms import TermsLike
+from taupi.model.robot import Robot
+from taupi.program.program import Constants
+from taupi.regressors.recursive import reference_motions
+
+
+@dataclass(frozen=True, eq=False)
+class NiemeyerSlotine(AdaptiveLaw):
+    """Slotine and Li's torque by recursion, and adaptation link by link, in O(n) (Niemeyer & Slotine 1991; spec A5.2).
+
+    f_i = sum f_c + I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2,  tau = s' f - K s,
+    d a_ij/dt = -(v_i - v_ri)' y_ij / Gamma_ij. Torque and adaptation equal those of `SlotineLi`; no regressor is formed.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("puma560")
+    >>> state = [[0.1 * (k + j) for j in range(6)] for k in range(5)]
+    >>> closed = tp.SlotineLi(arm, K=10.0, Gamma_inv=0.1)
+    >>> law = tp.NiemeyerSlotine(arm, K=10.0, Gamma_inv=0.1)
+    >>> bool(abs(law.torque(*state) - closed.torque(*state)).max() < 1e-11)
+    True
+    >>> law.program().operations.total < closed.program().operations.total
+    True
+    """
+
+    robot: Robot
+    Lambda: Any = None
+    K: Any = None
+    Gamma_inv: Any = None
+    terms: TermsLike = ()
+    columns: ColumnsLike = None
+    modifications: Any = ()
+    name: ClassVar[str] = "niemeyer_slotine"
+
+    def __post_init__(self) -> None:
+        self.settle_gains()
+        self.settle_damping()
+
+    def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
+        """Return tau and d pi_hat/dt over SX."""
+        chain = self.estimated(constants, x)
+        qrd, qrdd, s = signals.reference(self.Lambda)
+        carry = adjoints(chain, signals.q)
+        columns = [niemeyer_columns(m) for m in reference_motions(chain, signals.q, signals.qd, qrd, qrdd)]
+        error = self.learnt_from(s)
+        errors = twists(chain, carry, error)
+        tau = torque(chain, carry, lambda i: columns[i] @ chain.body(i))
+        more, gradient = with_terms(chain, self.choice().terms, signals, (qrd, qrdd), error)
+        local = [y.T @ e for y, e in zip(columns, errors, strict=True)]
+        return tau + more - times(self.K, s), self.adapted(cs.vertcat(*local, gradient), x)
+
+    def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
+        """Return V with dV/dt = -s^T K s, less friction's own damping."""
+        return self.composite_claim(truth, signals, x, lambda s: cs.dot(s, times(self.K, s)))

@@ -1,0 +1,135 @@
+"""Slotine and Li's law in the coordinates of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import casadi as cs
+import numpy as np
+
+from taupi.control.adaptive import AdaptiveLaw
+from taupi.control.columns import ColumnsLike
+from taupi.control.gains import BANDWIDTH, DAMPING, gain, largest_inertias, times
+from taupi.control.law import Claim, Signals, Truth
+from taupi.dynamics.chain import Chain
+from taupi.dynamics.kinematics import Task, task_jacobian, time_derivative, traced_coordinates
+from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
+from taupi.dynamics.singularity import measure
+from taupi.dynamics.terms import TermsLike, term_columns
+from taupi.model.robot import Robot
+from taupi.program.program import Constants, Port
+from taupi.regressors.recursive import link_regressor
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """The task's part of one evaluation, as SX: J, qrd and qrdd, s of the task, s of the joints."""
+
+    J: Any
+    qrd: Any
+    qrdd: Any
+    s: Any
+    joints: Any
+
+
+@dataclass(frozen=True, eq=False)
+class OperationalSlotineLi(AdaptiveLaw):
+    """tau = J^T (Y pi_hat - K s), d pi_hat/dt = -Gamma^-1 Y^T s with Y the `operational_regressor` and s = rd - v (spec 3.3).
+
+    v = rd_des - Lambda (r - r_des) is the reference velocity of the task. In joints this is tau = Y_r pi_hat - J^T K s - D s_q,
+    d pi_hat/dt = -Gamma^-1 Y_r^T s_q with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the dynamically consistent
+    inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for what it moves within the task.
+    dV/dt = -s^T K s - D |s_q|^2. A singular configuration is refused when `torque` is called.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
+    >>> law = tp.OperationalSlotineLi(arm, task="planar", K=10.0)
+    >>> q, rest = [0.3, 0.9, -0.4], [0.0, 0.0, 0.0]
+    >>> r = tp.task_coordinates(arm, task="planar")(q)
+    >>> bool(abs(law.torque(q, rest, r, rest, rest) - tp.gravity_torque(arm)(q)).max() < 1e-10)
+    True
+    """
+
+    robot: Robot
+    task: Task = "position"
+    frame: str = "tip"
+    Lambda: Any = None
+    K: Any = None
+    Gamma_inv: Any = None
+    damping: float | None = None
+    terms: TermsLike = ()
+    columns: ColumnsLike = None
+    modifications: Any = ()
+    name: ClassVar[str] = "operational_slotine_li"
+    wanted: ClassVar[tuple[str, str, str]] = ("r_des", "rd_des", "rdd_des")
+
+    def __post_init__(self) -> None:
+        self.settle_gains()
+        rows, n = self.wanted_size(), self.robot.n
+        object.__setattr__(
+            self, "K", gain("K", self._default_damping() if self.K is None else self.K, rows, "coordinate")
+        )
+        joints = 0.0 if rows == n else BANDWIDTH * float(largest_inertias(self.robot).min())
+        given = joints if self.damping is None else self.damping
+        object.__setattr__(self, "damping", float(gain("damping", given, 1, zero=rows == n)[0]))
+
+    def wanted_size(self) -> int:
+        """Return the number of the task's coordinates."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> int:
+        self.choice()
+        return checked_task(self.robot, self.task, self.frame)
+
+    def _default_damping(self) -> np.ndarray:
+        """Return 20/s times the median mass that the task's coordinates have, over random configurations."""
+        q = np.random.default_rng(0).uniform(-1.5, 1.5, (64, self.robot.n))
+        masses = operational_mass(self.robot, task=self.task, frame=self.frame).compile("numpy")(q)
+        return DAMPING * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
+
+    def wanted_ports(self) -> list[Port]:
+        """Return the inputs that say which motion of the task is wanted."""
+        return [Port(name, (self.wanted_size(),)) for name in self.wanted]
+
+    def torque(self, q: Any, qd: Any, q_des: Any, qd_des: Any, qdd_des: Any, parameters: Any = None) -> np.ndarray:
+        """Return tau (..., n); the last three are the task's r_des, rd_des, rdd_des (..., m)."""
+        tau = super().torque(q, qd, q_des, qd_des, qdd_des, parameters)
+        self._guard(np.asarray(q, dtype=float))
+        return tau
+
+    def _guard(self, q: np.ndarray) -> None:
+        measure(self.robot, self.task, self.frame).check(self._torque, q)
+
+    def _motion(self, constants: Constants, signals: Signals) -> _Motion:
+        chain = Chain(self.robot, constants)
+        q, qd = signals.q, signals.qd
+        j = task_jacobian(chain, q, self.task, self.frame)
+        r, rd = traced_coordinates(chain, q, self.task, self.frame), j @ qd
+        task = Signals(r, rd, signals.q_des, signals.qd_des, signals.qdd_des)
+        v, vd, s = task.reference(self.Lambda)
+        back = consistent_inverse(chain, q, j)
+        qrd = back @ v
+        if j.shape[0] == j.shape[1]:
+            qrdd = back @ (vd - time_derivative(j, q, qd) @ qrd)
+        else:
+            qrdd = back @ vd + time_derivative(back, q, qd) @ v
+        return _Motion(j, qrd, qrdd, s, qd - qrd)
+
+    def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
+        """Return tau and d pi_hat/dt over SX."""
+        m, chain = self._motion(constants, signals), Chain(self.robot, constants)
+        y = link_regressor(chain, signals.q, signals.qd, m.qrd, m.qrdd)
+        y = cs.horzcat(y, term_columns(chain, self.choice().terms, signals.q, m.qrd, m.qrdd))
+        tau = y @ self.choice().expand(chain, x) - m.J.T @ times(self.K, m.s) - float(self.damping or 0) * m.joints
+        return tau, self.adapted(y.T @ self.learnt_from(m.joints), x)
+
+    def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
+        """Return V = s_q^T H s_q / 2 + parameters, dV/dt = -s^T K s - D |s_q|^2 less friction's own damping."""
+        m = self._motion(truth.chain.constants, signals)
+        kinetic = cs.dot(m.joints, truth.mass @ m.joints) / 2
+        friction = cs.dot(m.joints, truth.friction(signals.q, signals.qd) - truth.friction(signals.q, m.qrd))
+        rate = -cs.dot(m.s, times(self.K, m.s)) - float(self.damping or 0) * cs.dot(m.joints, m.joints) - friction
+        return Claim(kinetic + self.weighed(truth, x), rate, kinetic)

@@ -1,0 +1,1 @@
+"""Simulation: plants, sensors, references, integrators, and closed loops traced into one compiled step."""

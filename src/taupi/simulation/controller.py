@@ -1,0 +1,131 @@
+"""A controller as a simulation sees it: a law, a program, a Python function, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.program.program import Port, Program
+
+_WANTED = ("q_des", "qd_des", "qdd_des")
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """What was given, taken apart: programs of the law, where its estimate starts, or the function to call.
+
+    `rate` is tau and d pi_hat/dt, for continuous control; `step` is tau and the next estimate, for control at a rate.
+    """
+
+    name: str
+    rate: Program | None = None
+    step: Program | None = None
+    function: Callable[..., Any] | None = None
+    start: np.ndarray | None = None
+    labels: tuple[str, ...] = ()
+    wanted: tuple[str, str, str] = _WANTED
+
+    @classmethod
+    def of(cls, given: Any, n: int, parameters: Any = None) -> Controller:
+        """Return the controller of a law, a Program, a function (t, q, qd) -> tau, or None."""
+        if isinstance(given, Controller):
+            return given
+        if given is None:
+            return cls("none")
+        if isinstance(given, Program):
+            return cls._of_program(given, n, parameters)
+        if hasattr(given, "program") and hasattr(given, "init"):
+            return cls._of_law(given, n, parameters)
+        if not callable(given):
+            raise TaupiError(
+                f"controller is {shown(given)}, expected a law, a Program, a function (t, q, qd) -> tau, or None."
+            )
+        return cls(getattr(given, "__name__", type(given).__name__), function=given)
+
+    @classmethod
+    def _of_program(cls, program: Program, n: int, parameters: Any) -> Controller:
+        _check_torque(program, n)
+        ports = {p.name: p for p in program.inputs}
+        if "pi_hat" not in ports:
+            return cls(program.name, rate=program, step=program)
+        if parameters is None:
+            raise TaupiError(f"{program.name} has an estimate pi_hat: say where it starts by parameters=.")
+        start = _estimate(parameters, ports["pi_hat"])
+        return cls(program.name, program, program, start=start, labels=ports["pi_hat"].labels)
+
+    @classmethod
+    def _of_law(cls, law: Any, n: int, parameters: Any) -> Controller:
+        program = law.program()
+        _check_torque(program, n)
+        step = law.step_program() if hasattr(law, "step_program") else program
+        state = law.init(parameters)
+        start = np.asarray(getattr(state, "vector", state.parameters), dtype=float)
+        labels = tuple(law.parameters.names)
+        wanted = getattr(law, "wanted", _WANTED)
+        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted)
+
+    @property
+    def size(self) -> int:
+        """The number of entries of the estimate, with whatever else the law integrates."""
+        return 0 if self.start is None else self.start.shape[-1]
+
+    @property
+    def estimated(self) -> int:
+        """How many of them are parameters."""
+        return len(self.labels) or self.size
+
+    def program(self, continuous: bool) -> Program | None:
+        """Return the program that a loop runs."""
+        return self.rate if continuous else self.step
+
+    def reference_size(self, n: int) -> int:
+        """Return how many coordinates the reference has: the joints, or those of a task."""
+        ports = {p.name: p for p in self.rate.inputs} if self.rate is not None else {}
+        return ports[self.wanted[0]].size if self.wanted[0] in ports else n
+
+    def needs_reference(self) -> bool:
+        """Return whether the law cannot do without a reference."""
+        return self.rate is not None and any(p.name in self.wanted for p in self.rate.inputs)
+
+    def settings(self, continuous: bool) -> tuple[Port, ...]:
+        """Return the inputs of the program that are none of the loop's own: gains and the like."""
+        program = self.program(continuous)
+        own = ("t", "dt", "q", "qd", "pi_hat", *self.wanted)
+        return () if program is None else tuple(p for p in program.inputs if p.name not in own)
+
+    def trace(self, continuous: bool, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs of the program over SX, by name."""
+        program = self.program(continuous)
+        assert program is not None
+        values = program(**{p.name: given[p.name] for p in program.inputs})
+        outputs = values if isinstance(values, tuple) else (values,)
+        return {p.name: v for p, v in zip(program.outputs, outputs, strict=True)}
+
+    def channels(self, continuous: bool) -> tuple[Port, ...]:
+        """Return what the program tells besides torque and adaptation."""
+        program = self.program(continuous)
+        own = ("tau", "dpi", "pi_next")
+        return () if program is None else tuple(p for p in program.outputs if p.name not in own)
+
+
+def _check_torque(program: Program, n: int) -> None:
+    outputs = {p.name: p for p in program.outputs}
+    if "tau" not in outputs or outputs["tau"].size != n:
+        told = ", ".join(f"{p.name} {p.shape}" for p in program.outputs)
+        raise TaupiError(f"{program.name} gives {told}, expected tau ({n},): one torque per joint.")
+    if any(p.name == "pi_hat" for p in program.inputs) and not {"dpi", "pi_next"} & set(outputs):
+        raise TaupiError(f"{program.name} has pi_hat but no dpi: say how the estimate changes.")
+
+
+def _estimate(parameters: Any, port: Port) -> np.ndarray:
+    try:
+        start = np.asarray(parameters, dtype=float)
+    except (TypeError, ValueError):
+        start = np.zeros(0)
+    if not start.ndim or start.shape[-1] != port.size:
+        raise TaupiError(f"parameters is {shown(parameters)}, expected {port.size} numbers: where pi_hat starts.")
+    return start

@@ -1,0 +1,103 @@
+"""Steps in time: explicit Runge-Kutta over symbols or numbers, semi-implicit Euler, and SciPy's adaptive ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+
+_BOLD = 0.01  # s: the longest first step of an adaptive method
+Rate = Callable[[Any, int], Any]  # (state, number of the node) -> its derivative
+
+
+@dataclass(frozen=True, slots=True)
+class Tableau:
+    """An explicit method: k_i = f(t + c_i h, y + h sum_j a_ij k_j), y + h sum_i b_i k_i (Butcher 1964).
+
+    `semi_implicit` takes one stage and moves positions by the new velocities.
+    """
+
+    name: str
+    c: tuple[float, ...]
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    order: int
+    semi_implicit: bool = False
+
+
+FIXED: dict[str, Tableau] = {
+    t.name: t
+    for t in (
+        Tableau("euler", (0.0,), ((),), (1.0,), 1),
+        Tableau("semi_implicit", (0.0,), ((),), (1.0,), 1, semi_implicit=True),
+        Tableau("midpoint", (0.0, 0.5), ((), (0.5,)), (0.0, 1.0), 2),
+        Tableau(
+            "rk4", (0.0, 0.5, 0.5, 1.0), ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6), 4
+        ),
+    )
+}
+ADAPTIVE: dict[str, str] = {"rk45": "RK45", "dop853": "DOP853", "lsoda": "LSODA"}
+
+
+def checked_integrator(name: str) -> str:
+    """Return the name of an integrator, or say which there are."""
+    if not isinstance(name, str) or name not in (*FIXED, *ADAPTIVE):
+        raise unknown("integrator", name, (*FIXED, *ADAPTIVE))
+    return name
+
+
+def nodes(tableau: Tableau, substeps: int) -> tuple[float, ...]:
+    """Return the instants at which a method looks, as parts of a step of so many sub-steps.
+
+    >>> nodes(FIXED["rk4"], 1)
+    (0.0, 0.5, 1.0)
+    """
+    return tuple(sorted({(s + c) / substeps for s in range(substeps) for c in tableau.c}))
+
+
+def advance(tableau: Tableau, rate: Rate, y: Any, h: float, substeps: int, positions: int) -> Any:
+    """Return y after `substeps` steps of length h; works on SX and on arrays whose first axis is the state.
+
+    `rate(y, node)` is dy/dt at the node of that number, see `nodes`. The lecture's Euler (spec 2.6) is "euler": qdd from
+    the current state, q moved by the old qd, then qd by qdd. The state begins with `positions` positions and as many
+    velocities, which "semi_implicit" needs to know.
+
+    >>> advance(FIXED["rk4"], lambda y, node: -y, np.array([1.0]), 0.1, 10, 0).round(6).tolist()
+    [0.36788]
+    """
+    places = {node: k for k, node in enumerate(nodes(tableau, substeps))}
+    for s in range(substeps):
+        k: list[Any] = []
+        for c, row in zip(tableau.c, tableau.a, strict=True):
+            at = y
+            for weight, slope in zip(row, k, strict=True):
+                at = at + (h * weight) * slope if weight else at
+            k.append(rate(at, places[(s + c) / substeps]))
+        step = y
+        for weight, slope in zip(tableau.b, k, strict=True):
+            step = step + (h * weight) * slope if weight else step
+        if tableau.semi_implicit:
+            step[:positions] = y[:positions] + h * step[positions : 2 * positions]
+        y = step
+    return y
+
+
+def solve(
+    method: str, rate: Callable[[float, np.ndarray], np.ndarray], y: np.ndarray, t: float, stop: float, rtol: float
+) -> np.ndarray:
+    """Return y at `stop` by one of SciPy's adaptive methods, its local error within rtol relative and rtol / 100 absolute."""
+    from scipy.integrate import solve_ivp
+
+    # An interval of the controller is short: the whole of it is a sensible first guess. A step that was too bold may
+    # overflow; the error test sees that and takes a shorter one.
+    first = None if method == "lsoda" else min(stop - t, _BOLD)
+    with np.errstate(all="ignore"):
+        done = solve_ivp(rate, (t, stop), y, ADAPTIVE[method], rtol=rtol, atol=rtol / 100, first_step=first)
+    if not done.success:
+        raise TaupiError(f"The integrator {method} gave up at {float(done.t[-1]):.6g} s: {done.message}")
+    result: np.ndarray = done.y[:, -1]
+    return result

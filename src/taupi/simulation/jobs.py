@@ -1,0 +1,228 @@
+"""Roll-outs prepared and taken apart: what a call shares, where each starts, and the runs that come of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, TaupiWarning, shown, unknown
+from taupi.simulation.arguments import positive, schedule, setting_rows, whole, with_payloads
+from taupi.simulation.controller import Controller
+from taupi.simulation.integrators import FIXED, checked_integrator
+from taupi.simulation.loop import Loop
+from taupi.simulation.references import Motion, as_reference
+from taupi.simulation.rollout import Job, Records, roll_out
+from taupi.simulation.run import Run
+from taupi.simulation.sensors import Sensors
+from taupi.version import __version__
+
+MODES = ("sampled", "continuous")
+Start = tuple[np.ndarray | None, np.ndarray | None]  # q and qd, (1 or B, n), or None
+
+
+class Jobs:
+    """What all roll-outs of a call share, checked; `run` does those of one controller."""
+
+    def __init__(
+        self,
+        plant: Any,
+        reference: Any,
+        duration: float,
+        rate: float,
+        integrator: str,
+        substeps: int,
+        control: str,
+        sensors: Sensors | None,
+        tolerance: float,
+        every: int,
+        threads: int,
+        single: bool,
+    ) -> None:
+        if not hasattr(plant, "robot"):
+            raise TaupiError(f"plant is {shown(plant)}, expected a plant: taupi.RigidPlant(robot).")
+        if control not in MODES:
+            raise unknown("control", control, MODES)
+        self.plant, self.reference, self.sensors, self.single = plant, reference, sensors, single
+        self.rate, self.tolerance = positive(rate, "rate"), positive(tolerance, "tolerance")
+        self.steps = round(positive(duration, "duration") * self.rate)
+        if self.steps < 1:
+            raise TaupiError(f"duration is {duration:g} s, less than one control period of {1 / self.rate:g} s.")
+        self.integrator, self.continuous = checked_integrator(integrator), control == "continuous"
+        self.substeps, self.every = whole(substeps, "substeps"), whole(every, "every")
+        self.threads, self.n = whole(threads, "threads"), plant.robot.n
+        if sensors is not None and not isinstance(sensors, Sensors):
+            raise TaupiError(f"sensors is {shown(sensors)}, expected taupi.Sensors(...) or None.")
+        if getattr(plant, "stiction", False) and (integrator in FIXED or self.continuous):
+            raise TaupiError(
+                "stiction needs integrator='rk45', 'dop853' or 'lsoda' and control='sampled'; or use smoothing= instead."
+            )
+
+    def run(
+        self,
+        controller: Controller,
+        starts: Start,
+        seeds: Sequence[int],
+        settings: Mapping[str, Any],
+        payloads: Sequence[Any] | None,
+        batch: int = 1,
+    ) -> list[Run]:
+        """Return the runs of one controller."""
+        asked = controller.function is not None and self.continuous
+        tableau = None if asked else FIXED.get(self.integrator)
+        loop = Loop(self.plant, controller, self.sensors, 1 / self.rate, tableau, self.substeps, self.continuous)
+        reference = self._reference(controller)
+        whole_motion = None if reference is None else reference(np.arange(self.steps + 1) / self.rate)
+        z = self._start(loop, controller, starts, reference, batch)
+        deviations = None
+        if self.sensors is not None:
+            deviations = self.sensors.deviations(self.n, None if whole_motion is None else whole_motion.q)
+        loads, times = self._loads(payloads)
+        job = Job(
+            loop,
+            z,
+            self.steps,
+            self.every,
+            self.threads,
+            reference,
+            deviations,
+            seeds,
+            setting_rows(controller.settings(self.continuous), settings, batch),
+            loads,
+            times,
+            self.single,
+            self.integrator,
+            self.tolerance,
+        )
+        records = roll_out(job)
+        motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
+        records |= _audit(job, records)
+        told = self._provenance(loop)
+        return [self._run(job, records, motion, told, b) for b in range(batch)]
+
+    def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
+        if self.reference is None:
+            if controller.needs_reference():
+                raise TaupiError(f"{controller.name} follows a reference: give one, such as taupi.Sinusoids(...).")
+            return None
+        return as_reference(self.reference, controller.reference_size(self.n))
+
+    def _loads(self, payloads: Sequence[Any] | None) -> tuple[Callable[[float], np.ndarray] | None, tuple[float, ...]]:
+        plant = self.plant
+        if not getattr(plant, "loads", ()):
+            return None, ()
+        if payloads is None:
+            return (lambda t: plant.load_at(t)[None]), tuple(t for t, _ in plant.payloads)
+        plants = [with_payloads(plant, schedule(p)) for p in payloads]
+        times = tuple({t for p in plants for t, _ in p.payloads})
+        return (lambda t: np.stack([p.load_at(t) for p in plants])), times
+
+    def _start(
+        self,
+        loop: Loop,
+        controller: Controller,
+        starts: Start,
+        reference: Callable[[np.ndarray], Motion] | None,
+        batch: int,
+    ) -> np.ndarray:
+        n, size = self.n, self.plant.size
+        q, qd = starts
+        if q is None and reference is not None and controller.reference_size(n) == n:
+            motion = reference(np.zeros(1))
+            q, qd = motion.q, motion.qd
+        z = np.zeros((batch, loop.size))
+        for name, value, place in (("q", q, 0), ("qd", qd, size)):
+            if value is not None:
+                if value.shape[-1] not in (n, size) or not np.isfinite(value).all():
+                    raise TaupiError(
+                        f"initial {name} has shape {value.shape[1:]}, expected ({n},) finite numbers: one per joint."
+                    )
+                z[:, place : place + value.shape[-1]] = value
+        if controller.start is not None:
+            z[:, loop.parts["pi_hat"]] = controller.start
+        if self.sensors is not None:
+            seen = self.sensors.start(z[:, :n], z[:, size : size + n], loop.dt, loop.sensor_delay)
+            for name in set(seen) & set(loop.parts):
+                z[:, loop.parts[name]] = seen[name]
+        return z
+
+    def _run(self, job: Job, records: Records, motion: Motion | None, told: dict[str, Any], b: int) -> Run:
+        """Return one of the roll-outs as a Run, cut where it stopped being finite."""
+        loop, n, size = job.loop, self.n, self.plant.size
+        z = records["z"][:, b]
+        good = np.isfinite(z).all(axis=1) & np.isfinite(records["qdd"][:, b]).all(axis=1)
+        rows = len(z) if good.all() else int(np.argmin(good))
+        complete = rows == self.steps // self.every + 1
+        own = {name: np.array(value[:rows, b]) for name, value in records.items()}
+        time = np.arange(rows) * self.every / self.rate
+        notes = [] if complete else [f"diverged: not finite after {time[-1] if rows else 0.0:g} s"]
+        if not complete:
+            where = "" if self.single else f" (roll-out {b})"
+            warnings.warn(
+                f"The loop diverged after {time[-1] if rows else 0.0:g} s{where}; the run is kept up to there.",
+                TaupiWarning,
+                stacklevel=4,
+            )
+        seen = Motion(own["q_seen"], own["qd_seen"], None) if "q_seen" in own else None
+        robot, channels = self.plant.robot, {k[4:]: v for k, v in own.items() if k.startswith("law_")}
+        prismatic = [j.prismatic for j in robot.driving_joints]
+        return Run(
+            time,
+            own["z"][:, :n].copy(),
+            own["z"][:, size : size + n].copy(),
+            own["qdd"],
+            own["tau"],
+            own["tau_command"],
+            None if motion is None else Motion(*(np.array(v[:rows]) for v in motion)),
+            seen,
+            own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated].copy() if loop.controller.size else None,
+            own["energy"],
+            own["z"][:, loop.parts["energy"]][:, 0].copy(),
+            own["z"][:, loop.parts["energy"]][:, 1].copy(),
+            own["residual"],
+            channels=_shaped(channels, loop),
+            names=robot.joint_names,
+            units=tuple("m" if p else "rad" for p in prismatic),
+            parameter_names=loop.controller.labels,
+            complete=complete,
+            notes=tuple(notes),
+            provenance=told | {"seed": int(job.seeds[b % len(job.seeds)])},
+        )
+
+    def _provenance(self, loop: Loop) -> dict[str, Any]:
+        robot = self.plant.robot
+        return {
+            "version": __version__,
+            "robot": robot.name,
+            "fingerprint": robot.fingerprint,
+            "plant": type(self.plant).__name__,
+            "terms": [t.name for t in getattr(self.plant, "terms", ())],
+            "controller": loop.controller.name,
+            "control": "continuous" if self.continuous else "sampled",
+            "rate": self.rate,
+            "integrator": self.integrator,
+            "substeps": self.substeps,
+            "tolerance": None if self.integrator in FIXED else self.tolerance,
+        }
+
+
+def _audit(job: Job, records: Records) -> Records:
+    """Return the energy (rows, B) and the residual of d/dt (K + P) = qd^T tau - dissipation."""
+    z, loop = records["z"], job.loop
+    x, (work, heat) = np.ascontiguousarray(z[..., loop.parts["x"]]), np.moveaxis(z[..., loop.parts["energy"]], -1, 0)
+    program = loop.plant.energy_program()
+    if job.loads is None:
+        energy = program(x)
+    else:
+        changes = job.change_steps()
+        loads = [job.loads(k * job.dt) for k in (0, *changes)]
+        current = np.searchsorted(changes, np.arange(len(z)) * job.every, side="right")
+        energy = program(x, np.stack([np.broadcast_to(loads[c], (job.batch, loads[c].shape[1])) for c in current]))
+    return {"energy": energy, "residual": energy - energy[0] - work + heat - records["jump"][..., 0]}
+
+
+def _shaped(channels: Records, loop: Loop) -> Records:
+    shapes = {p.name: p.shape for p in loop.controller.channels(loop.continuous)}
+    return {name: value.reshape(len(value), *shapes[name]) for name, value in channels.items()}

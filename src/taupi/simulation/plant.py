@@ -1,0 +1,320 @@
+"""The rigid arm as a plant: friction, drives, loads, wrenches, disturbances, and what stands between command and torque."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol, cast, runtime_checkable
+
+import casadi as cs
+import numpy as np
+
+from taupi.dynamics.chain import Chain, joint_port
+from taupi.dynamics.energy import kinetic, potential
+from taupi.dynamics.forward import ALGORITHMS
+from taupi.dynamics.kinematics import JACOBIANS
+from taupi.dynamics.recursive import tip_torque
+from taupi.dynamics.spatial import SX
+from taupi.dynamics.terms import Coulomb, Stribeck, Term, TermsLike, resolve_terms, term_inertia, term_torque
+from taupi.errors import TaupiError, shown, unknown
+from taupi.model.body import body_from_com, move_body, why_not_physical
+from taupi.model.robot import BASE, Robot
+from taupi.program.program import Constants, Port, Program, trace
+
+# What acts from outside: nothing, constant, one row a control period (held), or a function of time.
+Signal = None | Sequence[float] | np.ndarray | Callable[[float], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A body fixed to a frame of the robot: mass (kg), centre of mass (m) and inertia there (kg m^2), in that frame's axes."""
+
+    mass: float
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    inertia: Any = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    frame: str = "tip"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "com", tuple(map(float, self.com)))
+        object.__setattr__(self, "inertia", tuple(tuple(map(float, row)) for row in np.asarray(self.inertia)))
+        body = body_from_com(self.mass, self.com, self.inertia, "payload")
+        if why := why_not_physical(body):
+            raise TaupiError(f"payload: {why}.")
+
+    def on(self, robot: Robot) -> tuple[int, np.ndarray]:
+        """Return the link that carries it and its ten parameters about that link's origin."""
+        frame = robot.frame(self.frame)
+        if frame.link == BASE:
+            raise TaupiError(f"frame {self.frame!r} is fixed to the base: a payload there moves nothing.")
+        body = move_body(body_from_com(self.mass, self.com, self.inertia, "payload"), frame.placement)
+        return frame.link, np.array([float(v) for v in body])
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """A friction term with its jump at standstill smoothed: sgn(qd) becomes tanh(qd / velocity)."""
+
+    term: Term
+    velocity: float
+
+    @property
+    def name(self) -> str:
+        """The term's own name."""
+        return self.term.name
+
+    def unit(self, prismatic: bool) -> str:
+        """Return the term's own unit."""
+        return self.term.unit(prismatic)
+
+    def value(self, joint: Any) -> Any:
+        """Return the term's own parameter."""
+        return self.term.value(joint)
+
+    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
+        """Return tanh(qd / velocity) times the column at |qd|: the same for an odd function away from standstill."""
+        return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
+
+
+def smoothed(term: Term, velocity: float) -> Term:
+    """Return a term without a jump at standstill; terms that have none stay as they are."""
+    return cast(Term, Smooth(term, velocity)) if isinstance(term, Coulomb | Stribeck) else term
+
+
+@runtime_checkable
+class Plant(Protocol):
+    """What a plant is to a simulation. Its state is (positions, velocities), `size` of each, joints before anything else.
+
+    A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
+    """
+
+    robot: Robot
+
+    @property
+    def size(self) -> int:
+        """How many positions, and how many velocities, the state has."""
+        ...
+
+    @property
+    def externals(self) -> tuple[Port, ...]:
+        """What acts on it besides the torque: inputs of `flow`."""
+        ...
+
+    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
+        """Return the acceleration (size), the power that is put in, and the power that friction takes, over SX."""
+        ...
+
+    def energy_program(self) -> Program:
+        """Return kinetic plus potential energy: E(x) or E(x, load)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RigidPlant:
+    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (spec 2.1, 2.6).
+
+    `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor", "stribeck").
+    `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); `smoothing=0` keeps the jump, and
+    `stiction=True` lets joints stick and break away at events found to the integrator's tolerance (adaptive integrators).
+    `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes` of that
+    Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row a
+    control period (held), or a function of time. `payloads` are (time, Payload or None), each from its time on.
+    `torque_limits` (n,) N m, or True for those of the description; `rate_limits` (n,) N m/s; `delay` (s) between command
+    and torque, a whole number of control periods.
+
+    >>> import taupi as tp
+    >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
+    >>> [p.name for p in plant.program().inputs]
+    ['q', 'qd', 'tau', 'load']
+    """
+
+    robot: Robot
+    terms: TermsLike = ()
+    smoothing: float = 0.01
+    stiction: bool = False
+    wrench: Signal = None
+    frame: str = "tip"
+    axes: str = "geometric"
+    disturbance: Signal = None
+    payloads: Sequence[tuple[float, Payload | None]] = ()
+    torque_limits: Any = None
+    rate_limits: Any = None
+    delay: float = 0.0
+    loads: tuple[int, ...] = field(default=(), repr=False)  # links that may carry a payload
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            raise TaupiError(f"robot is {type(self.robot).__name__}, expected a Robot: use taupi.load(...).")
+        if self.axes not in JACOBIANS:
+            raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
+        self.robot.frame(self.frame)
+        for name in ("smoothing", "delay"):
+            _not_negative(getattr(self, name), name)
+        object.__setattr__(self, "terms", resolve_terms(self.terms))
+        n = self.robot.n
+        object.__setattr__(self, "torque_limits", self._limits())
+        object.__setattr__(self, "rate_limits", joint_values(self.rate_limits, n, "rate_limits"))
+        object.__setattr__(self, "payloads", _changes(self.payloads))
+        carriers = {p.on(self.robot)[0] for _, p in self.payloads if p is not None}
+        object.__setattr__(self, "loads", tuple(sorted({*self.loads, *carriers})))
+
+    def _limits(self) -> np.ndarray | None:
+        if self.torque_limits is not True:
+            return joint_values(self.torque_limits, self.robot.n, "torque_limits")
+        efforts = [j.limits.effort for j in self.robot.driving_joints]
+        if all(e is None for e in efforts):
+            raise TaupiError(f"torque_limits is True, but {self.robot.name} states no effort: give the limits.")
+        return np.array([math.inf if e is None else e for e in efforts])
+
+    # What it is to a simulation -------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The number of positions: the joints."""
+        return self.robot.n
+
+    @property
+    def externals(self) -> tuple[Port, ...]:
+        """Inputs besides q, qd and tau: load, f_tip, tau_dist, each where the plant has it."""
+        ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
+        ports += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] * (
+            self.wrench is not None
+        )
+        return tuple([*ports, *([joint_port(self.robot, "tau_dist")] if self.disturbance is not None else [])])
+
+    @property
+    def effective_terms(self) -> tuple[Term, ...]:
+        """The terms as they are simulated: dry friction smoothed."""
+        terms = resolve_terms(self.terms)
+        if not self.smoothing:
+            return terms
+        return tuple(smoothed(t, float(self.smoothing)) for t in terms)
+
+    def program(self) -> Program:
+        """Return qdd(q, qd, tau, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
+        full = self.dynamics_program()
+
+        def body(*x: Any) -> Any:
+            return full(*x)[0]
+
+        return trace("plant", body, full.inputs, full.outputs[:1])
+
+    def dynamics_program(self) -> Program:
+        """Return qdd, the power put in and the power that friction takes, of (q, qd, tau, ...)."""
+        return _dynamics(
+            self.robot,
+            self.effective_terms,
+            self.loads,
+            self.frame,
+            self.axes,
+            tuple(p.name for p in self.externals),
+        )
+
+    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
+        """Return the acceleration, the power put in and the power that friction takes, over SX."""
+        n = self.robot.n
+        qdd, supply, loss = self.dynamics_program()(x[:n], x[n:], tau, *externals)
+        return qdd, supply, loss
+
+    def energy_program(self) -> Program:
+        """Return K + P of (x) or (x, load), rotors included."""
+        return _energy(self.robot, resolve_terms(self.terms), self.loads)
+
+    def load_vector(self, payload: Payload | None) -> np.ndarray:
+        """Return the ten parameters that a payload adds to each link that may carry one, (10 links,)."""
+        result = np.zeros((len(self.loads), 10))
+        if payload is not None:
+            link, body = payload.on(self.robot)
+            if link not in self.loads:
+                names = ", ".join(self.robot.link_names[i] for i in self.loads) or "none"
+                raise TaupiError(f"payload is on {self.robot.link_names[link]!r}, the plant's loads are on: {names}.")
+            result[self.loads.index(link)] = body
+        return result.ravel()
+
+    def load_at(self, t: float) -> np.ndarray:
+        """Return the load at a time."""
+        current: Payload | None = None
+        for since, payload in self.payloads:
+            current = payload if since <= t * (1 + 1e-12) else current
+        return self.load_vector(current)
+
+
+class LoadedChain(Chain):
+    """A robot lifted to SX whose links carry loads: ten more parameters each, added to their own."""
+
+    def __init__(self, robot: Robot, constants: Constants, links: tuple[int, ...], load: Any) -> None:
+        super().__init__(robot, constants)
+        self._load = {link: load[10 * k : 10 * k + 10] for k, link in enumerate(links)}
+
+    def body(self, i: int) -> Any:
+        """Return the ten parameters of link i and of what it carries."""
+        own = super().body(i)
+        return own + self._load[i] if i in self._load else own
+
+
+@lru_cache(maxsize=64)
+def _dynamics(
+    robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...], frame: str, axes: str, names: tuple[str, ...]
+) -> Program:
+    constants = Constants()
+    sizes = {"load": 10 * len(loads), "f_tip": 6, "tau_dist": robot.n}
+    ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau")), *(Port(k, (sizes[k],)) for k in names)]
+    algorithm = ALGORITHMS["articulated" if len(robot.joints) == robot.n else "cholesky"]
+
+    def body(q: Any, qd: Any, tau: Any, *more: Any) -> Any:
+        given = dict(zip(names, more, strict=True))
+        chain = LoadedChain(robot, constants, loads, given.get("load"))
+        friction = term_torque(chain, terms, q, qd, SX.zeros(robot.n))
+        driving = tau - given.get("tau_dist", 0)
+        if "f_tip" in given:
+            driving = driving - tip_torque(chain, q, given["f_tip"], frame, axes)
+        qdd = algorithm(chain, q, qd, driving - friction, term_inertia(chain, terms))
+        return qdd, cs.dot(qd, driving), cs.dot(qd, friction)
+
+    return trace("plant", body, ports, [Port("qdd", (robot.n,)), Port("supply"), Port("loss")], constants)
+
+
+@lru_cache(maxsize=64)
+def _energy(robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...]) -> Program:
+    constants, n = Constants(), robot.n
+
+    def body(x: Any, *load: Any) -> Any:
+        chain = LoadedChain(robot, constants, loads, load[0] if load else None)
+        rotors = cs.dot(x[n:], term_inertia(chain, terms) @ x[n:]) / 2
+        return kinetic(chain, x[:n], x[n:]) + potential(chain, x[:n]) + rotors
+
+    ports = [Port("x", (2 * n,)), *([Port("load", (10 * len(loads),))] if loads else [])]
+    return trace("energy", body, ports, [Port("E")], constants)
+
+
+# Settings as people give them ---------------------------------------------------------------------------------------
+
+
+def joint_values(value: Any, n: int, name: str) -> np.ndarray | None:
+    """Return a limit per joint from one number or n; None stays None."""
+    if value is None:
+        return None
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()
+    except (TypeError, ValueError):
+        raise TaupiError(f"{name} is {shown(value)}, expected a number or {n}: one per joint.") from None
+    if not (array > 0).all():
+        raise TaupiError(f"{name} is {shown(value)}, expected numbers above 0.")
+    return array
+
+
+def _not_negative(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
+        raise TaupiError(f"{name} is {shown(value)}, expected a finite number, 0 or more.")
+
+
+def _changes(payloads: Any) -> tuple[tuple[float, Payload | None], ...]:
+    try:
+        pairs = [(float(t), p) for t, p in payloads]
+    except (TypeError, ValueError):
+        raise TaupiError(f"payloads is {shown(payloads)}, expected pairs (time in s, Payload or None).") from None
+    for t, payload in pairs:
+        if not math.isfinite(t) or not (payload is None or isinstance(payload, Payload)):
+            raise TaupiError(f"payloads holds {shown((t, payload))}, expected (time in s, Payload or None).")
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))

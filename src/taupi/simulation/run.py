@@ -1,0 +1,287 @@
+"""What a simulation gives: frozen arrays over time, an energy audit, where they come from; files and logs of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.files import path_of, write_file
+from taupi.signals.formats.files import readable
+from taupi.signals.log import Log
+from taupi.signals.tables import embedded
+from taupi.simulation.references import Motion
+from taupi.tables import table
+
+_OWN = b"taupi_run"
+_SCHEMA = 1
+_JOINT_FIELDS = ("q", "qd", "qdd", "tau", "tau_command")
+_MOTIONS = ("reference", "measured")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A simulated motion: time (N,) in s; q, qd, qdd, tau, tau_command (N, n) in SI units; tau is held from its row on.
+
+    `reference` and `measured` are motions (q, qd, qdd), or None; `parameters` (N, p) is the estimate of an adaptive law.
+    `energy` is K + P, `work` what torques and forces from outside put in since the start, `heat` what friction took,
+    `residual` = energy - energy[0] - work + heat, less what payloads brought: the error of the integration, in J.
+    `channels` are whatever else the law tells. `complete` is False where the loop diverged: the run ends there.
+    """
+
+    time: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    tau_command: np.ndarray
+    reference: Motion | None = None
+    measured: Motion | None = None
+    parameters: np.ndarray | None = None
+    energy: np.ndarray | None = None
+    work: np.ndarray | None = None
+    heat: np.ndarray | None = None
+    residual: np.ndarray | None = None
+    channels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    parameter_names: tuple[str, ...] = ()
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for array in self._arrays():
+            array.flags.writeable = False
+
+    def _arrays(self) -> Iterator[np.ndarray]:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                yield value
+            elif isinstance(value, Motion):
+                yield from (v for v in value if v is not None)
+        yield from self.channels.values()
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.q.shape[1]
+
+    @property
+    def error(self) -> np.ndarray:
+        """The tracking error q - q_des, (N, n)."""
+        if self.reference is None or self.reference.q.shape != self.q.shape:
+            raise TaupiError("The run has no reference of its joints, so there is no tracking error.")
+        error: np.ndarray = self.q - self.reference.q
+        return error
+
+    def to_log(self, measured: bool = False) -> Log:
+        """Return the run as a log to identify from: q, qd, qdd, tau; `measured`: what the sensors saw, and the torque."""
+        signals: dict[str, Any] = {"q": self.q, "qd": self.qd, "qdd": self.qdd}
+        if measured:
+            if self.measured is None:
+                raise TaupiError("The run has no sensors: simulate with sensors=, or take to_log().")
+            signals = {"q": self.measured.q, "qd": self.measured.qd}
+        note = f"simulated by taupi {self.provenance.get('version', '')}: {self.provenance.get('integrator', '')}"
+        return Log(
+            self.time, tau=self.tau, **signals, names=self.names, units=self.units, notes=(note.strip(), *self.notes)
+        )
+
+    # Files ----------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the run as Parquet, exactly; `Run.load` reads it back, and `taupi.read_log` reads its log."""
+        if path_of(path).suffix.lower() != ".parquet":
+            raise TaupiError(f"path is {str(path)!r}, expected a name ending in .parquet.")
+        write_file(path, lambda stream: _write(self, stream), force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Run:
+        """Return a run that was saved."""
+        return _read(cls, path)
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("joint", "q", "qd", "tau", "largest error")]
+        tracks = self.reference is not None and self.reference.q.shape == self.q.shape
+        worst = np.abs(self.error).max(axis=0) if tracks and len(self) else None
+        for j, name in enumerate(self.names):
+            spans = (_span(a[:, j]) for a in (self.q, self.qd, self.tau))
+            rows.append((name, *spans, "-" if worst is None else f"{worst[j]:.3g}"))
+        ended = "" if self.complete else f"; diverged after {self.time[-1] if len(self) else 0:.4g} s"
+        audit = "" if self.residual is None else f"; energy audit within {np.abs(self.residual).max():.2g} J"
+        told = self.provenance
+        head = f"Run of {told.get('robot', 'a robot')} under {told.get('controller', 'a controller')}"
+        span = self.time[-1] if len(self) else 0.0
+        return "\n".join([f"{head}: {len(self)} samples, {span:.5g} s{audit}{ended}", *table(rows)])
+
+
+def _span(a: np.ndarray) -> str:
+    return f"{a.min():.4g} .. {a.max():.4g}" if len(a) else "-"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunBatch:
+    """Many runs over the same times: `batch[i]` is a Run; q, qd, tau, ... have shape (B, N, n), parameters (B, N, p)."""
+
+    runs: tuple[Run, ...]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __getitem__(self, i: int) -> Run:
+        return self.runs[i]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    @property
+    def complete(self) -> np.ndarray:
+        """Which runs reached their end, (B,)."""
+        return np.array([r.complete for r in self.runs])
+
+    @property
+    def time(self) -> np.ndarray:
+        """The times of the longest run, (N,) in s."""
+        return max((r.time for r in self.runs), key=len)
+
+    def stack(self, name: str) -> np.ndarray:
+        """Return a field of all runs, (B, N, ...); rows beyond the end of a run that diverged are NaN."""
+        rows = len(self.time)
+        values = [getattr(r, name) for r in self.runs]
+        if any(not isinstance(v, np.ndarray) for v in values):
+            raise TaupiError(f"The runs have no {name!r} to stack.")
+        filled = [np.concatenate([v, np.full((rows - len(v), *v.shape[1:]), np.nan)]) for v in values]
+        return np.stack(filled)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions, (B, N, n)."""
+        return self.stack("q")
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Velocities, (B, N, n)."""
+        return self.stack("qd")
+
+    @property
+    def tau(self) -> np.ndarray:
+        """Torques, (B, N, n)."""
+        return self.stack("tau")
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Estimates, (B, N, p)."""
+        return self.stack("parameters")
+
+    def __repr__(self) -> str:
+        done = int(self.complete.sum())
+        return f"RunBatch: {len(self)} runs of {len(self.time)} samples, {self.time[-1]:.5g} s; {done} complete"
+
+
+# Parquet --------------------------------------------------------------------------------------------------------------
+
+
+def _columns(run: Run) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
+    """Return flat columns, and the shapes of the channels."""
+    flat: dict[str, np.ndarray] = {"time": run.time}
+    for name in _JOINT_FIELDS:
+        flat |= {f"{name}_{joint}": getattr(run, name)[:, k] for k, joint in enumerate(run.names)}
+    for name in _MOTIONS:
+        motion = getattr(run, name)
+        for part in ("q", "qd", "qdd") if motion is not None else ():
+            value = getattr(motion, part)
+            if value is not None:
+                flat |= {f"{name}.{part}[{k}]": value[:, k] for k in range(value.shape[1])}
+    if run.parameters is not None:
+        flat |= {f"parameters[{k}]": run.parameters[:, k] for k in range(run.parameters.shape[1])}
+    for name in ("energy", "work", "heat", "residual"):
+        value = getattr(run, name)
+        flat |= {name: value} if value is not None else {}
+    shapes = {}
+    for name, value in run.channels.items():
+        shapes[name] = list(value.shape[1:])
+        rows = value.reshape(len(run), -1)
+        flat |= {f"channels.{name}[{k}]": rows[:, k] for k in range(rows.shape[1])}
+    return flat, shapes
+
+
+def _write(run: Run, stream: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    flat, shapes = _columns(run)
+    told = {
+        "schema": _SCHEMA,
+        "names": run.names,
+        "units": run.units,
+        "parameter_names": run.parameter_names,
+        "complete": run.complete,
+        "notes": run.notes,
+        "provenance": dict(run.provenance),
+        "channels": shapes,
+    }
+    own = {_OWN: json.dumps(told).encode(), b"taupi_log": json.dumps(embedded(run.to_log(), flat=True)).encode()}
+    table_ = pa.table({k: pa.array(np.ascontiguousarray(v)) for k, v in flat.items()}).replace_schema_metadata(own)
+    pq.write_table(table_, stream, write_page_checksum=True)
+
+
+def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = readable(path, "a saved run (.parquet)")
+    try:
+        found = pq.read_table(file, page_checksum_verification=True)
+    except (pa.ArrowException, OSError):
+        raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
+    if not found.schema.metadata or _OWN not in found.schema.metadata:
+        raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
+    told = json.loads(found.schema.metadata[_OWN])
+    if told["schema"] != _SCHEMA:
+        raise TaupiError(
+            f"{file.name} has the schema {told['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
+        )
+    flat = {name: found.column(name).to_numpy() for name in found.column_names}
+    joints: dict[str, Any] = {
+        name: np.stack([flat[f"{name}_{j}"] for j in told["names"]], axis=1) for name in _JOINT_FIELDS
+    }
+    motions: dict[str, Any] = {name: _motion(flat, name) for name in _MOTIONS}
+    scalars: dict[str, Any] = {name: _stored(flat, name) for name in ("energy", "work", "heat", "residual")}
+    channels = {name: _stacked(flat, f"channels.{name}", shape) for name, shape in told["channels"].items()}
+    words: dict[str, Any] = {k: tuple(told[k]) for k in ("names", "units", "parameter_names", "notes")}
+    return cls(
+        flat["time"].copy(),
+        **joints,
+        **motions,
+        parameters=_stacked(flat, "parameters"),
+        **scalars,
+        channels=channels,
+        **words,
+        complete=told["complete"],
+        provenance=told["provenance"],
+    )
+
+
+def _stored(flat: Mapping[str, np.ndarray], name: str) -> Any:
+    return flat[name].copy() if name in flat else None
+
+
+def _stacked(flat: Mapping[str, np.ndarray], name: str, shape: list[int] | None = None) -> Any:
+    count = sum(1 for key in flat if key.startswith(f"{name}["))
+    if not count:
+        return None
+    rows = np.stack([flat[f"{name}[{k}]"] for k in range(count)], axis=1)
+    return rows if shape is None else rows.reshape(len(rows), *shape)
+
+
+def _motion(flat: Mapping[str, np.ndarray], name: str) -> Motion | None:
+    parts = [_stacked(flat, f"{name}.{part}") for part in ("q", "qd", "qdd")]
+    return None if parts[0] is None else Motion(*parts)

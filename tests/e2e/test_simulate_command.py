@@ -1,0 +1,74 @@
+"""`taupi simulate` from outside."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import taupi as tp
+
+
+def taupi(*arguments, cwd):
+    command = [sys.executable, "-m", "taupi", "simulate", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_a_run_is_written_and_told(tmp_path):
+    done = taupi("elbow2r", "--duration", "0.5", "--payload-at", "0.2s:1kg", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Run of elbow2r under computed_torque: 501 samples, 0.5 s; energy audit within")
+    assert "wrote out/run.parquet" in done.stderr and "next: taupi log out/run.parquet" in done.stderr
+    run = tp.Run.load(tmp_path / "out" / "run.parquet")
+    assert (tmp_path / "out" / "run.png").exists() and len(run) == 501
+    # The law does not know of the load.
+    assert np.abs(run.error[:200]).max() < 1e-3 < np.abs(run.error[200:]).max()
+    again = taupi("elbow2r", "--duration", "0.5", "-o", "out", cwd=tmp_path)
+    assert again.returncode == 3 and "--force" in again.stderr
+
+
+def test_json_waypoints_files_and_sensors(tmp_path):
+    points = "[[0,0],[0.3,-0.2],[0.1,0.4]]"
+    done = taupi(
+        "elbow2r",
+        "--reference",
+        points,
+        "--duration",
+        "0.3",
+        "--law",
+        "slotine-li",
+        "--resolution",
+        "1e-4",
+        "--json",
+        cwd=tmp_path,
+    )
+    data = json.loads(done.stdout)
+    assert data["complete"] and data["provenance"]["controller"] == "slotine_li" and len(data["largest_error"]) == 2
+    t = np.arange(100) / 100
+    tp.write_log(tp.Log(t, np.stack([np.sin(t), t**2], axis=1), names=("shoulder", "elbow")), tmp_path / "motion.csv")
+    done = taupi("elbow2r", "--reference", "motion.csv", "--duration", "0.3", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["complete"], done.stderr
+    free = taupi("elbow2r", "--reference", "none", "--duration", "0.3", "--json", cwd=tmp_path)
+    assert json.loads(free.stdout)["provenance"]["controller"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--reference", "circle"), "No reference 'circle'"),
+        (("--reference", "[[1,2]]"), "expected at least two way-points"),
+        (("--law", "pid"), "No law 'pid'"),
+        (("--payload-at", "now"), "expected time:mass"),
+        (("--integrator", "rk5"), "Did you mean 'rk4"),
+        (("--rate", "-1"), "rate is -1"),
+    ],
+)
+def test_bad_words_are_one_sentence(arguments, told, tmp_path):
+    done = taupi("elbow2r", "--duration", "0.01", *arguments, cwd=tmp_path)
+    assert done.returncode == 3 and told in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_diverging_loop_ends_with_4(tmp_path):
+    done = taupi("elbow2r", "--law", "slotine-li", "--rate", "5", "--duration", "20", cwd=tmp_path)
+    assert done.returncode == 4 and "warning: The loop diverged" in done.stderr and "diverged after" in done.stdout

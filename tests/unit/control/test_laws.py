@@ -1,0 +1,218 @@
+"""The contract of a law: shapes, batches, states, settings, and what bad settings are told."""
+
+import numpy as np
+import pytest
+from support import error, random_robot, random_states
+
+import taupi as tp
+
+ARM = tp.load("elbow2r")
+REST = np.zeros(2)
+MAKERS = {
+    "slotine_li": lambda **k: tp.SlotineLi(ARM, **k),
+    "niemeyer_slotine": lambda **k: tp.NiemeyerSlotine(ARM, **k),
+    "walker": lambda **k: tp.Walker(ARM, **k),
+    "composite": lambda **k: tp.CompositeAdaptation(ARM, **k),
+    "natural": lambda **k: tp.NaturalAdaptation(ARM, **k),
+    "pd_gravity": lambda **k: tp.PDGravity(ARM, **k),
+    "computed_torque": lambda **k: tp.ComputedTorque(ARM, **k),
+}
+LAW = pytest.mark.parametrize("name", MAKERS)
+
+
+def real(law, estimate):
+    """The robot of these tests is flat, which the law about bodies does not take."""
+    return law.real(estimate) if isinstance(law, tp.NaturalAdaptation) else estimate
+
+
+@LAW
+def test_contract(name):
+    law = MAKERS[name](terms=("viscous",))
+    p = len(law.parameters)
+    assert law.parameters.names[-2:] == ("shoulder.viscous", "elbow.viscous")
+    program = law.program()
+    assert [i.name for i in program.inputs] == ["q", "qd", "q_des", "qd_des", "qdd_des", "pi_hat"]
+    assert [(o.name, o.shape) for o in program.outputs] == [("tau", (2,)), ("dpi", (law.size,))]
+    state = random_states(ARM, 4, 5).reshape(5, 2, 2, 2)
+    estimate = real(law, law.parameters.values * 1.1)
+    tau, rate = law.torque(*state, parameters=estimate), law.adaptation(*state, parameters=estimate)
+    assert tau.shape == (2, 2, 2)
+    assert rate.shape == (2, 2, p)
+    both = program(*state, law.init(estimate).vector)
+    assert error(both[0], tau) < 1e-13
+    assert error(both[1][..., :p], rate) < 1e-13
+    one = law.torque(*state[:, 1, 0], parameters=estimate)
+    assert error(one, tau[1, 0]) < 1e-13
+    assert error(law.torque(*state), law.torque(*state, parameters=law.parameters.values)) == 0
+
+
+@LAW
+def test_step_is_one_step_of_eulers_rule(name):
+    law = MAKERS[name]()
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    estimate, dt = real(law, law.parameters.values * 1.2), 1e-7 if name == "natural" else 1e-4
+    start = law.init(estimate)
+    tau, after = law.step(start, *state, dt=dt)
+    assert error(tau, law.torque(*state, parameters=estimate)) < 1e-13
+    rate = law.adaptation(*state, parameters=estimate)
+    # The natural step is a geodesic, which departs from Euler's by dt^2.
+    assert error((after.parameters - estimate) / dt, rate) < (1e-3 if name == "natural" else 1e-8)
+    assert after.memory.shape == start.memory.shape
+    both = np.stack([start.vector] * 3)
+    _, many = law.step(tp.LawState(both[:, : len(estimate)], both[:, len(estimate) :]), *state, dt=dt)
+    assert error(many.parameters, np.stack([after.parameters] * 3)) < 1e-13
+
+
+def test_programs_compose_over_symbols():
+    """A law's program can be traced into another one, as a roll-out does."""
+    import casadi as cs
+
+    law = tp.NiemeyerSlotine(ARM, Gamma_inv=0.1)
+    p = law.size
+    ports = [*law.program().inputs]
+    twice = tp.trace("twice", lambda *x: law.program()(*map(cs.SX, x))[0] * 2, ports, [tp.Port("tau", (2,))])
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    estimate = np.linspace(0.1, 1, p)
+    assert error(twice(*state, estimate), 2 * law.torque(*state, parameters=estimate)) < 1e-13
+
+
+def test_gains_of_every_shape_mean_the_same():
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    plain = tp.SlotineLi(ARM, Lambda=4.0, K=3.0, Gamma_inv=0.5)
+    for shape in (np.ones(2), np.eye(2)):
+        other = tp.SlotineLi(ARM, Lambda=4.0 * shape, K=3.0 * shape, Gamma_inv=0.5 * np.eye(20))
+        assert error(other.torque(*state), plain.torque(*state)) < 1e-14
+        assert error(other.adaptation(*state), plain.adaptation(*state)) < 1e-14
+
+
+def test_columns_hold_the_rest_at_the_robots_values():
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, columns=("forearm.m", "*.mx"))
+    assert some.parameters.names == ("upper_arm.mx", "forearm.m", "forearm.mx")
+    estimate = whole.parameters.values.copy()
+    places = [whole.parameters.layout.index(n) for n in some.parameters.names]
+    estimate[places] *= 1.5
+    assert error(some.torque(*state, parameters=estimate[places]), whole.torque(*state, parameters=estimate)) < 1e-13
+    assert some.adaptation(*state).shape == (3,)
+
+
+def test_defaults_follow_the_robot():
+    light, heavy = tp.SlotineLi(ARM), tp.SlotineLi(ARM.with_parameters(10 * ARM.parameters.values))
+    assert np.allclose(heavy.K, 10 * light.K)
+    assert np.allclose(light.Lambda, 5)
+    masses = [tp.mass_matrix(ARM)(q).diagonal() for q in random_states(ARM, 50, 1)[0]]
+    assert (20 * 0.9 * np.max(masses, axis=0) <= light.K).all()
+
+
+BAD = [
+    ({"K": -1.0}, r"K has an entry of -1, expected positive: a number, one per joint \(2\), or a 2 x 2 matrix"),
+    ({"K": 0.0}, "K has an entry of 0, expected positive"),
+    ({"K": [1.0, 2.0, 3.0]}, r"K has shape \(3,\), expected positive: a number, one per joint \(2\)"),
+    ({"K": [[1.0, 2.0], [0.0, 1.0]]}, "K is not symmetric"),
+    ({"K": [[1.0, 2.0], [2.0, 1.0]]}, "K has an eigenvalue of -1"),
+    ({"K": np.nan}, "K has entries that are not finite"),
+    ({"K": "strong"}, "K is 'strong', expected positive"),
+    ({"Lambda": [5.0, -5.0]}, "Lambda has an entry of -5"),
+    ({"Lambda": [[0.0, 1.0], [-1.0, -0.1]]}, "Lambda has an eigenvalue"),
+    ({"Gamma_inv": -np.ones(20)}, "Gamma_inv has an entry of -1, expected 0 or more: a number, one per parameter"),
+    ({"Gamma_inv": np.ones(10)}, r"Gamma_inv has shape \(10,\), expected 0 or more: .* \(20\)"),
+    ({"columns": "forearm.mass"}, "No parameter 'forearm.mass'"),
+    ({"columns": 3}, "columns is 3, expected names"),
+    ({"terms": "vicsous"}, "Did you mean 'viscous'"),
+    ({"modifications": "dead zone"}, "A modification is 'dead zone', expected DeadZone"),
+    ({"modifications": tp.Projection(lower={"*.mass": 0})}, "No parameter"),
+    ({"modifications": tp.Projection(lower=1.0, upper=0.0)}, "lower is above upper for upper_arm.m"),
+    ({"modifications": tp.Projection(lower=[1.0, 2.0])}, "expected 20 numbers"),
+    ({"modifications": tp.Projection(lower=0), "Gamma_inv": np.eye(20)}, "goes with a diagonal Gamma_inv"),
+]
+
+
+@pytest.mark.parametrize(("settings", "told"), BAD)
+def test_bad_settings_say_what_is_wrong(settings, told):
+    with pytest.raises(tp.TaupiError, match=told):
+        tp.SlotineLi(ARM, **settings)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: tp.SlotineLi("elbow2r"), "robot is str, expected a Robot"),
+        (lambda: tp.Walker(ARM, gamma=0), "gamma has an entry of 0"),
+        (lambda: tp.Walker(ARM, gamma=[1, 2]), "gamma has shape"),
+        (lambda: tp.Walker(ARM, form="open"), "No form of Walker's law 'open'"),
+        (lambda: tp.PDGravity(ARM, Kp=-1), "Kp has an entry of -1"),
+        (lambda: tp.ComputedTorque(ARM, Kd=[1, 2, 3]), "Kd has shape"),
+        (lambda: tp.CompositeAdaptation(ARM, forgetting=-1), "forgetting has an entry of -1"),
+        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, gain_limit=1), r"gain_limit is 1\.0, expected more than 1"),
+        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
+        (lambda: tp.NaturalAdaptation(ARM, columns="base"), "columns is 'base', expected whole links"),
+        (lambda: tp.NaturalAdaptation(ARM, columns="*.m"), r"part of upper_arm, expected all ten"),
+        (lambda: tp.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
+        (lambda: tp.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
+        (lambda: tp.OperationalSlotineLi(ARM, task="xyz"), "No task"),
+        (lambda: tp.DeadZone(0.0), "width has an entry of 0"),
+        (lambda: tp.SigmaModification(-1.0), "sigma has an entry of -1"),
+        (lambda: tp.lyapunov(ARM), "law is Robot, expected a control law"),
+        (lambda: tp.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
+        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5), "expected two or more rising"),
+        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [0, 1], *[np.zeros((2, 2))] * 5, plant=[1]), "plant has shape"),
+    ],
+)
+def test_other_bad_input(make, told):
+    with pytest.raises(tp.TaupiError, match=told):
+        make()
+
+
+def test_bad_calls():
+    law = tp.SlotineLi(ARM)
+    with pytest.raises(tp.TaupiError, match=r"parameters has shape \(3,\), expected \(..., 20\)"):
+        law.torque(REST, REST, REST, REST, REST, parameters=[1, 2, 3])
+    with pytest.raises(tp.TaupiError, match=r"qd has shape \(3,\), expected \(..., 2\)"):
+        law.torque(REST, np.zeros(3), REST, REST, REST)
+    with pytest.raises(tp.TaupiError, match="dt is 0, expected a positive number"):
+        law.step(law.init(), REST, REST, REST, REST, REST, dt=0)
+    with pytest.raises(tp.TaupiError, match="qd has entries that are not finite"):
+        law.step(law.init(), REST, [np.nan, 0], REST, REST, REST, dt=1e-3)
+    with pytest.raises(tp.TaupiError, match=r"state is ndarray, expected what law\.init"):
+        law.step(np.zeros(20), REST, REST, REST, REST, REST, dt=1e-3)
+
+
+def test_natural_adaptation_refuses_a_start_that_no_body_has():
+    law = tp.NaturalAdaptation(ARM)
+    with pytest.raises(tp.TaupiError, match=r"link 'upper_arm' has a pseudo-inertia with eigenvalue .*law.real"):
+        law.init(-law.parameters.values)
+    law.init(law.real(-law.parameters.values))
+    robot = random_robot(3, joints=2)
+    plain = tp.NaturalAdaptation(robot)
+    assert error(plain.real(plain.parameters.values, 1e-9), plain.parameters.values) < 1e-12
+
+
+def test_operational_law_refuses_singular_configurations():
+    law = tp.OperationalSlotineLi(ARM, task="xy", K=1.0)
+    with pytest.raises(tp.TaupiError, match="singular"):
+        law.torque(REST, REST, REST, REST, REST)
+
+
+def test_dead_zone_sigma_and_projection():
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
+    estimate = plain.parameters.values + 0.1
+    s = tp.reference_motion(*state, Lambda=5.0)[2]
+    wide = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.DeadZone(float(np.abs(s).max()) + 1))
+    assert not wide.adaptation(*state, parameters=estimate).any()
+    assert error(wide.torque(*state, parameters=estimate), plain.torque(*state, parameters=estimate)) == 0
+    leaking = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=(tp.SigmaModification(0.3),))
+    difference = leaking.adaptation(*state, parameters=estimate) - plain.adaptation(*state, parameters=estimate)
+    assert error(difference, -0.3 * 0.5 * np.full(20, 0.1)) < 1e-12
+    rate = plain.adaptation(*state, parameters=estimate)
+    boxed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(estimate, estimate + 1e-3))
+    assert error(boxed.adaptation(*state, parameters=estimate), np.maximum(rate, 0)) < 1e-12
+    _, after = boxed.step(boxed.init(estimate), *state, dt=10.0)
+    assert error(after.parameters, np.where(rate > 0, estimate + 1e-3, estimate)) < 1e-12
+
+
+def test_dead_zone_is_the_same_in_both_forms():
+    state, zone = random_states(ARM, 3, 5), tp.DeadZone(0.7)
+    closed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
+    recursive = tp.NiemeyerSlotine(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
+    assert error(recursive.adaptation(*state), closed.adaptation(*state)) < 1e-11
