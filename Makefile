@@ -32,7 +32,7 @@ demo: $(VENV)/base  ## a PUMA 560 simulated with noise, identified, validated, r
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2  # two workers, each with one thread of BLAS
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .

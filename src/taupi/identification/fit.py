@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +72,13 @@ class Fit:
     provenance: Mapping[str, Any]
     prior: np.ndarray
     standard: np.ndarray | None = None
+<<<<<<< HEAD
     triangle: np.ndarray | None = field(
         default=None, compare=False
     )  # (k, b + 1): the weighted rows [Y_b tau], compressed
     cache: dict[str, Any] = field(default_factory=dict, compare=False)
+=======
+>>>>>>> wt-ident
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
@@ -179,9 +182,8 @@ class Fit:
     def summary(self) -> str:
         """One line: how many parameters, by which estimator, from what, how well."""
         worst = max(self.joints, key=lambda j: j.relative)
-        total = float(
-            np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / max(1.0, sum(_power(j) for j in self.joints)))
-        )
+        power = sum(_power(j) for j in self.joints)
+        total = float(np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / power)) if power > 0 else 0.0
         insignificant = int((~self.significant & ~self.undetermined).sum())
         return (
             f"{len(self.values)} base parameters of {self.robot.name} by {self.estimator}: relative error {total:.2%} over all "

@@ -19,9 +19,10 @@ from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
+from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.runs import Preparation, Run, open_run
-from taupi.identification.terms import ONE_WAY, basis_of, coupled_directions, one_way, smoothed, with_directions
+from taupi.identification.terms import basis_of, coupled_directions, smoothed, with_directions
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.log import Log

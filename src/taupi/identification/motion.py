@@ -13,6 +13,9 @@ from taupi.model.robot import Robot
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
+# A joint whose speed one way is below this share of that the other way does not reverse: that much is filters and encoders.
+ONE_WAY = 0.05
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -52,3 +55,9 @@ def matching(log: Log, robot: Robot) -> None:
             f"The log has {log.n} joints ({', '.join(log.names)}), {robot.name} has {robot.n} "
             f"({', '.join(robot.joint_names)}). Choose columns by a mapping, or joints by log.select(...)."
         )
+
+
+def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Tell which speeds do not change their sign, but for a twentieth of the largest."""
+    back, forth = np.clip(-low, 0, None), np.clip(high, 0, None)
+    return np.minimum(back, forth) < ONE_WAY * np.maximum(back, forth)

@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.identification.friction import FrictionPlan
-from taupi.identification.motion import Samples, matching, samples_of
+from taupi.identification.motion import Samples, matching, one_way, samples_of
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
@@ -87,14 +87,17 @@ class Run:
     order: int = 4
     step: int = 1  # of the source's samples every so many count
     friction: FrictionPlan | None = None
+    streamed: bool = False
 
     def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest speed along directions (k, n). A stream is read to its end for this."""
+        """Return the least and the largest speed along directions (k, n): of a stream, until all have reversed."""
         low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
         for log in self.source():
             (qd,) = log.need("qd")
             along = qd @ directions.T
             low, high = np.minimum(low, along.min(axis=0)), np.maximum(high, along.max(axis=0))
+            if self.streamed and not one_way(low, high).any():
+                break
         return low, high
 
     def blocks(self) -> Iterator[Samples]:
@@ -208,5 +211,5 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     )
     return Run(
         path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, np.zeros(robot.n), cutoff,
-        settings.order, step,
+        settings.order, step, streamed=True,
     )  # fmt: skip

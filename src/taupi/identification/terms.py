@@ -11,14 +11,14 @@ import numpy as np
 from taupi.dynamics.terms import Along, Coulomb, Offset, Spring, Term
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identification.motion import one_way
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 
 # Below about this share of a joint's largest speed the sign of its velocity is not sure: friction is tanh(qd / v) there.
 SMOOTH = 0.01
-# A joint whose speed one way is below this share of that the other way does not reverse: that much is filters and encoders.
-ONE_WAY = 0.05
+
 
 Direction = tuple[str, tuple[Any, ...]]
 
@@ -85,12 +85,6 @@ def smoothed(terms: Sequence[Term], low: np.ndarray, high: np.ndarray, n: int, s
         return t
 
     return tuple(settled(t) for t in terms)
-
-
-def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Tell which speeds do not change their sign, but for a twentieth of the largest."""
-    back, forth = np.clip(-low, 0, None), np.clip(high, 0, None)
-    return np.minimum(back, forth) < ONE_WAY * np.maximum(back, forth)
 
 
 def plain(terms: Sequence[Term]) -> tuple[Term, ...]:
