@@ -72,13 +72,9 @@ class Fit:
     provenance: Mapping[str, Any]
     prior: np.ndarray
     standard: np.ndarray | None = None
-<<<<<<< HEAD
     triangle: np.ndarray | None = field(
         default=None, compare=False
     )  # (k, b + 1): the weighted rows [Y_b tau], compressed
-    cache: dict[str, Any] = field(default_factory=dict, compare=False)
-=======
->>>>>>> wt-ident
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
