@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.identification.friction import FrictionPlan, RowMaker
 from taupi.identification.motion import Samples
 from taupi.program.accumulate import BLOCK_BYTES
 from taupi.program.program import Program
@@ -48,12 +49,12 @@ class Compressor:
     [(7, 7), (7, 7)]
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, plan: FrictionPlan | None = None) -> None:
         self.n, self.p = program.outputs[0].shape
         self.block = max(256, BLOCK_BYTES // (8 * self.n * (self.p + 1)))
         self.samples = 0
         self.stretch = STRETCH
-        self._kernel = program.compile("cpu", layout="batch_last")
+        self._rows_of = RowMaker(program, plan)
         self._pieces: list[list[np.ndarray]] = []  # stretch, joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
@@ -62,8 +63,7 @@ class Compressor:
         """Add samples, a block of the regressor at a time."""
         for start in range(0, len(samples), self.block):
             part = samples.block(start, start + self.block)
-            y = np.asarray(self._kernel(part.q, part.qd, part.qdd))  # (p, n, m)
-            self._gather(y, part.tau, part.use)
+            self._gather(self._rows_of(part), part.tau, part.use)
 
     def add_rows(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
         """Add rows that were made, or whitened, elsewhere: y (p, n, m), tau and use (m, n)."""

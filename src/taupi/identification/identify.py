@@ -18,6 +18,7 @@ from taupi.identifiability.motion import joint_facts
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
+from taupi.identification.friction import friction_plan
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.runs import Preparation, Run, open_run
 from taupi.identification.terms import ONE_WAY, basis_of, coupled_directions, one_way, smoothed, with_directions
@@ -94,7 +95,17 @@ def build_problem(
     workers: int | None = None,
     seed: int = 0,
 ) -> Problem:
-    """Return what `taupi.identify` solves: logs prepared and compressed. A second estimator on it costs milliseconds."""
+    """Return what `taupi.identify` solves: logs prepared and compressed. A second estimator on it costs milliseconds.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+    >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+    >>> log = tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd))
+    >>> problem = tp.build_problem(arm, log, terms=("viscous",))
+    >>> problem.conditioning.rank, len(problem.factors)
+    (8, 2)
+    >>> fits = [e.fit(problem) for e in (tp.OrdinaryLeastSquares(), tp.WeightedLeastSquares())]
+    """
     if not isinstance(robot, Robot):
         raise TaupiError(f"robot is {shown(robot)}, expected a Robot: use taupi.load(...).")
     preparation = preparation or Preparation()
@@ -104,7 +115,8 @@ def build_problem(
         runs = list(pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given))
         chosen, runs = _settled(robot, wanted, runs, preparation)
         basis = basis_of(robot, chosen, base)
-        program = basis.regressor()
+        program, plan = basis.regressor(), friction_plan(basis)
+        runs = [dataclasses.replace(run, friction=plan) for run in runs]
         gathered = list(pool.map(lambda k: _compressed(program, runs[k], k), range(len(runs))))
     pieces = tuple(f for g, _, _ in gathered for f in g)
     samples = sum(n for _, n, _ in gathered)
@@ -150,7 +162,7 @@ def _settled(
 
 def _compressed(program: Program, run: Run, file: int) -> tuple[list[JointFactor], int, np.ndarray]:
     """Return a run's factors, its number of samples, and the extremes (2, 2, n) of qd and qdd over rows that count."""
-    gather = Compressor(program)
+    gather = Compressor(program, run.friction)
     n = gather.n
     low, high = np.full((2, n), np.inf), np.full((2, n), -np.inf)
     for samples in run.blocks():

@@ -23,6 +23,7 @@ class Samples:
     qdd: np.ndarray
     tau: np.ndarray
     use: np.ndarray
+    friction: np.ndarray | None = None  # (N, k) dry friction that has passed the filter, see `friction.py`
 
     def __len__(self) -> int:
         return len(self.q)
@@ -30,7 +31,8 @@ class Samples:
     def block(self, start: int, stop: int) -> Samples:
         """Return some of the samples."""
         rows = slice(start, stop)
-        return Samples(self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows], self.use[rows])
+        friction = None if self.friction is None else self.friction[rows]
+        return Samples(self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows], self.use[rows], friction)
 
 
 def samples_of(log: Log, robot: Robot, slow: np.ndarray) -> Samples:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from taupi.identification.factor import Compressor, JointFactor
+from taupi.identification.friction import RowMaker, friction_plan
 from taupi.identification.motion import Samples
 from taupi.identification.problem import Problem
 
@@ -17,13 +18,13 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n), use
 
 def regressor_rows(problem: Problem, file: int) -> Iterator[Rows]:
     """Yield the rows of a run again, a block of the regressor at a time."""
-    kernel = problem.regressor.compile("cpu", layout="batch_last")
+    rows_of = RowMaker(problem.regressor, friction_plan(problem.base))
     n, p = problem.regressor.outputs[0].shape
     size = max(256, (4 << 20) // (8 * n * (p + 1)))
     for samples in problem.blocks(file):
         for start in range(0, len(samples), size):
             part: Samples = samples.block(start, start + size)
-            yield np.asarray(kernel(part.q, part.qd, part.qdd)), part.tau, part.use
+            yield rows_of(part), part.tau, part.use
 
 
 def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[JointFactor, ...]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
+from taupi.identification.friction import FrictionPlan
 from taupi.identification.motion import Samples, matching, samples_of
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
-from taupi.signals.filters import choose_cutoff
+from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
-from taupi.signals.prepare import prepare, prepare_blocks
+from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
 from taupi.signals.read import ColumnsLike, log_blocks, read_log
 from taupi.signals.runs import mean_step
 
@@ -47,10 +48,27 @@ class Preparation:
         """Return the settings as plain data."""
         return asdict(self)
 
-    def prepared(self, log: Log) -> Log:
-        """Return the log as `taupi.prepare` makes it."""
-        settings = {k: v for k, v in asdict(self).items() if k != "slow"}
-        return prepare(log, **settings)
+    def filtered(self, log: Log) -> tuple[Log, float, int]:
+        """Return the log as `taupi.prepare` makes it, not yet decimated; the cutoff; and of how many samples to keep one."""
+        log = clean_log(log, short_gap=self.short_gap, long_gaps=self.long_gaps)
+        log = trim_standstill(log) if self.trim else log
+        cutoff = self.cutoff_hz
+        if cutoff is None:
+            choice = choose_cutoff(log.q, log.rate_hz)
+            cutoff, log = choice.hz, log.with_(notes=choice.note)
+        ready = prepare(
+            log,
+            cutoff_hz=cutoff,
+            order=self.order,
+            derivatives=self.derivatives,
+            velocity=self.velocity,
+            trim=False,
+            decimate=1,
+        )
+        step = max(1, int(ready.rate_hz / (10 * cutoff))) if self.decimate is None else self.decimate
+        if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
+            raise TaupiError(f"decimate is {shown(self.decimate)}, expected a whole number of at least 1.")
+        return ready.with_(notes=f"every {step}th sample kept") if step > 1 else ready, float(cutoff), int(step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +83,10 @@ class Run:
     robot: Robot = field(repr=False)
     source: Callable[[], Iterator[Log]] = field(repr=False)
     slow: np.ndarray  # (n,) rows of a joint slower than this do not count
-    streamed: bool = False
+    cutoff_hz: float | None = None  # of the filter that the log has passed; None for one that came prepared
+    order: int = 4
+    step: int = 1  # of the source's samples every so many count
+    friction: FrictionPlan | None = None
 
     def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the least and the largest speed along directions (k, n). A stream is read to its end for this."""
@@ -77,9 +98,27 @@ class Run:
         return low, high
 
     def blocks(self) -> Iterator[Samples]:
-        """Yield the samples, block by block."""
+        """Yield the samples, block by block, dry friction filtered as the torque was."""
+        if self.cutoff_hz is None or self.friction is None or not self.friction.places:
+            row = 0
+            for log in self.source():
+                yield samples_of(log.rows(slice(-row % self.step, None, self.step)), self.robot, self.slow)
+                row += len(log)
+            return
+        n, row, rate = self.robot.n, 0, self.rate_hz * self.step
+        for piece, keep in overlapped(self._packed(), settle_rows(rate, self.cutoff_hz, self.order)):
+            dry = butterworth(piece[:, 4 * n :], rate, self.cutoff_hz, self.order)
+            at = np.arange(keep.start, keep.stop)[-row % self.step :: self.step]
+            row += keep.stop - keep.start
+            q, qd, qdd, tau = (piece[at, k * n : (k + 1) * n] for k in range(4))
+            yield Samples(q, qd, qdd, tau, np.abs(qd) >= self.slow, dry[at])
+
+    def _packed(self) -> Iterator[np.ndarray]:
+        """Yield q, qd, qdd, tau and dry friction side by side."""
+        assert self.friction is not None
         for log in self.source():
-            yield samples_of(log, self.robot, self.slow)
+            s = samples_of(log, self.robot, self.slow)
+            yield np.concatenate([s.q, s.qd, s.qdd, s.tau, self.friction.signals(s.qd)], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is worth keeping of it, as plain data."""
@@ -115,7 +154,7 @@ def _streams(path: Path) -> bool:
 def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
     matching(log, robot)
     log.need("tau")
-    ready = log if _is_ready(log) else settings.prepared(log)
+    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log)
     ready.need("qd", "qdd")
 
     def source() -> Iterator[Log]:
@@ -123,8 +162,10 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
             yield ready.rows(slice(start, start + _CHUNK))
 
     name = Path(log.source.path).name if log.source.path else "log"
-    none = np.zeros(robot.n)
-    return Run(name, log.source.path, log.source.sha256, ready.rate_hz, ready.notes, robot, source, none)
+    return Run(
+        name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, robot, source, np.zeros(robot.n),
+        cutoff, settings.order, step,
+    )  # fmt: skip
 
 
 def _is_ready(log: Log) -> bool:
@@ -155,7 +196,7 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     velocity = "position" if settings.velocity == "auto" else settings.velocity
 
     def source() -> Iterator[Log]:
-        return prepare_blocks(raw(), rate, cutoff, decimate=step, order=settings.order, velocity=velocity)
+        return prepare_blocks(raw(), rate, cutoff, order=settings.order, velocity=velocity)
 
     ready = next(
         iter(prepare_blocks([first], rate, cutoff, decimate=step, order=settings.order, velocity=velocity)), None
@@ -165,5 +206,7 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     notes.append(
         f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {cutoff:.4g} Hz, every {step}th sample kept"
     )
-    none = np.zeros(robot.n)
-    return Run(path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, none, True)
+    return Run(
+        path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, np.zeros(robot.n), cutoff,
+        settings.order, step,
+    )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
 from taupi.identification.fit import Fit
+from taupi.identification.friction import friction_plan
 from taupi.identification.motion import matching
 from taupi.identification.runs import Preparation
 from taupi.signals.clean import clean_log
@@ -98,21 +99,40 @@ def validate(
 
     The log is prepared as the fit's own were; `preparation` changes settings of that (`cutoff_hz`, `decimate`, ...). Every
     row counts, slow ones too.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+    >>> def log(phase):
+    ...     q, qd, qdd = np.sin(w * t + phase), w * np.cos(w * t + phase), -w * w * np.sin(w * t + phase)
+    ...     return tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd))
+    >>> fit = tp.identify(arm, log(0), terms=(), cutoff_hz=10)
+    >>> tp.validate(fit, log(1)).relative < 1e-3
+    True
     """
     log = _log(log, fit, columns, rate_hz)
     matching(log, fit.robot)
     log.need("tau")
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    ready = settings.prepared(whole)
+    full, cutoff, step = settings.filtered(whole)
+    (speed,) = full.need("qd")
+    plan = friction_plan(fit.basis)
+    dry = butterworth(plan.signals(speed), full.rate_hz, cutoff, settings.order) if plan.places else None
+    ready = full.rows(slice(None, None, step))
     rows = np.rint((ready.time - whole.time[0]) * whole.rate_hz).astype(int)
     (measured,), (recorded,) = ready.need("tau"), whole.need("tau")
-    return compared(fit, ready, measured, recorded[rows], log.source.path)
+    return compared(fit, ready, measured, recorded[rows], log.source.path, None if dry is None else dry[::step])
 
 
-def compared(fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "") -> Validation:
-    """Return the errors of a fit on a prepared log."""
+def compared(
+    fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "", dry: np.ndarray | None = None
+) -> Validation:
+    """Return the errors of a fit on a prepared log; `dry` (N, k) is dry friction that has passed the filter."""
     predicted = predict(fit, ready)
+    if dry is not None and ready.qd is not None:
+        plan = friction_plan(fit.basis)
+        change = dry - plan.signals(ready.qd)
+        predicted = predicted + (change * fit.values[list(plan.places)]) @ plan.directions
     joints = tuple(
         JointErrors(name, len(ready), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
         for j, name in enumerate(fit.robot.joint_names)
@@ -188,7 +208,17 @@ class Comparison:
 
 
 def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
-    """Return two fits of one robot beside each other on a log, or a file; `settings` as in `taupi.validate`."""
+    """Return two fits of one robot beside each other on a log, or a file; `settings` as in `taupi.validate`.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+    >>> def log(phase):
+    ...     q, qd, qdd = np.sin(w * t + phase), w * np.cos(w * t + phase), -w * w * np.sin(w * t + phase)
+    ...     return tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd))
+    >>> fits = [tp.identify(arm, log(0), terms=terms, cutoff_hz=10) for terms in ((), ("viscous",))]
+    >>> tp.compare(*fits, log(1)).names == fits[0].names
+    True
+    """
     if first.robot.joint_names != second.robot.joint_names:
         raise TaupiError(f"The fits are of different robots: {first.robot.name} and {second.robot.name}.")
     a, b = validate(first, log, **settings), validate(second, log, **settings)
