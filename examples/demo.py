@@ -85,9 +85,8 @@ def main() -> None:
     )
 
     start = time.perf_counter()
-    # The catalogue's arm has no friction: it is found from the log. Friction changes sign in a step, which a filter of a
-    # few Hz would smear over too many samples.
-    fit = tp.identify(tp.load("puma560"), exciting, terms=TERMS, cutoff_hz=20.0, seed=given.seed)
+    # The catalogue's arm has no friction: it is found from the log.
+    fit = tp.identify(tp.load("puma560"), exciting, terms=TERMS, seed=given.seed)
     print(f"identified {fit.summary} ({time.perf_counter() - start:.1f} s)")
     truth = fit.basis.project(tp.base_parameters(robot, TERMS).standard)
     low, high = fit.intervals().T
