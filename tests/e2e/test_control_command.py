@@ -11,7 +11,9 @@ import taupi as tp
 
 
 def taupi(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
 
 
 def test_laws_side_by_side(tmp_path):
