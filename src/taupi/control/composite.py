@@ -12,7 +12,7 @@ from taupi.control.adaptive import AdaptiveLaw
 from taupi.control.columns import ColumnsLike
 from taupi.control.gains import positive, times
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.slotine_li import SlotineLi
+from taupi.control.slotine_li import torque_and_gradient
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.spatial import SX
@@ -128,7 +128,7 @@ class CompositeAdaptation(AdaptiveLaw):
     def _parts(self, constants: Constants, signals: Signals, x: Any) -> _Parts:
         a, choice = self.filter_rad, self.choice()
         pi_hat, filters, torque, scaled = self._unpacked(x)
-        tau, y = self._tracking(constants, signals, pi_hat)
+        tau, gradient = torque_and_gradient(self, self.K, constants, signals, pi_hat)
         momentum, other = self._models(constants, signals)
         places = list(choice.places)
         held = choice.expand(Chain(self.robot, constants), SX.zeros(len(places)))
@@ -139,14 +139,7 @@ class CompositeAdaptation(AdaptiveLaw):
         gained = sum(cs.dot(W[i, :].T, self._times_gain(scaled, W[i, :].T)) for i in range(self.robot.n))
         weight = self.weight / (1 + self.weight * gained / a)
         rates = cs.vertcat(cs.vec((a * (Y_h - a * Y_p - filters)).T), a * (tau - h_h + a * h_p - torque))
-        _, _, s = signals.reference(self.Lambda)
-        return _Parts(tau, choice.take(y.T @ self.learnt_from(s)), W, error, weight, rates)
-
-    def _tracking(self, constants: Constants, signals: Signals, pi_hat: Any) -> tuple[Any, Any]:
-        """Return Slotine and Li's torque, and the whole Y_r."""
-        y = SlotineLi.regressor(self, constants, signals)  # type: ignore[arg-type]
-        _, _, s = signals.reference(self.Lambda)
-        return y @ self.choice().expand(Chain(self.robot, constants), pi_hat) - times(self.K, s), y
+        return _Parts(tau, choice.take(gradient), W, error, weight, rates)
 
     def _forgetting(self, scaled: Any) -> Any:
         p = len(self.parameters)

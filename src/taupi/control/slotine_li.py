@@ -18,6 +18,15 @@ from taupi.program.program import Constants
 from taupi.regressors.recursive import link_regressor
 
 
+def torque_and_gradient(law: AdaptiveLaw, K: Any, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
+    """Return Y_r pi_hat - K s and the whole Y_r^T s over SX, with s as the law learns from it."""
+    qrd, qrdd, s = signals.reference(law.Lambda)
+    chain = Chain(law.robot, constants)
+    terms = term_columns(chain, law.choice().terms, signals.q, qrd, qrdd)
+    y = cs.horzcat(link_regressor(chain, signals.q, signals.qd, qrd, qrdd), terms)
+    return y @ law.choice().expand(chain, x) - times(K, s), y.T @ law.learnt_from(s)
+
+
 @dataclass(frozen=True, eq=False)
 class SlotineLi(AdaptiveLaw):
     """tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; spec A5.1).
@@ -48,19 +57,10 @@ class SlotineLi(AdaptiveLaw):
         self.settle_gains()
         self.settle_damping()
 
-    def regressor(self, constants: Constants, signals: Signals) -> Any:
-        """Return the whole Y_r over SX, n x (10 links + terms)."""
-        qrd, qrdd, _ = signals.reference(self.Lambda)
-        chain = Chain(self.robot, constants)
-        terms = term_columns(chain, self.choice().terms, signals.q, qrd, qrdd)
-        return cs.horzcat(link_regressor(chain, signals.q, signals.qd, qrd, qrdd), terms)
-
     def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
         """Return tau and d pi_hat/dt over SX."""
-        y = self.regressor(constants, signals)
-        _, _, s = signals.reference(self.Lambda)
-        tau = y @ self.choice().expand(Chain(self.robot, constants), x) - times(self.K, s)
-        return tau, self.adapted(y.T @ self.learnt_from(s), x)
+        tau, gradient = torque_and_gradient(self, self.K, constants, signals, x)
+        return tau, self.adapted(gradient, x)
 
     def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
         """Return V with dV/dt = -s^T K s, less friction's own damping."""
