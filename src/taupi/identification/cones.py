@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 _TOLERANCE = 1e-10  # of the solver, on data scaled to about one: near what doubles leave after a factorisation
-_LOOSE = 1e-7  # what is still an answer where rounding stops the solver early
+_LOOSE = 1e-5  # of the optimum, where rounding stops the solver early; that x is in the cone is seen to afterwards
 _GOOD = ("Solved", "AlmostSolved")
 
 

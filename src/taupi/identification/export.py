@@ -61,6 +61,18 @@ def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False) ->
 
     A fit is written with `fit.parameters`: physically consistent, or refused with the reason. See
     `taupi.model.formats.urdf_write.write` for what happens to links that are fixed to others.
+
+    >>> import tempfile, pathlib, taupi as tp
+    >>> text = (
+    ...     '<robot name="r"><link name="base"/><link name="arm"/><joint name="j" type="revolute">'
+    ...     '<parent link="base"/><child link="arm"/></joint></robot>'
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "r.urdf").write_text(text)
+    ...     robot = tp.load(f"{folder}/r.urdf").with_parameters([2, 0, 0, 0, 1, 0, 0, 1, 0, 1])
+    ...     tp.write_urdf(robot, f"{folder}/new.urdf")
+    ...     float(tp.load(f"{folder}/new.urdf").parameters["arm.m"])
+    2.0
     """
     raise TaupiError(
         f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."
@@ -85,6 +97,12 @@ def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False) ->
     """Write a robot, or a fit's robot with its identified parameters, friction and rotors, as TOML.
 
     Reading a robot's file gives the same joints, links, gravity, frames and symbols exactly.
+
+    >>> import tempfile, taupi as tp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tp.write_toml(tp.load("ur10"), f"{folder}/mine.toml")
+    ...     tp.load(f"{folder}/mine.toml").joints == tp.load("ur10").joints
+    True
     """
     raise TaupiError(
         f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."

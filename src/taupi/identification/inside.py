@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,12 +23,8 @@ class Realised:
     misfit: float
     active: tuple[str, ...] = ()
     word: str = "Solved"
-    solution: Solution | None = field(default=None, repr=False)
-
-    @property
-    def ok(self) -> bool:
-        """Whether they are the optimum; otherwise they are consistent and no more."""
-        return self.solution is None or self.solution.ok
+    ok: bool = True  # otherwise they are consistent and no more
+    exact: bool = False  # whether a x = z
 
     @property
     def remedy(self) -> str:
@@ -47,13 +43,13 @@ def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
     origin, basis = vt[:k].T @ ((u.T @ (z / unit)) / s), vt[k:].T
     cone, y0 = region.cone.along(origin, basis), basis.T @ (region.prior - origin)
     if not basis.shape[1]:
-        return Realised(origin * region.scale, 0.0) if cone.slack(np.zeros(0)).min() >= 0 else None
+        return Realised(origin * region.scale, 0.0, exact=True) if cone.slack(np.zeros(0)).min() >= 0 else None
     inside, depth = deepest(cone, y0)
     if depth < DEPTH:  # the pull to a prior far away may have won: ask again with hardly any
         inside, depth = deepest(cone, y0, weight=1e-10)
     if depth < DEPTH:
         return None
-    y, found = inside, None
+    y = inside
     for _ in range(2):
         # Seen from the best point so far, in units of its distance from the prior, all numbers are about one.
         far = max(float(np.linalg.norm(y - y0)), 1e-9)
@@ -61,7 +57,7 @@ def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
         found = nearest(around, np.zeros((0, len(y))), np.zeros(0), np.ones(len(y)), (y0 - y) / far)
         better = _tightened(cone, y + far * found.x, inside, depth)
         y = better if np.linalg.norm(better - y0) < far else y
-    return Realised((origin + basis @ y) * region.scale, 0.0, (), found.word if found else "", found)
+    return Realised((origin + basis @ y) * region.scale, 0.0, exact=True)
 
 
 def closest(region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: float) -> Realised:
@@ -73,7 +69,7 @@ def closest(region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: fl
     best = _least(region, a, z, rest)
     if not best.ok:
         x = _tightened(region.cone, best.x, region.inside, region.depth)
-        return Realised(x * region.scale, _misfit(a, x, z), _active(region, best, x), best.word, best)
+        return Realised(x * region.scale, _misfit(a, x, z), _active(region, best, x), best.word, ok=False)
     x = _tightened(region.cone, best.x, region.inside, region.depth)
     active, least = _active(region, best, x), _misfit(a, x, z)
     radius = np.sqrt((1.0 + share) * max(least + rest, _floor(z, rest)) - rest)
@@ -84,7 +80,7 @@ def closest(region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: fl
     near = _tightened(region.cone, x + far * found.x, region.inside, region.depth)
     if _misfit(a, near, z) <= (1.0 + 1e-6) * radius**2 and np.linalg.norm(near - region.prior) < far:
         x = near
-    return Realised(x * region.scale, _misfit(a, x, z), active, best.word, best)
+    return Realised(x * region.scale, _misfit(a, x, z), active, best.word)
 
 
 def _least(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solution:
@@ -94,7 +90,9 @@ def _least(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solutio
         # The sum of squares is the unit of the next step, so that the solver's tolerance is relative to what is left.
         unit = np.sqrt(chi)
         answer = nearest(region.cone, a / unit, z / unit, np.full(len(region.prior), _FAINT), region.prior)
-        if not answer.ok and found is not None:
+        if not answer.ok and found is None:  # a stronger pull makes it easier
+            answer = nearest(region.cone, a / unit, z / unit, np.full(len(region.prior), 1e4 * _FAINT), region.prior)
+        elif not answer.ok and found is not None:
             break  # finer than doubles resolve: the step before stands
         found = answer
         chi = max(_misfit(a, found.x, z) + rest, _floor(z, rest))

@@ -34,7 +34,7 @@ class Standard:
     """Consistent standard parameters for an estimate of base parameters.
 
     `values` (p,); `before` and `after` are the relative errors |Y_b x - tau| / |tau| of the estimate and of B pi, the same where
-    B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own size.
+    B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own size, if known.
     """
 
     values: np.ndarray
@@ -47,11 +47,13 @@ class Standard:
     @classmethod
     def own(cls, values: np.ndarray) -> Standard:
         """Return the standard parameters of an estimator that gives them itself."""
-        return cls(values, True, 0.0, 0.0, 0.0)
+        return cls(values, True, 0.0, 0.0, float("nan"))
 
     @property
     def sentence(self) -> str:
         """How the standard parameters stand to the estimate."""
+        if np.isnan(self.distance):
+            return "The estimate was made among parameters that real bodies can have."
         if self.exact:
             return f"Real bodies have these base parameters; those nearest to the prior are {self.distance:.2g} sizes off it."
         held = "; ".join(self.active[:4]) + ("; ..." if len(self.active) > 4 else "")

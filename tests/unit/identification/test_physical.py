@@ -1,7 +1,9 @@
 """The region of parameters that real bodies can have, and least squares in it, from arrays alone."""
 
 import numpy as np
+import problems
 import pytest
+from problems import cloud
 from scipy.optimize import least_squares
 
 import taupi as tp
@@ -17,13 +19,6 @@ from taupi.model.scalars import exact
 # How near the other road comes to the minimum: Gauss-Newton on factors of P slows down where P is singular.
 SAME = 1e-3
 FRICTION = ("viscous", "coulomb")
-
-
-def cloud(rng, count=12, size=0.3, centre=(0.0, 0.0, 0.0)):
-    """Return masses, points, and the ten parameters from their definitions: sums over point masses."""
-    m, x = rng.uniform(0.1, 1.0, count), rng.uniform(-size, size, (count, 3)) + centre
-    inertia = sum(w * (p @ p * np.eye(3) - np.outer(p, p)) for w, p in zip(m, x, strict=True))
-    return m, x, np.array([m.sum(), *(m @ x), *inertia[np.triu_indices(3)]])
 
 
 def measured(name, noise, seed=0, samples=200, sign=1.0, truth=None, terms=FRICTION):
@@ -55,17 +50,8 @@ def named(base, pi):
 
 
 def assert_real(base, pi):
-    """The definition in other words: mass above zero, principal moments about the centre of mass with the triangle inequality."""
     assert consistent(named(base, pi))
-    for i in range(len(base.robot.links)):
-        m, h, six = pi[10 * i], pi[10 * i + 1 : 10 * i + 4], pi[10 * i + 4 : 10 * i + 10]
-        inertia = np.zeros((3, 3))
-        inertia[np.triu_indices(3)] = six
-        inertia += np.triu(inertia, 1).T
-        assert m > 0
-        c = h / m
-        low, middle, high = np.linalg.eigvalsh(inertia - m * (c @ c * np.eye(3) - np.outer(c, c)))
-        assert low > -1e-9 and low + middle - high > -1e-9
+    problems.assert_real(pi, len(base.robot.links))
     assert (pi[len(base.robot.parameters) :] >= 0).all()
 
 

@@ -132,7 +132,7 @@ class Feasible:
         y, z = r[:, :-1], r[:, -1]
         least = float(np.linalg.norm(y @ free.x - z))
         now = float(np.linalg.norm(y @ (problem.base.projection @ found.pi) - z))
-        if not found.active and now <= (1 + 1e-9) * least:
+        if found.exact:
             return ["Real bodies have the parameters of weighted least squares: no constraint holds."]
         grown = now / least - 1 if least > 1e-9 * float(np.linalg.norm(z)) else math.inf
         told = (
