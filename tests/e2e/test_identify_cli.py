@@ -331,7 +331,8 @@ def test_not_converged_is_exit_4(logs, tmp_path):
 
 # Say where we are and wait to be stopped: before the results change places, or after it.
 HANGING = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that is ignored
 from taupi import files
 exchange, moment = files._exchange, sys.argv.pop(1)
 def slow(a, b):

@@ -20,7 +20,7 @@ ROBOTS = {
     "kinova": ("kinova_description/robots/kinova.urdf", ()),
     "z1": ("z1_description/urdf/z1.urdf", ()),
     "so101": ("so_arm_description/urdf/so101.urdf", ()),
-    "bravo7": ("bravo7_description/urdf/bravo7_no_ee.urdf", ()),
+    "laikago": ("laikago_description/urdf/laikago.urdf", ()),
     "talos_arm": ("talos_data/robots/talos_left_arm.urdf", ()),
     "talos": ("talos_data/robots/talos_reduced.urdf", ()),
     "tiago": ("tiago_description/robots/tiago_no_hand.urdf", ("wheel_left_joint", "wheel_right_joint")),
