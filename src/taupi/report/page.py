@@ -1,6 +1,6 @@
 """A report as one HTML file that needs nothing else: no network, no library, a hand's breadth of script for zooming.
 
-Plotly's own script alone is 4.6 MB. Lines drawn as SVG weigh what their points weigh, show without any script, print, and can
+Plotly's own script weighs megabytes. Lines drawn as SVG weigh what their points weigh, show without any script, print, and can
 be read by other programs; zooming them takes a hundred lines (page.js).
 """
 
