@@ -17,9 +17,10 @@ import numpy as np
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable, rebatch
+from taupi.signals.formats.files import beginning, readable
+from taupi.signals.formats.parts import in_blocks, whole
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, build, embedded, settle
+from taupi.signals.tables import Layout, Table, embedded, settle
 
 _CHUNK = 1 << 21  # bytes of text that are parsed at once: some 5000 rows of 40 numbers
 _LOOK = 200  # rows that tell whether decimals have a point or a comma
@@ -46,20 +47,13 @@ def sniff(path: Path) -> bool:
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a text table."""
     dialect, layout = _opened(path, columns, robot)
-    parts = list(_parts(path, dialect, layout))
-    if not parts:
-        raise TaupiError(f"{path.name} has a header but no rows.")
-    joined = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-    return build(Table(joined, path.name), layout, source)
+    return whole(path, _parts(path, dialect, layout), layout, source)
 
 
 def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in pieces of `size` rows; a few megabytes of text are held at a time."""
     dialect, layout = _opened(path, columns, robot)
-    row = 0
-    for part in rebatch(_parts(path, dialect, layout), size):
-        yield build(Table(part, path.name, first_row=row), layout, source)
-        row += len(next(iter(part.values())))
+    yield from in_blocks(path, _parts(path, dialect, layout), layout, source, size)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable, rebatch
+from taupi.signals.formats.files import beginning, readable
+from taupi.signals.formats.parts import in_blocks, whole
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, build, embedded, settle
+from taupi.signals.tables import Layout, Table, embedded, settle
 
 _OWN = b"taupi_log"
 _BATCH = 16384
@@ -28,20 +29,13 @@ def sniff(path: Path) -> bool:
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a Parquet file."""
     layout, epoch = _opened(path, columns, robot)
-    parts = list(_parts(path, layout, epoch))
-    if not parts:
-        raise TaupiError(f"{path.name} has no rows.")
-    joined = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-    return build(Table(joined, path.name), layout, source)
+    return whole(path, _parts(path, layout, epoch), layout, source)
 
 
 def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in pieces of `size` rows; one row group at a time is decoded."""
     layout, epoch = _opened(path, columns, robot)
-    row = 0
-    for part in rebatch(_parts(path, layout, epoch), size):
-        yield build(Table(part, path.name, first_row=row), layout, source)
-        row += len(next(iter(part.values())))
+    yield from in_blocks(path, _parts(path, layout, epoch), layout, source, size)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
