@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import casadi as cs
 import numpy as np
 from hypothesis import strategies as st
 
+from taupi.errors import TaupiWarning
 from taupi.model.body import body_from_com
 from taupi.model.placement import Placement, matmul, rotation_about
 from taupi.model.robot import Frame, Friction, Joint, Link, Robot, Transmission
@@ -148,3 +150,10 @@ def programs(draw):
         return cs.vertcat(*values[-4:]), cs.vertcat(*values[:6]) @ cs.vertcat(*values[-2:]).T
 
     return trace("random", body, [Port("x", (3,)), Port("y", (2,))], [Port("a", (4,)), Port("b", (6, 2))])
+
+
+def quiet_urdf(robots_dir, path, **options) -> Robot:
+    """A real file, without its reader's remarks on inertias that no body has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TaupiWarning)
+        return Robot.from_urdf(robots_dir / path, **options)

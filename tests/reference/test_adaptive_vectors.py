@@ -1,12 +1,9 @@
 """Every case of the specification's part A (Kubozono et al.): spatial algebra, stacked dynamics, laws, closed loops."""
 
-import json
-from functools import cache
-from pathlib import Path
-
 import casadi as cs
 import numpy as np
 import pytest
+from adaptive import VECTORS, ours, robot
 from scipy.integrate import solve_ivp
 from support import error
 
@@ -14,39 +11,10 @@ import taupi as tp
 from taupi.control import spatial
 from taupi.dynamics.chain import trace_robot
 
-VECTORS = json.loads((Path(__file__).parents[1] / "data" / "adaptive-and-elastic.json").read_text())
 SPEC = 1e-10  # the file's own: relative to max(1, largest entry)
 SIMULATED = 1e-7
 SPATIAL = range(len(VECTORS["spatial"]))
 CONTROLLERS = range(len(VECTORS["controllers"]))
-
-
-@cache
-def robot(name):
-    r = VECTORS["robots"][name]
-    kinds = {"R": "revolute", "P": "prismatic"}
-    rows = [
-        {
-            "a": r["a"][k],
-            "alpha": r["alpha"][k],
-            "d": r["d"][k],
-            "theta": r["off"][k],
-            "joint": kinds[r["joint_types"][k]],
-        }
-        for k in range(r["n"])
-    ]
-    pi = []
-    for m, c, (xx, yy, zz, xy, xz, yz) in zip(r["m"], r["c"], r["I6"], strict=True):
-        pi += [m, *c, xx, xy, xz, yy, yz, zz]
-    return tp.Robot.from_dh(rows, gravity=r["g0"], parameters=pi)
-
-
-def ours(arm, theirs):
-    """Values in our order from theirs, the last axis."""
-    order = arm.parameters.layout.order("kubozono")
-    result = np.empty_like(np.asarray(theirs, dtype=float))
-    result[..., order] = theirs
-    return result
 
 
 def dense(x):

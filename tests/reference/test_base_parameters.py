@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import sympy
+from support import quiet_urdf
 
 import taupi as tp
 
@@ -14,12 +15,6 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 DRIVES = ("rotor", "viscous", "coulomb", "offset")
 # Torques of two calls of the same algorithm, with parameters that differ by rounding of some units.
 SAME_TORQUE = 1e-9
-
-
-def load(robots_dir, path, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tp.TaupiWarning)
-        return tp.Robot.from_urdf(robots_dir / path, **options)
 
 
 # Counts -------------------------------------------------------------------------------------------------------------------
@@ -47,7 +42,7 @@ def load(robots_dir, path, **options):
     ],
 )
 def test_counts_of_files(robots_dir, path, options, count):
-    assert tp.base_parameters(load(robots_dir, path, **options)).count == count
+    assert tp.base_parameters(quiet_urdf(robots_dir, path, **options)).count == count
 
 
 @pytest.mark.parametrize(
@@ -67,7 +62,7 @@ def test_counts_of_recorded_robots(file, inertial, with_drives):
     path = SHARED / file
     if not path.exists():
         pytest.skip(f"{file} is not beside the checkout")
-    robot = load(SHARED, file)
+    robot = quiet_urdf(SHARED, file)
     assert tp.base_parameters(robot).count == inertial
     assert tp.base_parameters(robot, terms=DRIVES).count == with_drives
 
@@ -168,7 +163,7 @@ def torque(model, pi, q, v, a):
     "path", ["ur_description/urdf/ur5_robot.urdf", "xarm_description/urdf/xarm7.urdf", "z1_description/urdf/z1.urdf"]
 )
 def test_pinocchios_torque_moves_with_base_parameters_alone(robots_dir, path):
-    robot = load(robots_dir, path, snap=False)  # so that both mean the same geometry
+    robot = quiet_urdf(robots_dir, path, snap=False)  # so that both mean the same geometry
     model = pin.buildModelFromUrdf(str(robots_dir / path))
     model.armature[:] = 0
     base = tp.base_parameters(robot)
@@ -201,7 +196,7 @@ def test_figaroh_finds_the_same_relations(robots_dir):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         qr = pytest.importorskip("figaroh.tools.qrdecomposition")
-    robot = load(robots_dir, "xarm_description/urdf/xarm7.urdf")
+    robot = quiet_urdf(robots_dir, "xarm_description/urdf/xarm7.urdf")
     base = tp.base_parameters(robot)
     y = tp.regressor(robot).reduced()
     states = np.random.default_rng(0).uniform(-2, 2, (3, 200, robot.n))

@@ -1,36 +1,14 @@
 """Adaptive laws in simulated closed loops: the spec's vectors (A7), Lyapunov functions along runs, an independent plant."""
 
-import json
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pinocchio as pin
 import pytest
+from adaptive import VECTORS, ours, robot
 from support import error
 
 import taupi as tp
 
-VECTORS = json.loads((Path(__file__).parents[1] / "data" / "adaptive-and-elastic.json").read_text())
 SIMULATED = 1e-7  # the file's own
-
-
-@cache
-def robot(name):
-    r = VECTORS["robots"][name]
-    rows = [{"a": a, "alpha": al, "d": d} for a, al, d in zip(r["a"], r["alpha"], r["d"], strict=True)]
-    pi = []
-    for m, c, (xx, yy, zz, xy, xz, yz) in zip(r["m"], r["c"], r["I6"], strict=True):
-        pi += [m, *c, xx, xy, xz, yy, yz, zz]
-    return tp.Robot.from_dh(rows, gravity=r["g0"], parameters=pi)
-
-
-def ours(arm, theirs):
-    """Values in our order from theirs, the last axis."""
-    order = arm.parameters.layout.order("kubozono")
-    result = np.empty_like(np.asarray(theirs, dtype=float))
-    result[..., order] = theirs
-    return result
 
 
 def spec_law(case, kind=None):

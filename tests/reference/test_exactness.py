@@ -4,12 +4,12 @@ The counts are those of the design (SO-101 38 as printed, 36 as meant) and of th
 """
 
 import random
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import fmpq_mat
+from support import quiet_urdf
 
 import taupi as tp
 
@@ -29,12 +29,6 @@ def exact_rank(robot: tp.Robot) -> int:
     return fmpq_mat(rows).rank()
 
 
-def load(robots_dir, path, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tp.TaupiWarning)
-        return tp.Robot.from_urdf(robots_dir / path, **options)
-
-
 @pytest.mark.parametrize(
     ("path", "options", "count"),
     [
@@ -47,7 +41,7 @@ def load(robots_dir, path, **options):
     ],
 )
 def test_rank_of_real_robots(robots_dir, path, options, count):
-    assert exact_rank(load(robots_dir, path, **options)) == count
+    assert exact_rank(quiet_urdf(robots_dir, path, **options)) == count
 
 
 @pytest.mark.parametrize(("name", "count"), [("puma560", 36), ("elbow2r", 6), ("panda", 43), ("ur10", 36)])
@@ -56,10 +50,10 @@ def test_rank_of_the_catalogue(name, count):
 
 
 def test_snapping_is_reported_and_can_be_switched_off(robots_dir):
-    snapped = load(robots_dir, "so_arm_description/urdf/so101.urdf")
+    snapped = quiet_urdf(robots_dir, "so_arm_description/urdf/so101.urdf")
     assert any("snapped" in note for note in snapped.notes)
     assert not any(
-        "snapped" in note for note in load(robots_dir, "so_arm_description/urdf/so101.urdf", snap=False).notes
+        "snapped" in note for note in quiet_urdf(robots_dir, "so_arm_description/urdf/so101.urdf", snap=False).notes
     )
 
 
@@ -75,7 +69,7 @@ def test_a_file_with_rounded_angles_means_right_angles():
 
 def test_every_rotation_of_a_file_is_orthogonal_exactly(robots_dir):
     for path in ("xarm_description/urdf/xarm7.urdf", "kinova_description/robots/kinova.urdf"):
-        for joint in load(robots_dir, path, snap=False).joints:
+        for joint in quiet_urdf(robots_dir, path, snap=False).joints:
             r = joint.before.rotation
             for i in range(3):
                 for j in range(3):
