@@ -181,3 +181,9 @@ def test_bad_ranges_are_one_sentence(span):
 def test_bounds_help_opens_with_examples():
     text = taupi("bounds", "--help").stdout
     assert text.index("taupi bounds lecture2r") < text.index("--tolerance")
+
+
+def test_properties_refuse_a_range_that_they_would_not_use():
+    done = taupi("bounds", "lecture2r", "--properties", "--range", "-1:1")
+    assert done.returncode == 3
+    assert done.stderr.strip() == "taupi: --properties draws its own states: leave --range out."

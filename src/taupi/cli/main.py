@@ -225,6 +225,10 @@ def bounds(
 
     loaded = _load(robot, lock, tip, snap)
     if check:
+        if spans:
+            from taupi.errors import TaupiError
+
+            raise TaupiError("--properties draws its own states: leave --range out.")
         report = tp.properties(loaded, seed=seed)
         print(json.dumps(report.to_dict(), indent=2) if as_json else report)
         raise typer.Exit(0 if report.holds else 4)

@@ -286,14 +286,15 @@ class Program:
         digits: int | None = None,
         short: bool = False,
         intermediates: int | None = None,
-        limit: int = 300_000,
+        limit: int | None = None,
     ) -> Explicit:
         """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it writes text.
 
         `angles`: "shortest" picks, entry by entry, the shorter of products and sums of angles; "products" keeps products.
         `names=True` names sums that repeat (k1, k2, ...); a mapping gives your own, {"b4": "qrdd1 + qrdd2"}. `values` puts
         numbers for the symbols that have some; `digits` rounds numbers that are not simple; `short` writes c12 for cos(q1 + q2).
-        A form of more than `limit` terms is refused; `intermediates=20` names intermediate terms instead, so that few are longer
+        A form of more than `limit` terms (300 000) is refused.
+        `intermediates=20` names intermediate terms instead, so that few are longer
         than that and any program has a form.
 
         >>> import taupi as tp

@@ -37,7 +37,8 @@ class Entry:
 class Explicit:
     """The outputs of a program as formulas; `definitions` are the sub-terms that were given names, in order.
 
-    `text` is read by Python and SymPy, `latex` by papers and notebooks, `markdown` by repositories, `html` by browsers, with
+    `text` is read by Python and SymPy where formulas are arithmetic and common functions (not comparisons), `latex` by
+    papers and notebooks, `markdown` by repositories, `html` by browsers, with
     nothing fetched. `sympy` gives expressions in the same shape as the program's outputs.
     """
 
@@ -186,7 +187,7 @@ def explicit(
     digits: int | None = None,
     short: bool = False,
     intermediates: int | None = None,
-    limit: int = LIMIT,
+    limit: int | None = None,
 ) -> Explicit:
     """Return a program's outputs as formulas; see `Program.explicit`."""
     if not isinstance(names, bool | Mapping):
@@ -196,7 +197,7 @@ def explicit(
     for setting, value in (("digits", digits), ("intermediates", intermediates), ("limit", limit)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise TaupiError(f"{setting} is {value!r}, expected a whole number of 1 or more.")
-    expansion = expand(program, symbolic_constants(program, values), limit, intermediates)
+    expansion = expand(program, symbolic_constants(program, values), limit or LIMIT, intermediates)
     return presented(program, expansion, angles, names, digits, short)
 
 
