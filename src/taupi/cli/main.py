@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
-from taupi.cli import control, simulate
+from taupi.cli import control, reproduce, simulate
 from taupi.cli.fits import fits
 from taupi.cli.programs import CONTROLLER, PROGRAMS, TASK_PROGRAMS, built, next_step
 from taupi.cli.words import spelled
@@ -423,3 +423,4 @@ def log(
 
 simulate.register(app, _load)
 control.register(app, _load)
+reproduce.register(app)

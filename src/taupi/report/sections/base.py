@@ -29,8 +29,12 @@ def rendered(section: Section, content: Content) -> str | None:
     fields = section.fields(content)
     if fields is None:
         return None
-    body = _template(section.name).substitute(fields)
-    return f'<section id="{section.name}"><h2>{html.escape(section.title)}</h2>\n{body}</section>'
+    return part(section.name, section.title, _template(section.name).substitute(fields))
+
+
+def part(name: str, title: str, body: str) -> str:
+    """Return a part of a page: its anchor, its heading and what it holds, as HTML."""
+    return f'<section id="{name}"><h2>{html.escape(title)}</h2>\n{body}</section>'
 
 
 @cache

@@ -1,0 +1,392 @@
+"""What Kubozono, Yamakita & Furuta print, equation by equation, at random states of an arm: how far off, and what holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from taupi.control import spatial
+from taupi.control.lyapunov import lyapunov
+from taupi.control.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.slotine_li import SlotineLi
+from taupi.control.walker import Walker
+from taupi.dynamics.chain import Chain, trace_robot
+from taupi.dynamics.coriolis import coriolis_matrix
+from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
+from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
+from taupi.dynamics.spatial import skew
+from taupi.model.body import body_from_com
+from taupi.model.robot import Robot
+from taupi.papers.study import Row, statement
+from taupi.papers.walker_mistakes import BorrowedWalker, ForgetfulWalker
+from taupi.program.program import Port, Program
+from taupi.regressors.classical import reference_motion, regressor
+
+EXACT = 1e-9  # relative: what sums of a few thousand doubles stay below, and no slip does
+STATES = 20
+LAMBDA, GAMMA = 5.0, 4.0
+Given = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # q, qd, and what is wanted
+
+
+def generic_arm() -> Robot:
+    """Return an arm of three joints without a symmetry that would hide a slip: spatial3 of the specification (0)."""
+    rows = [
+        {"a": a, "alpha": alpha, "d": d, "theta": 0}
+        for a, alpha, d in ((0.12, 1.1, 0.35), (0.45, -0.4, 0.10), (0.31, 0.7, -0.08))
+    ]
+    links = [
+        {"m": 6, "com": (-0.05, 0.02, 0.03), "inertia": (0.040, 0.002, -0.003, 0.050, 0.001, 0.030)},
+        {"m": 4.5, "com": (-0.20, 0.015, -0.04), "inertia": (0.020, -0.004, 0.005, 0.110, 0.002, 0.105)},
+        {"m": 2.5, "com": (-0.12, -0.03, 0.05), "inertia": (0.008, 0.001, 0.002, 0.030, -0.0015, 0.028)},
+    ]
+    return Robot.from_dh(rows, links=links, gravity=(0, 0, -9.81))
+
+
+def slip_rows() -> list[Row]:
+    """Return a row for each equation that was checked, in the document's order."""
+    robot = generic_arm()
+    state = np.random.default_rng(0).uniform(-1.5, 1.5, (3, STATES, robot.n))
+    wanted = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, robot.n))
+    return [*_dynamics(robot, *state), *_parameters(robot, *state), *_laws(robot, state, wanted), *_appendix()]
+
+
+def _row(where: str, printed: str, holds: str, off: float, left: float | None = None, because: str = "") -> Row:
+    """Return a row: `off` is how far the print is from the truth, `left` what holds; both relative to the largest entry."""
+    found = f"as printed off by {off:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
+    source, _, what = where.rpartition(": ")
+    return statement(what, printed, found, off < EXACT, source=source, because=because)
+
+
+def _lyapunov(law: Any, terms: Any = None) -> Any:
+    """Return V, V_1, its claimed and its true rate, interpreted: compiling takes longer than twenty states."""
+    return lyapunov(law, terms).compile("numpy")
+
+
+def _off(got: Any, wanted: Any) -> float:
+    return float(np.abs(got - wanted).max() / np.abs(wanted).max())
+
+
+# The document's matrices -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stacks:
+    """J, V_s, J_t, dJ_t/dt, I_i and v_i at one state, as NumPy has them."""
+
+    J: np.ndarray
+    V_s: np.ndarray
+    J_t: np.ndarray
+    J_t_rate: np.ndarray
+    inertias: np.ndarray
+    velocities: np.ndarray
+
+    @property
+    def axes(self) -> np.ndarray:
+        """s_i, one a joint: the last block row of J."""
+        return self.J[-6:].T
+
+    def blocks(self, make: Any) -> np.ndarray:
+        """Return diag(make(I_i, v_i))."""
+        made = [make(i, v) for i, v in zip(self.inertias, self.velocities, strict=True)]
+        return np.array(cs.diagcat(*(cs.DM(m) for m in made)))
+
+
+def _stacks(robot: Robot) -> Program:
+    n = robot.n
+
+    def body(chain: Chain, q: Any, qd: Any) -> tuple[Any, ...]:
+        here = spatial.stacked(chain, q, qd)
+        moved = cs.vertcat(*here.inertias), cs.vertcat(*here.velocities)
+        return here.J, here.J_rate, here.J_t, here.J_t_rate, *moved
+
+    shapes = {
+        "J": (6 * n, n),
+        "V_s": (6 * n, n),
+        "J_t": (n, 6 * n),
+        "J_t_rate": (n, 6 * n),
+        "I": (6 * n, 6),
+        "v": (6 * n,),
+    }
+    return trace_robot("stacks", robot, body, ["q", "qd"], [Port(name, shape) for name, shape in shapes.items()])
+
+
+def _cross(b: np.ndarray) -> np.ndarray:
+    return np.array(cs.evalf(spatial.cross(cs.SX(cs.DM(b)))))
+
+
+def _primed(a: np.ndarray) -> np.ndarray:
+    return np.concatenate([a[3:], a[:3]])
+
+
+def _at(program: Program, n: int, q: np.ndarray, qd: np.ndarray) -> _Stacks:
+    J, V_s, J_t, J_t_rate, inertias, v = program(q, qd)
+    return _Stacks(J, V_s, J_t, J_t_rate, inertias.reshape(n, 6, 6), v.reshape(n, 6))
+
+
+# Section 2: the arm ---------------------------------------------------------------------------------------------------
+
+
+def _recursive_torque(
+    here: _Stacks, q: Any, qd: Any, qdd: Any, g: np.ndarray, turning: Any, weight: float
+) -> np.ndarray:
+    """Return tau of (3)-(6); `turning` stands beside v_i x s_i in (4), `weight` before I_i g in (5)."""
+    v, a, forces = np.zeros(6), np.zeros(6), []
+    for s, inertia, rate, speed, push in zip(here.axes, here.inertias, turning, qd, qdd, strict=True):
+        v = v + s * speed
+        a = a + _cross(v) @ s * rate + s * push
+        forces.append(inertia @ a + _cross(v) @ inertia @ v + weight * inertia @ g)
+    carried = np.cumsum(forces[::-1], axis=0)[::-1]
+    return np.array([_primed(s) @ f for s, f in zip(here.axes, carried, strict=True)])
+
+
+def _dynamics(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
+    program = _stacks(robot)
+    places = [_at(program, robot.n, *x) for x in zip(q, qd, strict=True)]
+    g = np.array([0, 0, 0, *(float(x) for x in robot.gravity)])
+    derivative = np.einsum("kijl,kl->kij", program.jacobian("q")(q, qd)[0], qd)
+    rate = _row("(9): V_s = dJ/dt", "V_s", "", _off(np.array([h.V_s for h in places]), derivative))
+    return [*_recursion_rows(robot, places, g, q, qd, qdd), rate, *_closed_rows(robot, places, g, q, qd)]
+
+
+def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd: Any, qdd: Any) -> list[Row]:
+    """(4), (5), (7), (10)."""
+    tau = inverse_dynamics(robot)(q, qd, qdd)
+
+    def off(turning: Any, weight: float) -> float:
+        given = zip(places, q, qd, qdd, turning, strict=True)
+        return _off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in given]), tau)
+
+    a, b = places[0].velocities[-2:]
+    sum_of_both = np.abs(_cross(a) @ b + _cross(b) @ a).max()
+    sizes = f"C_1 is {6 * robot.n} x {6 * robot.n}, qd has {robot.n} entries; J_t is {' x '.join(map(str, places[0].J_t.shape))}"
+    right = off(qd, -1.0)
+    return [
+        _row(
+            "(4): acceleration",
+            "v_i x s_i q_i",
+            "v_i x s_i qd_i",
+            off(q, -1.0),
+            right,
+            "a dot is missing; the index i + 1 has nothing to start from either",
+        ),
+        _row("(5): force", "+ I_i g, g downwards", "- I_i g", off(qd, 1.0), right, "plus needs a g that points up"),
+        statement(
+            "why two terms do not cancel",
+            "the cross is no vector product",
+            f"a x b + b x a = {sum_of_both:.0e}",
+            sum_of_both > EXACT,
+            "(7)",
+            "it is antisymmetric, and the terms add for that reason",
+        ),
+        statement(
+            "sizes",
+            "C_1 to C_3 times qd; J_t is 6n x 6n",
+            sizes,
+            False,
+            "(10)",
+            "J is missing between the two, as (12) has it",
+        ),
+    ]
+
+
+def _closed_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd: Any) -> list[Row]:
+    """(11) to (15)."""
+    C, G = coriolis_matrix(robot)(q, qd), gravity_torque(robot)(q)
+    skewed = mass_matrix_derivative(robot)(q, qd) - 2 * C
+    inertia = [h.blocks(lambda i, v: i) for h in places]
+    mass = np.array([h.J_t @ i @ h.J for h, i in zip(places, inertia, strict=True)])
+    c2 = np.array([h.J_t @ h.blocks(lambda i, v: _cross(i @ v)) @ h.J for h in places])
+    mixed = np.array([h.J_t_rate @ i @ h.J - h.J_t @ i @ h.V_s for h, i in zip(places, inertia, strict=True)])
+    weight = np.array([h.J_t @ np.concatenate([i @ g for i in h.inertias]) for h in places])
+    return [
+        _row("(11): H", "J_t I J", "", _off(mass, mass_matrix(robot)(q))),
+        _row(
+            "(12): C, and it is the Christoffel matrix",
+            "J_t [I V_s + (C_1 - C_2 - C_3) J / 2]",
+            "",
+            _off(np.array([_coriolis(h) for h in places]), C),
+        ),
+        _row("(13): G", "J_t I g", "-J_t I g", _off(weight, G), _off(-weight, G), "plus needs a g that points up"),
+        _row(
+            "(14), (15): dH/dt - 2C",
+            "J_t C_2 J",
+            "with dJ_t/dt I J - J_t I dJ/dt",
+            _off(c2, skewed),
+            _off(c2 + mixed, skewed),
+            "two terms are missing; they are skew together, so that the conclusion stands",
+        ),
+    ]
+
+
+def _coriolis(here: _Stacks) -> np.ndarray:
+    """Return (12)."""
+    inertia = here.blocks(lambda i, v: i)
+    half = here.blocks(lambda i, v: _cross(v) @ i - _cross(i @ v) - i @ _cross(v)) / 2
+    return here.J_t @ (inertia @ here.V_s + half @ here.J)
+
+
+def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
+    """(18), (23): what the torque is linear in."""
+
+    def torque(com: tuple[float, float, float]) -> np.ndarray:
+        body = body_from_com(2.5, com, np.diag([0.008, 0.030, 0.028]))
+        pi = robot.parameters.values.copy()
+        pi[20:30] = [float(x) for x in body]
+        tau: np.ndarray = inverse_dynamics(robot.with_parameters(pi))(q, qd, qdd)
+        return tau
+
+    near, middle, far = (torque((x, -0.03, 0.05)) for x in (-0.2, 0.0, 0.2))
+    Y = regressor(robot)(q, qd, qdd)
+    product = _off(Y @ robot.parameters.values, inverse_dynamics(robot)(q, qd, qdd))
+    size = f"Y is {Y.shape[1]} x {Y.shape[2]}; its last parameter is a_{robot.n},10"
+    return [
+        _row(
+            "(18): linear in what",
+            "centre of mass",
+            "first moment, inertia at the frame",
+            _off((near + far) / 2, middle),
+            product,
+            "the torque is quadratic in the centre of mass",
+        ),
+        statement(
+            "sizes",
+            "Y_1 is 10 x 6n; the last entry a_n1",
+            size,
+            False,
+            "(23)",
+            "6n x 10n, block-diagonal, is what J_t can be multiplied with",
+        ),
+    ]
+
+
+# Sections 3 and 4: the laws -------------------------------------------------------------------------------------------
+
+
+def _laws(robot: Robot, state: np.ndarray, wanted: np.ndarray) -> list[Row]:
+    q, qd = state[:2]
+    pi = robot.parameters.values
+    estimate = 0.5 * pi
+    given: Given = (q, qd, wanted[0], wanted[1], wanted[2])
+    n = robot.n
+    K = np.linspace(50.0, 5.0, n)
+    s = reference_motion(*given, LAMBDA)[2]
+    rough = robot.with_friction(viscous=[2.0] * n)
+    gains: dict[str, Any] = {"Lambda": LAMBDA, "Gamma_inv": 1.0}
+    true = np.concatenate([pi, np.full(n, 2.0)])
+    damped = -np.einsum("ki,i,ki->k", s, K, s)
+    blind, aware = SlotineLi(rough, K=K, **gains), SlotineLi(rough, K=K, terms=("viscous",), **gains)
+    left = _lyapunov(blind, terms=("viscous",))(*given, estimate, true)[3]
+    _, _, claimed, rate = _lyapunov(aware)(*given, 0.5 * true, true)
+    closed, recursive = SlotineLi(robot, K=K, **gains), NiemeyerSlotine(robot, K=K, **gains)
+    one, other = (law.torque(*given, estimate) for law in (closed, recursive))
+    weightless = NiemeyerSlotine(robot.with_gravity((0, 0, 0)), K=K, **gains).torque(*given, estimate)
+    exact = _lyapunov(closed)(*given, pi, pi)[3]
+    return [
+        _row(
+            "(34): no friction in the law",
+            "dV/dt = -s' K_D s",
+            "with B qrd in it, -s' (K_D + B) s",
+            _off(left, damped),
+            _off(rate, claimed),
+            "the arm of (1) has friction; without its estimate -s' B qd is left",
+        ),
+        _row(
+            "(41): recursion without gravity",
+            "no I_i g",
+            "- I_i g, equal to (34)",
+            _off(weightless, one),
+            _off(other, one),
+            "gravity is left out; with it closed form and recursion are one law",
+        ),
+        *_walker(robot, given, s),
+        _row(
+            "(50), (51): constant K_D",
+            "d/dt s' H s = -s' K_D s",
+            "-2 s' K_D s",
+            _off(damped, 2 * exact),
+            _off(2 * damped, 2 * exact),
+            "a factor 2 is lost: the rate is 2 k_d / h, for exact parameters",
+        ),
+    ]
+
+
+def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
+    pi = robot.parameters.values
+    settings: dict[str, Any] = {"Lambda": LAMBDA, "gamma": GAMMA, "Gamma_inv": 1.0}
+    law, closed = Walker(robot, **settings), Walker(robot, form="closed", **settings)
+    one, other = (x.torque(*given, 0.5 * pi) for x in (law, closed))
+    # gamma v_j in place of gamma (v_i - v_ri): the velocity itself, as if qrd were zero.
+    half = robot.with_parameters(0.5 * pi)
+    printed = one + GAMMA * np.einsum("kij,kj->ki", mass_matrix(half)(given[0]), s - given[1])
+    H = mass_matrix(robot)(given[0])
+    claim = -GAMMA * np.einsum("ki,kij,kj->k", s, H, s)
+    rates = {
+        kind: _lyapunov(kind(robot, **settings))(*given, -0.3 * pi, pi)[3] for kind in (BorrowedWalker, ForgetfulWalker)
+    }
+    right = _off(_lyapunov(law)(*given, -0.3 * pi, pi)[3], claim)
+    wrong = "the law leaves Y_w to the reader; only Y_w with Y_w a = tau gives dV/dt = -gamma s' H s"
+    kinetic = _lyapunov(law)(*given, pi, pi)
+    return [
+        _row(
+            "(44): Walker's feedback",
+            "-gamma v_j",
+            "-gamma (v_i - v_ri)",
+            _off(printed, one),
+            _off(other, one),
+            "a tilde is lost; so is the sign of g",
+        ),
+        _row("(46): Walker's law in closed form", "C_w with qrd in C_1 to C_3", "", _off(other, one)),
+        _row(
+            "Walker's adaptation: with Slotine and Li's Y",
+            "none is given",
+            "with Y_w",
+            _off(rates[BorrowedWalker], claim),
+            right,
+            wrong,
+        ),
+        _row(
+            "Walker's adaptation: without the gamma-term",
+            "none is given",
+            "with Y_w",
+            _off(rates[ForgetfulWalker], claim),
+            right,
+            wrong,
+        ),
+        _row(
+            "(48), (49): rate of V_1",
+            "-gamma V_1",
+            "-2 gamma V_1",
+            _off(-GAMMA * kinetic[1], kinetic[3]),
+            _off(-2 * GAMMA * kinetic[1], kinetic[3]),
+            "a factor 2 is lost; and it holds for exact parameters only",
+        ),
+    ]
+
+
+def _appendix() -> list[Row]:
+    a = np.random.default_rng(2).uniform(-1, 1, 6)
+    E = np.diag([2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
+    swap = np.roll(np.eye(6), 3, axis=0)
+    R = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    R *= np.linalg.det(R)
+    p = np.array(cs.evalf(skew(cs.DM([0.3, -0.2, 0.5]))))
+    rigid = np.block([[R, np.zeros((3, 3))], [p @ R, R]])
+
+    def off(x: np.ndarray) -> float:
+        primed = swap @ x.T @ swap
+        assert np.abs(primed @ x - np.eye(6)).max() < EXACT
+        return _off(x @ _cross(a) @ primed, _cross(x @ a))
+
+    return [
+        _row(
+            "appendix: (E a) x = E (a x) E'",
+            "for every E with E'E = 1",
+            "for rigid displacements",
+            off(E),
+            off(rigid),
+            "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is no displacement",
+        )
+    ]
