@@ -38,3 +38,16 @@ def spelled(text: str, names: Mapping[str, str]) -> str:
     '(x + y)*z'
     """
     return re.sub(r"\b[A-Za-z]\w*\b", lambda m: names.get(m[0], m[0]), text)
+
+
+def numeric(text: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a formula, arrays or numbers for its names.
+
+    >>> float(numeric("2*cos(q1)", {"q1": 0.0}))
+    2.0
+    """
+    import sympy
+
+    expression = sympy.sympify(text)
+    names = sorted(str(s) for s in expression.free_symbols)
+    return sympy.lambdify(names, expression, "numpy")(*(values[n] for n in names))

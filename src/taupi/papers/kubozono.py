@@ -8,7 +8,7 @@ from taupi.papers.kubozono_loops import DURATION, SEED, Loop, Protocol, protocol
 from taupi.papers.kubozono_slips import slip_rows
 from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, figure, in_part, statement
 
-A7 = "specification A7"
+A7 = "spec A7"
 # The columns of the table: what, unit.
 COLUMNS = {
     "V(0)": "J",
@@ -126,9 +126,9 @@ def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
         lines = {TITLES[k]: np.log10(loop.speed) for k, loop in of.items()}
         made.append(Picture(f"{arm}: |s|", "log10 of rad/s", time, lines))
     wrong = loops["PUMA", "forgetful"]
-    early = wrong.run.time <= 5.0
-    lines = {TITLES["forgetful"]: wrong.V[early]}
-    made.append(Picture("PUMA: V rises where the gamma-term is left out of Y_w", "J", wrong.run.time[early], lines))
+    time = wrong.run.time
+    rises = np.abs(time - time[np.diff(wrong.V).argmax()]) <= 0.025
+    made.append(Picture("PUMA: where V rises most", "J", time[rises], {TITLES["forgetful"]: wrong.V[rises]}))
     return tuple(made)
 
 

@@ -20,12 +20,11 @@ from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
 from taupi.dynamics.spatial import skew
 from taupi.model.body import body_from_com
 from taupi.model.robot import Robot
-from taupi.papers.study import Row, statement
+from taupi.papers.study import EXACT, Row, compared, off, statement
 from taupi.papers.walker_mistakes import BorrowedWalker, ForgetfulWalker
 from taupi.program.program import Port, Program
 from taupi.regressors.classical import reference_motion, regressor
 
-EXACT = 1e-9  # relative: what sums of a few thousand doubles stay below, and no slip does
 STATES = 20
 LAMBDA, GAMMA = 5.0, 4.0
 Given = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # q, qd, and what is wanted
@@ -53,20 +52,15 @@ def slip_rows() -> list[Row]:
     return [*_dynamics(robot, *state), *_parameters(robot, *state), *_laws(robot, state, wanted), *_appendix()]
 
 
-def _row(where: str, printed: str, holds: str, off: float, left: float | None = None, because: str = "") -> Row:
-    """Return a row: `off` is how far the print is from the truth, `left` what holds; both relative to the largest entry."""
-    found = f"as printed off by {off:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
+def _row(where: str, printed: str, holds: str, gap: float, left: float | None = None, because: str = "") -> Row:
+    """Return an equation's row; `where` has its number before a colon."""
     source, _, what = where.rpartition(": ")
-    return statement(what, printed, found, off < EXACT, source=source, because=because)
+    return compared(what, printed, holds, gap, left, source, because)
 
 
 def _lyapunov(law: Any, terms: Any = None) -> Any:
     """Return V, V_1, its claimed and its true rate, interpreted: compiling takes longer than twenty states."""
     return lyapunov(law, terms).compile("numpy")
-
-
-def _off(got: Any, wanted: Any) -> float:
-    return float(np.abs(got - wanted).max() / np.abs(wanted).max())
 
 
 # The document's matrices -------------------------------------------------------------------------------------------
@@ -147,7 +141,7 @@ def _dynamics(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> l
     places = [_at(program, robot.n, *x) for x in zip(q, qd, strict=True)]
     g = np.array([0, 0, 0, *(float(x) for x in robot.gravity)])
     derivative = np.einsum("kijl,kl->kij", program.jacobian("q")(q, qd)[0], qd)
-    rate = _row("(9): V_s = dJ/dt", "V_s", "", _off(np.array([h.V_s for h in places]), derivative))
+    rate = _row("(9): V_s = dJ/dt", "V_s", "", off(np.array([h.V_s for h in places]), derivative))
     return [*_recursion_rows(robot, places, g, q, qd, qdd), rate, *_closed_rows(robot, places, g, q, qd)]
 
 
@@ -155,24 +149,24 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
     """(4), (5), (7), (10)."""
     tau = inverse_dynamics(robot)(q, qd, qdd)
 
-    def off(turning: Any, weight: float) -> float:
+    def gap(turning: Any, weight: float) -> float:
         given = zip(places, q, qd, qdd, turning, strict=True)
-        return _off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in given]), tau)
+        return off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in given]), tau)
 
     a, b = places[0].velocities[-2:]
     sum_of_both = np.abs(_cross(a) @ b + _cross(b) @ a).max()
     sizes = f"C_1 is {6 * robot.n} x {6 * robot.n}, qd has {robot.n} entries; J_t is {' x '.join(map(str, places[0].J_t.shape))}"
-    right = off(qd, -1.0)
+    right = gap(qd, -1.0)
     return [
         _row(
             "(4): acceleration",
             "v_i x s_i q_i",
             "v_i x s_i qd_i",
-            off(q, -1.0),
+            gap(q, -1.0),
             right,
             "a dot is missing; the index i + 1 has nothing to start from either",
         ),
-        _row("(5): force", "+ I_i g, g downwards", "- I_i g", off(qd, 1.0), right, "plus needs a g that points up"),
+        _row("(5): force", "+ I_i g, g downwards", "- I_i g", gap(qd, 1.0), right, "plus needs a g that points up"),
         statement(
             "why two terms do not cancel",
             "the cross is no vector product",
@@ -202,20 +196,20 @@ def _closed_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd:
     mixed = np.array([h.J_t_rate @ i @ h.J - h.J_t @ i @ h.V_s for h, i in zip(places, inertia, strict=True)])
     weight = np.array([h.J_t @ np.concatenate([i @ g for i in h.inertias]) for h in places])
     return [
-        _row("(11): H", "J_t I J", "", _off(mass, mass_matrix(robot)(q))),
+        _row("(11): H", "J_t I J", "", off(mass, mass_matrix(robot)(q))),
         _row(
             "(12): C, and it is the Christoffel matrix",
             "J_t [I V_s + (C_1 - C_2 - C_3) J / 2]",
             "",
-            _off(np.array([_coriolis(h) for h in places]), C),
+            off(np.array([_coriolis(h) for h in places]), C),
         ),
-        _row("(13): G", "J_t I g", "-J_t I g", _off(weight, G), _off(-weight, G), "plus needs a g that points up"),
+        _row("(13): G", "J_t I g", "-J_t I g", off(weight, G), off(-weight, G), "plus needs a g that points up"),
         _row(
             "(14), (15): dH/dt - 2C",
             "J_t C_2 J",
             "with dJ_t/dt I J - J_t I dJ/dt",
-            _off(c2, skewed),
-            _off(c2 + mixed, skewed),
+            off(c2, skewed),
+            off(c2 + mixed, skewed),
             "two terms are missing; they are skew together, so that the conclusion stands",
         ),
     ]
@@ -240,14 +234,14 @@ def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
 
     near, middle, far = (torque((x, -0.03, 0.05)) for x in (-0.2, 0.0, 0.2))
     Y = regressor(robot)(q, qd, qdd)
-    product = _off(Y @ robot.parameters.values, inverse_dynamics(robot)(q, qd, qdd))
+    product = off(Y @ robot.parameters.values, inverse_dynamics(robot)(q, qd, qdd))
     size = f"Y is {Y.shape[1]} x {Y.shape[2]}; its last parameter is a_{robot.n},10"
     return [
         _row(
             "(18): linear in what",
             "centre of mass",
             "first moment, inertia at the frame",
-            _off((near + far) / 2, middle),
+            off((near + far) / 2, middle),
             product,
             "the torque is quadratic in the centre of mass",
         ),
@@ -289,16 +283,16 @@ def _laws(robot: Robot, state: np.ndarray, wanted: np.ndarray) -> list[Row]:
             "(34): no friction in the law",
             "dV/dt = -s' K_D s",
             "with B qrd in it, -s' (K_D + B) s",
-            _off(left, damped),
-            _off(rate, claimed),
+            off(left, damped),
+            off(rate, claimed),
             "the arm of (1) has friction; without its estimate -s' B qd is left",
         ),
         _row(
             "(41): recursion without gravity",
             "no I_i g",
             "- I_i g, equal to (34)",
-            _off(weightless, one),
-            _off(other, one),
+            off(weightless, one),
+            off(other, one),
             "gravity is left out; with it closed form and recursion are one law",
         ),
         *_walker(robot, given, s),
@@ -306,8 +300,8 @@ def _laws(robot: Robot, state: np.ndarray, wanted: np.ndarray) -> list[Row]:
             "(50), (51): constant K_D",
             "d/dt s' H s = -s' K_D s",
             "-2 s' K_D s",
-            _off(damped, 2 * exact),
-            _off(2 * damped, 2 * exact),
+            off(damped, 2 * exact),
+            off(2 * damped, 2 * exact),
             "a factor 2 is lost: the rate is 2 k_d / h, for exact parameters",
         ),
     ]
@@ -326,7 +320,7 @@ def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
     rates = {
         kind: _lyapunov(kind(robot, **settings))(*given, -0.3 * pi, pi)[3] for kind in (BorrowedWalker, ForgetfulWalker)
     }
-    right = _off(_lyapunov(law)(*given, -0.3 * pi, pi)[3], claim)
+    right = off(_lyapunov(law)(*given, -0.3 * pi, pi)[3], claim)
     wrong = "the law leaves Y_w to the reader; only Y_w with Y_w a = tau gives dV/dt = -gamma s' H s"
     kinetic = _lyapunov(law)(*given, pi, pi)
     return [
@@ -334,16 +328,16 @@ def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
             "(44): Walker's feedback",
             "-gamma v_j",
             "-gamma (v_i - v_ri)",
-            _off(printed, one),
-            _off(other, one),
+            off(printed, one),
+            off(other, one),
             "a tilde is lost; so is the sign of g",
         ),
-        _row("(46): Walker's law in closed form", "C_w with qrd in C_1 to C_3", "", _off(other, one)),
+        _row("(46): Walker's law in closed form", "C_w with qrd in C_1 to C_3", "", off(other, one)),
         _row(
             "Walker's adaptation: with Slotine and Li's Y",
             "none is given",
             "with Y_w",
-            _off(rates[BorrowedWalker], claim),
+            off(rates[BorrowedWalker], claim),
             right,
             wrong,
         ),
@@ -351,7 +345,7 @@ def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
             "Walker's adaptation: without the gamma-term",
             "none is given",
             "with Y_w",
-            _off(rates[ForgetfulWalker], claim),
+            off(rates[ForgetfulWalker], claim),
             right,
             wrong,
         ),
@@ -359,8 +353,8 @@ def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
             "(48), (49): rate of V_1",
             "-gamma V_1",
             "-2 gamma V_1",
-            _off(-GAMMA * kinetic[1], kinetic[3]),
-            _off(-2 * GAMMA * kinetic[1], kinetic[3]),
+            off(-GAMMA * kinetic[1], kinetic[3]),
+            off(-2 * GAMMA * kinetic[1], kinetic[3]),
             "a factor 2 is lost; and it holds for exact parameters only",
         ),
     ]
@@ -375,18 +369,18 @@ def _appendix() -> list[Row]:
     p = np.array(cs.evalf(skew(cs.DM([0.3, -0.2, 0.5]))))
     rigid = np.block([[R, np.zeros((3, 3))], [p @ R, R]])
 
-    def off(x: np.ndarray) -> float:
+    def gap(x: np.ndarray) -> float:
         primed = swap @ x.T @ swap
         assert np.abs(primed @ x - np.eye(6)).max() < EXACT
-        return _off(x @ _cross(a) @ primed, _cross(x @ a))
+        return off(x @ _cross(a) @ primed, _cross(x @ a))
 
     return [
         _row(
             "appendix: (E a) x = E (a x) E'",
             "for every E with E'E = 1",
             "for rigid displacements",
-            off(E),
-            off(rigid),
+            gap(E),
+            gap(rigid),
             "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is no displacement",
         )
     ]

@@ -47,20 +47,16 @@ def _summary(made: Reproduction) -> str:
 
 def _rows(rows: Sequence[Row]) -> str:
     titles = headings(rows)
-    right = [k for k, t in enumerate(titles) if t == "published" or t.startswith("ours")]
     numeric = all(isinstance(row.ours, float) for row in rows)
+    right = [k for k, t in enumerate(titles) if numeric and (t == "published" or t.startswith("ours"))]
     lines = []
     for row in rows:
-        cells = row_cells(rows, row)
-        kinds = ["number" if numeric and k in right else "long" if t == "source" else "" for k, t in enumerate(titles)]
+        *cells, verdict = row_cells(rows, row)
+        kinds = ["number" if k in right else "long" if k and len(text) > 30 else "" for k, text in enumerate(cells)]
+        body = "".join(cell(text, kind) for text, kind in zip(cells, kinds, strict=True))
         mark = "good" if row.agrees else "warn"
-        body = "".join(_wrapped(text, kind) for text, kind in zip(cells[:-1], kinds, strict=False))
-        lines.append(f'<tr>{body}<td class="long"><span class="{mark}">{html.escape(cells[-1])}</span></td></tr>')
-    return f'<div class="wide"><table>{head(titles, right if numeric else ())}<tbody>{"".join(lines)}</tbody></table></div>'
-
-
-def _wrapped(text: str, kind: str) -> str:
-    return cell(text, kind or ("long" if len(text) > 40 else ""))
+        lines.append(f'<tr>{body}<td class="long"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
+    return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _table(given: Table) -> str:

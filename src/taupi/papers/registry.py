@@ -9,6 +9,7 @@ from taupi.papers.study import Study
 
 # Each module has a `STUDY`.
 STUDIES = {
+    "gabiccini2009": "taupi.papers.gabiccini2009",
     "kubozono": "taupi.papers.kubozono",
 }
 

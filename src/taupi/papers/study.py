@@ -82,6 +82,29 @@ def statement(what: str, published: str, ours: str, agrees: bool, source: str = 
     return Row(what, published, ours, bool(agrees), source=source, because=because)
 
 
+EXACT = 1e-9  # relative: what sums of a few thousand doubles stay below, and no slip does
+
+
+def off(got: Any, wanted: Any) -> float:
+    """Return the largest difference relative to the largest wanted entry."""
+    return float(np.abs(np.asarray(got) - wanted).max() / np.abs(wanted).max())
+
+
+def compared(
+    what: str,
+    printed: str,
+    holds: str,
+    gap: float,
+    left: float | None = None,
+    source: str = "",
+    because: str = "",
+    exact: float = EXACT,
+) -> Row:
+    """Return a row of an equation: `gap` is how far the print is from the truth, `left` how far what `holds`; both relative."""
+    found = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
+    return statement(what, printed, found, gap < exact, source, because)
+
+
 def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
     """Return rows under a heading."""
     return [replace(row, part=part) for row in rows]
