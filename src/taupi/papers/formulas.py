@@ -40,6 +40,16 @@ def spelled(text: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\b[A-Za-z]\w*\b", lambda m: names.get(m[0], m[0]), text)
 
 
+def readable(entries: Sequence[str]) -> str:
+    """Return the entries of a matrix that are not zero, for people.
+
+    >>> readable(["0", "a1**2*qdd1"])
+    'a1^2 qdd1'
+    """
+    acting = [e.replace("**", "^").replace("*", " ") for e in entries if e != "0"]
+    return ", ".join(acting) if acting else "0"
+
+
 def numeric(text: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a formula, arrays or numbers for its names.
 

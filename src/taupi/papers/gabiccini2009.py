@@ -11,7 +11,7 @@ from taupi.identifiability.base import base_parameters
 from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.model.scalars import to_float
-from taupi.papers.formulas import differing, numeric, spelled
+from taupi.papers.formulas import differing, numeric, readable, spelled
 from taupi.papers.gabiccini_tensors import tensor_rows
 from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, in_part, statement
 from taupi.regressors.classical import regressor, slotine_li_regressor
@@ -102,15 +102,9 @@ def block_rows(robot: Robot) -> list[Row]:
             rest = sum(k in left for k in places)
             told = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
             what, source = f"link {link}, {name}_r" if name[0] != "Z" else f"link {link}, {name}", "section 5.1"
-            shown = entry_text(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
+            shown = readable(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
             rows.append(statement(what, shown, told, not off, source, REASONS.get((link, name), "")))
     return rows
-
-
-def entry_text(entries: list[str]) -> str:
-    """Return the entries that are not zero, for people."""
-    acting = [e.replace("**2", "^2").replace("*", " ") for e in entries if e != "0"]
-    return ", ".join(acting) if acting else "0"
 
 
 def jacobian_rows(robot: Robot) -> list[Row]:
@@ -123,7 +117,7 @@ def jacobian_rows(robot: Robot) -> list[Row]:
         for name, span in ((f"J_v{link}", range(6, 12)), (f"J_w{link}", range(6))):
             wrong = [k for k in off if k in span]
             told = f"{len(wrong)} entries differ" if wrong else "equal"
-            rows.append(statement(name, entry_text(JACOBIANS[name]), told, not wrong, "section 5.1"))
+            rows.append(statement(name, readable(JACOBIANS[name]), told, not wrong, "section 5.1"))
     return sorted(rows, key=lambda row: row.what)
 
 
@@ -173,7 +167,7 @@ def picture(robot: Robot) -> Picture:
     for name, rows in {"q": q, "qd": qd, "qrd": qrd, "qrdd": qrdd}.items():
         values |= {f"{name}{k + 1}": rows[:, k] for k in range(2)}
     wrong, good = (_torque(values, p) for p in (True, False))
-    lines = {"as printed": wrong[1], "as corrected": good[1], "taupi": right[:, 1]}
+    lines = {"taupi": right[:, 1], "as printed": wrong[1], "as corrected": good[1]}
     return Picture("Y_r pi, joint 2, acting parameters 1", "N m", time, lines)
 
 
@@ -211,8 +205,18 @@ def run(step: Step) -> Reproduction:
         *in_part("The whole regressors", whole),
         *in_part("Equations as printed, at random states of the PUMA 560", tensor_rows()),
     ]
-    lines = [(link, name, k + 1, e) for link in (1, 2) for name, b in blocks(link).items() for k, e in enumerate(b)]
-    tables = {"blocks": Table("Blocks of the elbow, corrected", ("link", "block", "entry", "formula"), tuple(lines))}
+    lines = [
+        (link, name, k + 1, e)
+        for link in (1, 2)
+        for name, b in blocks(link).items()
+        for k, e in enumerate(b)
+        if e != "0"
+    ]
+    tables = {
+        "blocks": Table(
+            "Blocks of the elbow, corrected: what is not zero", ("link", "block", "entry", "formula"), tuple(lines)
+        )
+    }
     return Reproduction(STUDY, tuple(rows), tables, (picture(robot),), (*NOTES, rank_note(robot)))
 
 

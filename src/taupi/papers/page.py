@@ -12,7 +12,7 @@ from taupi.report.page import assembled
 from taupi.report.sections.base import cell, figure, head, listed, part
 from taupi.version import __version__
 
-STYLES = ("residual", "predicted", "measured")
+STYLES = ("measured", "residual", "predicted")  # the first line is broad and below the others
 POINTS = 1500  # of a line: what a screen can tell apart
 
 

@@ -10,6 +10,7 @@ from taupi.papers.study import Study
 # Each module has a `STUDY`.
 STUDIES = {
     "gabiccini2009": "taupi.papers.gabiccini2009",
+    "lecture": "taupi.papers.lecture",
     "kubozono": "taupi.papers.kubozono",
 }
 

@@ -47,7 +47,8 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """Return what, published, ours, unit, source and verdict as text."""
-        return (self.what, self.published, shown(self.ours), self.unit, self.source, self.verdict)
+        digits = 4 if self.tolerance is None else max(4, len(Decimal(self.published).as_tuple().digits))
+        return (self.what, self.published, shown(self.ours, digits), self.unit, self.source, self.verdict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row for JSON."""
@@ -105,14 +106,24 @@ def compared(
     return statement(what, printed, found, gap < exact, source, because)
 
 
+def holding(source: str, facts: Sequence[tuple[str, str, float]]) -> list[Row]:
+    """Return rows of equations that should hold as printed: what, as printed, how far off."""
+    return [compared(what, printed, "", gap, None, source) for what, printed, gap in facts]
+
+
 def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
     """Return rows under a heading."""
     return [replace(row, part=part) for row in rows]
 
 
-def shown(value: Any) -> str:
-    """Return a value for people: four digits of a number, nothing of None."""
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+def shown(value: Any, digits: int = 4) -> str:
+    """Return a value for people: some digits of a number, nothing of None."""
+    return "" if value is None else f"{value:.{digits}g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def clipped(text: str, most: int = 60) -> str:
+    """Return a text that fits into a column of a terminal."""
+    return text if len(text) <= most else text[: most - 4] + " ..."
 
 
 @dataclass(frozen=True)
@@ -205,7 +216,8 @@ class Reproduction:
     def __repr__(self) -> str:
         lines = [f"{self.study.name}: {self.study.document}", self.summary]
         for part, rows in self.parts.items():
-            lines += ["", *([part] if part else []), *table([headings(rows), *(row_cells(rows, row) for row in rows)])]
+            cells = [(*map(clipped, row_cells(rows, row)[:-1]), row.verdict) for row in rows]
+            lines += ["", *([part] if part else []), *table([headings(rows), *cells])]
         lines += ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
 
