@@ -50,14 +50,15 @@ def readable(entries: Sequence[str]) -> str:
     return ", ".join(acting) if acting else "0"
 
 
-def numeric(text: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of a formula, arrays or numbers for its names.
+def numeric(text: str, values: Mapping[str, Any], functions: Any = "numpy") -> Any:
+    """Return the value of a formula, with arrays, numbers or (`functions`: CasADi's sine and cosine) SX for its names.
 
     >>> float(numeric("2*cos(q1)", {"q1": 0.0}))
     2.0
     """
     import sympy
 
-    expression = sympy.sympify(text)
-    names = sorted(str(s) for s in expression.free_symbols)
-    return sympy.lambdify(names, expression, "numpy")(*(values[n] for n in names))
+    names = {name: sympy.Symbol(name) for name in values}
+    expression = sympy.sympify(text, names)
+    used = sorted(str(s) for s in expression.free_symbols)
+    return sympy.lambdify(used, expression, functions)(*(values[n] for n in used))

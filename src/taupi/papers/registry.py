@@ -12,6 +12,7 @@ STUDIES = {
     "gabiccini2009": "taupi.papers.gabiccini2009",
     "lecture": "taupi.papers.lecture",
     "kubozono": "taupi.papers.kubozono",
+    "aldana": "taupi.papers.aldana",
 }
 
 
