@@ -159,8 +159,8 @@ def picture(lumped: Any, arm: Robot) -> Picture:
 
 
 NOTES = (
-    "The document has no numbers and no simulation. Formulas are compared symbol by symbol, with masses, lengths and g as symbols.",
-    "V and its rate are not defined there: Y Theta = M(r) Vd + C(r, rd) V + g(r) holds for any two vectors, rd and rdd give the arm.",
+    "The document has no numbers and no simulation. Formulas are compared symbol by symbol, masses, lengths and g being symbols.",
+    "V and its rate are not defined there: Y Theta = M(r) Vd + C(r, rd) V + g(r) holds for any two; rd and rdd give the arm.",
     "Theta_25 has a bracket too many, and the arguments of Y are listed in two ways; neither matters to the numbers.",
     "The regressor is singular where sin q2 = 0.",
 )
