@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pinocchio as pin
 import pytest
-from adaptive import VECTORS, robot
+from adaptive import robot
 from plants import pinocchio_model
 from support import error
 
 import taupi as tp
 from taupi.papers import kubozono
-from taupi.papers.kubozono import BECAUSE, COLUMNS, NEVER, PUBLISHED
+from taupi.papers.kubozono import BECAUSE, PUBLISHED
 from taupi.papers.kubozono_loops import EVERY, LAMBDA, Loop, protocols
 
 # Two plants, one integrator: roundings, which a stable loop forgets.
@@ -70,12 +70,6 @@ def test_arms_are_those_of_the_vectors():
         assert error(ours.parameters.values + massless, theirs.parameters.values) < 1e-11
         q = np.random.default_rng(0).uniform(-1, 1, ours.n)
         assert error(tp.gravity_torque(ours)(q), tp.gravity_torque(theirs)(q)) < 1e-10
-        assert (
-            list(protocols()[name].motion.offset)
-            == [c["o"] for c in VECTORS["closed_loop"] if c["robot"] == key][:1].pop()
-            if name == "planar"
-            else True
-        )
 
 
 def pinocchio_loop(protocol, kind, duration, start=None):
@@ -143,4 +137,3 @@ def test_pinocchios_plant_gives_the_table(arm, kind):
     for row in kubozono.table_rows({(arm, kind): again}):
         column = row.what.rpartition(": ")[2]
         assert row.agrees or (arm, kind, column) in BECAUSE, row
-    assert NEVER in PUBLISHED[arm, "none"] and len(COLUMNS) == 7

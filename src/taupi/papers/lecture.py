@@ -206,8 +206,8 @@ def run(step: Step) -> Reproduction:
 
 STUDY = Study(
     name="lecture",
-    document="A lecture on robot dynamics, part 2 (after Lynch and Park): dynamic equations, their properties, linearity",
-    reruns="The arm of two links: M, c, g, three C, Gamma, U, bounds, the regressor with friction; properties; a simulation",
+    document="Lecture on robot dynamics, part 2: dynamic equations, their properties, linearity in the parameters",
+    reruns="the arm of two links: formulas, bounds, regressor with friction; properties; a simulation",
     seconds=5,
     steps=4,
     run=run,

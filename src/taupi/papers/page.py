@@ -42,7 +42,7 @@ def _summary(made: Reproduction) -> str:
         figure(str(rest), "that differ, and nobody knows why", "warn" if rest else ""),
         figure(f"{made.seconds:.1f} s", "to rerun"),
     ]
-    return f'<div class="figures">{"".join(tiles)}</div><p>{html.escape(made.study.reruns)}.</p>'
+    return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(made.study.reruns)}.</p>'
 
 
 def _rows(rows: Sequence[Row]) -> str:

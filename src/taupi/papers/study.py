@@ -197,8 +197,8 @@ class Reproduction:
         agree = sum(row.agrees for row in self.rows)
         known = sum(row.explained for row in self.rows) - agree
         rest = len(self.rows) - agree - known
-        told = f"{len(self.rows)} published figures: {agree} agree, {known} differ for a known reason"
-        return told + (f", {rest} differ" if rest else "")
+        told = f"{len(self.rows)} published figures: {agree} agree"
+        return told + (f", {known} differ for a known reason" if known else "") + (f", {rest} differ" if rest else "")
 
     def write(self, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
         """Write rows.csv, a CSV a table, reproduction.json and report.html into a folder; return their names."""
