@@ -30,16 +30,11 @@ def register(app: typer.Typer) -> None:
         """
         import taupi as tp
         from taupi.errors import TaupiError
-        from taupi.tables import table
 
         if name is None:
             if output is not None or force:
                 raise TaupiError("--output and --force are for one study: name it.")
-            found = tp.studies()
-            data = [{k: getattr(s, k) for k in ("name", "document", "reruns", "seconds")} for s in found]
-            lines = [(s.name, s.document.partition(":")[0], s.reruns, f"{s.seconds} s") for s in found]
-            heading = ("study", "document", "reruns", "about")
-            print(json.dumps({"studies": data}, indent=2) if as_json else "\n".join(table([heading, *lines])))
+            print(_listing(as_json))
             return
         if output is None and force:
             raise TaupiError("--force is for files: name their directory by --output.")
@@ -53,3 +48,16 @@ def register(app: typer.Typer) -> None:
             names = made.write(output, force)
             print(f"wrote {', '.join(str(output / n) for n in names)}", file=sys.stderr)
         raise typer.Exit(0 if made.holds else 4)
+
+
+def _listing(as_json: bool) -> str:
+    """Return the studies: name, document, what is rerun, about how long that takes."""
+    import taupi as tp
+    from taupi.tables import table
+
+    found = tp.studies()
+    if as_json:
+        keys = ("name", "document", "reruns", "seconds")
+        return json.dumps({"studies": [{k: getattr(s, k) for k in keys} for s in found]}, indent=2)
+    lines = [(s.name, s.document.partition(":")[0], s.reruns, f"{s.seconds} s") for s in found]
+    return "\n".join(table([("study", "document", "reruns", "about"), *lines]))

@@ -127,7 +127,7 @@ def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
         made.append(Picture(f"{arm}: |s|", "log10 of rad/s", time, lines))
     wrong = loops["PUMA", "forgetful"]
     time = wrong.run.time
-    rises = np.abs(time - time[np.diff(wrong.V).argmax()]) <= 0.025
+    rises = np.abs(time - time[np.diff(wrong.V).argmax()]) <= 0.011
     made.append(Picture("PUMA: where V rises most", "J", time[rises], {TITLES["forgetful"]: wrong.V[rises]}))
     return tuple(made)
 

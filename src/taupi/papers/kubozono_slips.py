@@ -9,10 +9,6 @@ import casadi as cs
 import numpy as np
 
 from taupi.control import spatial
-from taupi.control.lyapunov import lyapunov
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
-from taupi.control.slotine_li import SlotineLi
-from taupi.control.walker import Walker
 from taupi.dynamics.chain import Chain, trace_robot
 from taupi.dynamics.coriolis import coriolis_matrix
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
@@ -20,14 +16,12 @@ from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
 from taupi.dynamics.spatial import skew
 from taupi.model.body import body_from_com
 from taupi.model.robot import Robot
-from taupi.papers.study import EXACT, Row, compared, off, statement
-from taupi.papers.walker_mistakes import BorrowedWalker, ForgetfulWalker
+from taupi.papers.kubozono_laws import equation, law_rows
+from taupi.papers.study import EXACT, Row, off, statement
 from taupi.program.program import Port, Program
-from taupi.regressors.classical import reference_motion, regressor
+from taupi.regressors.classical import regressor
 
 STATES = 20
-LAMBDA, GAMMA = 5.0, 4.0
-Given = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # q, qd, and what is wanted
 
 
 def generic_arm() -> Robot:
@@ -49,18 +43,12 @@ def slip_rows() -> list[Row]:
     robot = generic_arm()
     state = np.random.default_rng(0).uniform(-1.5, 1.5, (3, STATES, robot.n))
     wanted = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, robot.n))
-    return [*_dynamics(robot, *state), *_parameters(robot, *state), *_laws(robot, state, wanted), *_appendix()]
-
-
-def _row(where: str, printed: str, holds: str, gap: float, left: float | None = None, because: str = "") -> Row:
-    """Return an equation's row; `where` has its number before a colon."""
-    source, _, what = where.rpartition(": ")
-    return compared(what, printed, holds, gap, left, source, because)
-
-
-def _lyapunov(law: Any, terms: Any = None) -> Any:
-    """Return V, V_1, its claimed and its true rate, interpreted: compiling takes longer than twenty states."""
-    return lyapunov(law, terms).compile("numpy")
+    return [
+        *_dynamics(robot, *state),
+        *_parameters(robot, *state),
+        *law_rows(robot, (*state[:2], *wanted)),
+        *_appendix(),
+    ]
 
 
 # The document's matrices -------------------------------------------------------------------------------------------
@@ -141,7 +129,7 @@ def _dynamics(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> l
     places = [_at(program, robot.n, *x) for x in zip(q, qd, strict=True)]
     g = np.array([0, 0, 0, *(float(x) for x in robot.gravity)])
     derivative = np.einsum("kijl,kl->kij", program.jacobian("q")(q, qd)[0], qd)
-    rate = _row("(9): V_s = dJ/dt", "V_s", "", off(np.array([h.V_s for h in places]), derivative))
+    rate = equation("(9): V_s = dJ/dt", "V_s", "", off(np.array([h.V_s for h in places]), derivative))
     return [*_recursion_rows(robot, places, g, q, qd, qdd), rate, *_closed_rows(robot, places, g, q, qd)]
 
 
@@ -158,7 +146,7 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
     sizes = f"C_1 is {6 * robot.n} x {6 * robot.n}, qd has {robot.n} entries; J_t is {' x '.join(map(str, places[0].J_t.shape))}"
     right = gap(qd, -1.0)
     return [
-        _row(
+        equation(
             "(4): acceleration",
             "v_i x s_i q_i",
             "v_i x s_i qd_i",
@@ -166,7 +154,7 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
             right,
             "a dot is missing; the index i + 1 has nothing to start from either",
         ),
-        _row("(5): force", "+ I_i g, g downwards", "- I_i g", gap(qd, 1.0), right, "plus needs a g that points up"),
+        equation("(5): force", "+ I_i g, g downwards", "- I_i g", gap(qd, 1.0), right, "plus needs a g that points up"),
         statement(
             "why two terms do not cancel",
             "the cross is no vector product",
@@ -196,15 +184,15 @@ def _closed_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd:
     mixed = np.array([h.J_t_rate @ i @ h.J - h.J_t @ i @ h.V_s for h, i in zip(places, inertia, strict=True)])
     weight = np.array([h.J_t @ np.concatenate([i @ g for i in h.inertias]) for h in places])
     return [
-        _row("(11): H", "J_t I J", "", off(mass, mass_matrix(robot)(q))),
-        _row(
+        equation("(11): H", "J_t I J", "", off(mass, mass_matrix(robot)(q))),
+        equation(
             "(12): C, and it is the Christoffel matrix",
             "J_t [I V_s + (C_1 - C_2 - C_3) J / 2]",
             "",
             off(np.array([_coriolis(h) for h in places]), C),
         ),
-        _row("(13): G", "J_t I g", "-J_t I g", off(weight, G), off(-weight, G), "plus needs a g that points up"),
-        _row(
+        equation("(13): G", "J_t I g", "-J_t I g", off(weight, G), off(-weight, G), "plus needs a g that points up"),
+        equation(
             "(14), (15): dH/dt - 2C",
             "J_t C_2 J",
             "with dJ_t/dt I J - J_t I dJ/dt",
@@ -237,7 +225,7 @@ def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
     product = off(Y @ robot.parameters.values, inverse_dynamics(robot)(q, qd, qdd))
     size = f"Y is {Y.shape[1]} x {Y.shape[2]}; its last parameter is a_{robot.n},10"
     return [
-        _row(
+        equation(
             "(18): linear in what",
             "centre of mass",
             "first moment, inertia at the frame",
@@ -252,110 +240,6 @@ def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
             False,
             "(23)",
             "6n x 10n, block-diagonal, is what J_t can be multiplied with",
-        ),
-    ]
-
-
-# Sections 3 and 4: the laws -------------------------------------------------------------------------------------------
-
-
-def _laws(robot: Robot, state: np.ndarray, wanted: np.ndarray) -> list[Row]:
-    q, qd = state[:2]
-    pi = robot.parameters.values
-    estimate = 0.5 * pi
-    given: Given = (q, qd, wanted[0], wanted[1], wanted[2])
-    n = robot.n
-    K = np.linspace(50.0, 5.0, n)
-    s = reference_motion(*given, LAMBDA)[2]
-    rough = robot.with_friction(viscous=[2.0] * n)
-    gains: dict[str, Any] = {"Lambda": LAMBDA, "Gamma_inv": 1.0}
-    true = np.concatenate([pi, np.full(n, 2.0)])
-    damped = -np.einsum("ki,i,ki->k", s, K, s)
-    blind, aware = SlotineLi(rough, K=K, **gains), SlotineLi(rough, K=K, terms=("viscous",), **gains)
-    left = _lyapunov(blind, terms=("viscous",))(*given, estimate, true)[3]
-    _, _, claimed, rate = _lyapunov(aware)(*given, 0.5 * true, true)
-    closed, recursive = SlotineLi(robot, K=K, **gains), NiemeyerSlotine(robot, K=K, **gains)
-    one, other = (law.torque(*given, estimate) for law in (closed, recursive))
-    weightless = NiemeyerSlotine(robot.with_gravity((0, 0, 0)), K=K, **gains).torque(*given, estimate)
-    exact = _lyapunov(closed)(*given, pi, pi)[3]
-    return [
-        _row(
-            "(34): no friction in the law",
-            "dV/dt = -s' K_D s",
-            "with B qrd in it, -s' (K_D + B) s",
-            off(left, damped),
-            off(rate, claimed),
-            "the arm of (1) has friction; without its estimate -s' B qd is left",
-        ),
-        _row(
-            "(41): recursion without gravity",
-            "no I_i g",
-            "- I_i g, equal to (34)",
-            off(weightless, one),
-            off(other, one),
-            "gravity is left out; with it closed form and recursion are one law",
-        ),
-        *_walker(robot, given, s),
-        _row(
-            "(50), (51): constant K_D",
-            "d/dt s' H s = -s' K_D s",
-            "-2 s' K_D s",
-            off(damped, 2 * exact),
-            off(2 * damped, 2 * exact),
-            "a factor 2 is lost: the rate is 2 k_d / h, for exact parameters",
-        ),
-    ]
-
-
-def _walker(robot: Robot, given: Given, s: np.ndarray) -> list[Row]:
-    pi = robot.parameters.values
-    settings: dict[str, Any] = {"Lambda": LAMBDA, "gamma": GAMMA, "Gamma_inv": 1.0}
-    law, closed = Walker(robot, **settings), Walker(robot, form="closed", **settings)
-    one, other = (x.torque(*given, 0.5 * pi) for x in (law, closed))
-    # gamma v_j in place of gamma (v_i - v_ri): the velocity itself, as if qrd were zero.
-    half = robot.with_parameters(0.5 * pi)
-    printed = one + GAMMA * np.einsum("kij,kj->ki", mass_matrix(half)(given[0]), s - given[1])
-    H = mass_matrix(robot)(given[0])
-    claim = -GAMMA * np.einsum("ki,kij,kj->k", s, H, s)
-    rates = {
-        kind: _lyapunov(kind(robot, **settings))(*given, -0.3 * pi, pi)[3] for kind in (BorrowedWalker, ForgetfulWalker)
-    }
-    right = off(_lyapunov(law)(*given, -0.3 * pi, pi)[3], claim)
-    wrong = "the law leaves Y_w to the reader; only Y_w with Y_w a = tau gives dV/dt = -gamma s' H s"
-    kinetic = _lyapunov(law)(*given, pi, pi)
-    return [
-        _row(
-            "(44): Walker's feedback",
-            "-gamma v_j",
-            "-gamma (v_i - v_ri)",
-            off(printed, one),
-            off(other, one),
-            "a tilde is lost; so is the sign of g",
-        ),
-        _row("(46): Walker's law in closed form", "C_w with qrd in C_1 to C_3", "", off(other, one)),
-        _row(
-            "Walker's adaptation: with Slotine and Li's Y",
-            "none is given",
-            "with Y_w",
-            off(rates[BorrowedWalker], claim),
-            right,
-            wrong,
-        ),
-        _row(
-            "Walker's adaptation: without the gamma-term",
-            "none is given",
-            "with Y_w",
-            off(rates[ForgetfulWalker], claim),
-            right,
-            wrong,
-        ),
-        _row(
-            "(48), (49): rate of V_1",
-            "-gamma V_1",
-            "-2 gamma V_1",
-            off(-GAMMA * kinetic[1], kinetic[3]),
-            off(-2 * GAMMA * kinetic[1], kinetic[3]),
-            "a factor 2 is lost; and it holds for exact parameters only",
         ),
     ]
 
@@ -375,7 +259,7 @@ def _appendix() -> list[Row]:
         return off(x @ _cross(a) @ primed, _cross(x @ a))
 
     return [
-        _row(
+        equation(
             "appendix: (E a) x = E (a x) E'",
             "for every E with E'E = 1",
             "for rigid displacements",
