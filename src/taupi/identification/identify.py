@@ -27,11 +27,13 @@ from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
+from taupi.threads import small_algebra
 
 # Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
 DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 
 
+@small_algebra
 def identify(
     robot: Robot,
     logs: Any,
@@ -82,6 +84,7 @@ def identify(
     return chosen.fit(problem)
 
 
+@small_algebra
 def build_problem(
     robot: Robot,
     logs: Any,
