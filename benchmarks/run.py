@@ -28,6 +28,7 @@ import pages
 import peers
 import pinocchio as pin
 import simulation
+import streaming
 
 import taupi as tp
 from taupi.program.targets.simd.objects import load
@@ -35,7 +36,7 @@ from taupi.program.targets.simd.objects import load
 ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
-SECTIONS = {"explicit": explicit, "simulation": simulation, "identification": identification}
+SECTIONS = {"explicit": explicit, "simulation": simulation, "identification": identification, "streaming": streaming}
 FEW = 300  # samples of a peer that takes one a call
 
 
