@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,15 +149,3 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "",
         *table(heading, rows),
     ]
-
-
-def into_page(page: Path, data: Path, results: dict[str, Any], table: Callable[..., list[str]]) -> None:
-    """Put the section into the page, in the place of an older one, and the numbers into the data."""
-    text = page.read_text(encoding="utf-8")
-    lines = "\n".join(section(results, table))
-    before, found, after = text.partition("## Simulation\n")
-    mark = "## Growth\n"
-    before, rest = (before, after[after.index("\n## ") + 1 :]) if found else text.split(mark, 1)
-    page.write_text(before + lines + "\n\n" + ("" if found else mark) + rest, encoding="utf-8")
-    numbers = json.loads(data.read_text())
-    data.write_text(json.dumps(numbers | {"simulation": results}, indent=2) + "\n")

@@ -26,6 +26,9 @@ MaxErrorOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite results that are there.")]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", help="Export a fit that is plainly wrong, or without terms that have no place.")
+]
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="A log to hold out and predict; may be repeated.")
 ]
@@ -63,6 +66,7 @@ def identify(
     tip: Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")] = None,
     snap: Annotated[bool, typer.Option("--snap/--no-snap", help="Take near-right angles as right angles.")] = True,
     force: ForceOption = False,
+    anyway: AnywayOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none.
@@ -90,6 +94,7 @@ def identify(
         seed,
         exports,
         force,
+        anyway,
     )
     done = run(job)
     told = [done.fit.summary, *(f"held out: {v.summary}" for v in done.held_out)]
@@ -175,6 +180,35 @@ def report(
     )
     tp.report(loaded, output, held_out, fitted=seen, force=force)
     print(f"wrote {output}; next: open it in a browser", file=sys.stderr)
+
+
+@fits.command()
+def export(
+    fit: FitArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A .urdf or .toml file, or a directory for a C99 project.")
+    ],
+    anyway: AnywayOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Write the identified robot of a fit: as the URDF it was read from, as TOML, or its inverse dynamics as C.
+
+    \b
+    taupi export out -o better.urdf
+    taupi export out/fit.json -o c
+    """
+    import taupi as tp
+    from taupi.cli.identify import export as write
+    from taupi.errors import TaupiError
+
+    kind = {".urdf": "urdf", ".toml": "toml", "": "c"}.get(output.suffix.lower())
+    if kind is None:
+        raise TaupiError(f"output is {str(output)!r}, expected a name ending in .urdf or .toml, or a directory for C.")
+    loaded = tp.load_fit(fit)
+    write(loaded, kind, output, anyway, force)
+    if not loaded.consistency.exact:
+        print(f"warning: {loaded.consistency.sentence}", file=sys.stderr)
+    print(f"wrote {output}", file=sys.stderr)
 
 
 def _threshold(most: float | None, errors: dict[str, float]) -> None:

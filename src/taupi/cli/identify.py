@@ -19,7 +19,6 @@ from taupi.identification.store import fit_json, fit_text
 from taupi.identification.validation import Validation
 from taupi.progress import progress
 from taupi.report.document import report_text
-from taupi.report.gather import overall
 from taupi.signals.formats.files import sha256
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
@@ -46,6 +45,7 @@ class Job:
     seed: int
     exports: tuple[str, ...]
     force: bool
+    anyway: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +79,12 @@ def run(job: Job) -> Done:
             for name, text in zip(RESULTS, texts, strict=True):
                 (folder / name).write_text(text, encoding="utf-8")
             for kind in job.exports:
-                _export(fit, kind, folder / EXPORTS[kind])
+                export(fit, kind, folder / EXPORTS[kind], job.anyway)
 
         write_folder(job.output, fill, job.force, own=own)
     written = (*RESULTS, *(EXPORTS[kind] for kind in job.exports))
     remarks = (fit.consistency.sentence,) if job.exports and not fit.consistency.exact else ()
-    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in written), remarks)
+    return Done(fit, held_out, fit.relative, tuple(job.output / name for name in written), remarks)
 
 
 def data(done: Done) -> dict[str, Any]:
@@ -145,17 +145,16 @@ def _validated(fit: Fit, path: Path, job: Job, step: Any) -> Validation:
     return fit.validate(path, columns=job.columns, rate_hz=job.rate_hz)
 
 
-def _export(fit: Fit, kind: str, path: Path) -> None:
-    """Write the identified robot; what no real body has is refused, with the reason."""
+def export(fit: Fit, kind: str, path: Path, anyway: bool = False, force: bool = False) -> None:
+    """Write the identified robot as "urdf", "toml" or "c"; what should not be taken away is refused, with the reason."""
     if kind == "urdf":
-        tp.write_urdf(fit, path)
+        tp.write_urdf(fit, path, force, anyway)
     elif kind == "toml":
-        tp.write_toml(fit, path)
+        tp.write_toml(fit, path, force, anyway)
     else:
-        from taupi.identification.export import identified_robot
-
         terms = tuple(t for t in fit.terms if t.name in _DESCRIBED)
-        tp.emit(tp.inverse_dynamics(identified_robot(fit), terms=terms), "c", path, project=True)
+        program = tp.inverse_dynamics(fit.robot_identified(anyway), terms=terms)
+        tp.emit(program, "c", path, project=True, force=force)
 
 
 def _terms(given: str | None) -> tuple[str, ...]:

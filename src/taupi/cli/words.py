@@ -6,6 +6,7 @@ import re
 
 _SPELLINGS = (
     (re.compile(r"force=True"), "--force"),
+    (re.compile(r"anyway=True"), "--anyway"),
     (re.compile(r"^cutoff_hz\b|(?<=Give )cutoff_hz\b"), "--cutoff"),
     (re.compile(r"^rate_hz\b|\brate_hz=\.\.\."), "--rate-hz"),
     (re.compile(r'estimator="feasible"'), "--estimator feasible"),

@@ -25,6 +25,7 @@ from taupi.model.scalars import exact
 from taupi.program.accumulate import Accumulator
 from taupi.program.boundary import batch
 from taupi.program.program import Program
+from taupi.threads import small_algebra
 
 # Half the digits of a double: columns closer than this, as unit vectors, differ by less than any filter or encoder leaves.
 TOLERANCE = 1e-8
@@ -213,6 +214,7 @@ def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, toleran
     return judged(program, samples, factor.r, facts, float(tolerance))
 
 
+@small_algebra
 def judged(
     program: Program, samples: int, r: np.ndarray, facts: tuple[str, ...] = (), tolerance: float = TOLERANCE
 ) -> Conditioning:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,16 @@ from taupi.identification.runs import Preparation, Run, open_run
 from taupi.identification.terms import basis_of, coupled_directions, smoothed, with_directions
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.progress import counted
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
+from taupi.threads import small_algebra
 
 # Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
 DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 
 
+@small_algebra
 def identify(
     robot: Robot,
     logs: Any,
@@ -82,6 +86,7 @@ def identify(
     return chosen.fit(problem)
 
 
+@small_algebra
 def build_problem(
     robot: Robot,
     logs: Any,
@@ -118,7 +123,8 @@ def build_problem(
         basis = basis_of(robot, chosen, base)
         program, plan = basis.regressor(), friction_plan(basis)
         runs = [dataclasses.replace(run, friction=plan) for run in runs]
-        gathered = list(pool.map(lambda k: _compressed(program, runs[k], k), range(len(runs))))
+        with _counting(runs) as count:
+            gathered = list(pool.map(lambda k: _compressed(program, runs[k], k, count), range(len(runs))))
     pieces = tuple(f for g, _, _ in gathered for f in g)
     samples = sum(n for _, n, _ in gathered)
     factors = tuple(merged(pieces))
@@ -161,13 +167,24 @@ def _settled(
     return chosen, [dataclasses.replace(run, slow=slow) for run in runs]
 
 
-def _compressed(program: Program, run: Run, file: int) -> tuple[list[JointFactor], int, np.ndarray]:
+def _counting(runs: Sequence[Run]) -> AbstractContextManager[Callable[[int], None]]:
+    """Give what shows the progress of samples, where some are streamed: the others are done at once."""
+    if not any(run.streamed for run in runs):
+        return nullcontext(lambda samples: None)
+    known = [run.rows for run in runs if run.rows is not None]
+    return counted("samples", sum(known) if len(known) == len(runs) else None)
+
+
+def _compressed(
+    program: Program, run: Run, file: int, count: Callable[[int], None]
+) -> tuple[list[JointFactor], int, np.ndarray]:
     """Return a run's factors, its number of samples, and the extremes (2, 2, n) of qd and qdd over rows that count."""
     gather = Compressor(program, run.friction)
     n = gather.n
     low, high = np.full((2, n), np.inf), np.full((2, n), -np.inf)
     for samples in run.blocks():
         gather.add(samples)
+        count(len(samples) * run.step)
         for k, value in enumerate((samples.qd, samples.qdd)):
             low[k] = np.minimum(low[k], np.where(samples.use, value, np.inf).min(axis=0, initial=np.inf))
             high[k] = np.maximum(high[k], np.where(samples.use, value, -np.inf).max(axis=0, initial=-np.inf))

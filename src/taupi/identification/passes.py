@@ -12,6 +12,7 @@ from taupi.identification.factor import Compressor, JointFactor
 from taupi.identification.friction import RowMaker, friction_plan
 from taupi.identification.motion import Samples
 from taupi.identification.problem import Problem
+from taupi.threads import small_algebra
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n), use (m, n)
 
@@ -27,11 +28,12 @@ def regressor_rows(problem: Problem, file: int) -> Iterator[Rows]:
             yield rows_of(part), part.tau, part.use
 
 
+@small_algebra
 def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[JointFactor, ...]:
     """Return factors, stretch by stretch, of all runs after `change(file, rows)`, files in parallel."""
 
     def one(file: int) -> list[JointFactor]:
-        gather = Compressor(problem.regressor)
+        gather = Compressor(problem.regressor, dense=True)
         for rows in regressor_rows(problem, file):
             gather.add_rows(*change(file, rows))
         return gather.result(file)
@@ -40,6 +42,7 @@ def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[Joi
         return tuple(f for part in pool.map(one, range(len(problem.runs))) for f in part)
 
 
+@small_algebra
 def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
     """Return S (n, n) of each file: the covariance between the joints' residuals, each pair over the rows that both have."""
     result = []

@@ -19,7 +19,7 @@ from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
-from taupi.signals.read import ColumnsLike, log_blocks, read_log
+from taupi.signals.read import ColumnsLike, block_reader, read_log, row_count
 from taupi.signals.runs import mean_step
 
 # Files of more bytes than this are streamed, where their format can be: some 300 000 samples of a 7-joint arm.
@@ -88,6 +88,7 @@ class Run:
     step: int = 1  # of the source's samples every so many count
     friction: FrictionPlan | None = None
     streamed: bool = False
+    rows: int | None = None  # of the source, where that is known before it is read
 
     def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the least and the largest speed along directions (k, n): of a stream, until all have reversed."""
@@ -167,7 +168,7 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
     name = Path(log.source.path).name if log.source.path else "log"
     return Run(
         name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, robot, source, np.zeros(robot.n),
-        cutoff, settings.order, step,
+        cutoff, settings.order, step, rows=len(ready),
     )  # fmt: skip
 
 
@@ -179,9 +180,7 @@ def _is_ready(log: Log) -> bool:
 def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
 
-    def raw() -> Iterator[Log]:
-        return log_blocks(path, _BLOCK, robot, columns, rate_hz=rate_hz)
-
+    raw = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
         raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
@@ -211,5 +210,5 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     )
     return Run(
         path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, np.zeros(robot.n), cutoff,
-        settings.order, step, streamed=True,
+        settings.order, step, streamed=True, rows=row_count(path),
     )  # fmt: skip

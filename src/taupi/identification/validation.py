@@ -20,6 +20,7 @@ from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike, read_log
 from taupi.tables import html_table, table
+from taupi.threads import small_algebra
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Validation:
         return html_table(self.summary, self._rows(), self.notes)
 
 
+@small_algebra
 def validate(
     fit: Fit, log: Any, *, columns: ColumnsLike = None, rate_hz: float | None = None, **preparation: Any
 ) -> Validation:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from taupi.identification.fit import Fit
 from taupi.identification.validation import Validation
 from taupi.report.content import Content, JointRow, ParameterRow, RunRow, StandardRow
@@ -35,7 +33,7 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         joints=tuple(
             JointRow(j.name, u, j.rows, j.rms, j.relative, j.r2) for j, u in zip(fit.joints, units, strict=True)
         ),
-        relative=overall(fit),
+        relative=fit.relative,
         runs=tuple(rows),
         traces=tuple(
             Trace(v.name, role, tuple(fit.robot.joint_names), units, v.time, v.measured, v.predicted)
@@ -51,13 +49,6 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
             **_settings(fit),
         },
     )
-
-
-def overall(fit: Fit) -> float:
-    """Return ||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
-    left = sum(j.rms**2 * j.rows for j in fit.joints)
-    power = sum((j.rms / j.relative) ** 2 * j.rows for j in fit.joints if j.relative > 0)
-    return float(np.sqrt(left / power)) if power > 0 else 0.0
 
 
 def torque_units(fit: Fit) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.report.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.report.document import report_text
-from taupi.report.gather import gathered, overall
+from taupi.report.gather import gathered
 from taupi.report.sections import SECTIONS
 from taupi.report.sections.base import percent
 from taupi.report.sections.torque import MOST, POINTS
@@ -106,8 +106,8 @@ def test_validation_is_that_of_the_log(text, validation):
             f"{j.raw_rms:.4g}",
         ]
     assert held_out[-1][4] == percent(validation.relative)
-    assert fitted[-1][4] == percent(overall(friction_fit()))
-    assert f"{overall(friction_fit()):.2%}" in friction_fit().summary
+    assert fitted[-1][4] == percent(friction_fit().relative)
+    assert f"{friction_fit().relative:.2%}" in friction_fit().summary
 
 
 def test_charts_hold_the_torque(text, validation):

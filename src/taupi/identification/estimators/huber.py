@@ -16,7 +16,7 @@ from taupi.identification.passes import Rows, gathered, regressor_rows
 from taupi.identification.problem import Problem
 from taupi.identification.solve import Solution, solve
 
-# Of each (file, joint), at most so many residuals are kept to take their median from.
+# Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.
 _MOST = 100_000
 # The standard deviation of Gaussian noise is this many median absolute deviations.
 _MAD = 1.4826
@@ -70,22 +70,51 @@ class Huber:
         return y * root.T, tau * root, use
 
 
+class Thinned:
+    """Some of any number of values, evenly spread: every second is dropped whenever there are 200 000.
+
+    >>> import numpy as np
+    >>> some = Thinned()
+    >>> for k in range(3):
+    ...     some.add(np.arange(5) + 5 * k)
+    >>> len(some.values)
+    15
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+        self._held = self._seen = 0
+        self._step = 1
+
+    def add(self, values: np.ndarray) -> None:
+        """Add values."""
+        self._parts.append(values[-self._seen % self._step :: self._step])
+        self._seen += len(values)
+        self._held += len(self._parts[-1])
+        while self._held >= 2 * _MOST:
+            self._parts = [self.values[::2]]
+            self._held, self._step = len(self._parts[0]), 2 * self._step
+
+    @property
+    def values(self) -> np.ndarray:
+        """What is held."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0)
+
+
 def _scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return sigma of each (file, joint) from the median absolute residual."""
     result: Weights = {}
     for f in range(len(problem.runs)):
-        kept: list[list[np.ndarray]] = [[] for _ in problem.robot.joint_names]
+        kept = [Thinned() for _ in problem.robot.joint_names]
         power = np.zeros(len(kept))
         for y, tau, use in regressor_rows(problem, f):
             left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T)
             power = np.maximum(power, np.abs(tau).max(axis=0))
             for j, rows in enumerate(kept):
-                rows.append(left[use[:, j], j])
+                rows.add(left[use[:, j], j])
         for j, rows in enumerate(kept):
-            every = np.concatenate(rows) if rows else np.zeros(0)
-            every = every[:: max(1, len(every) // _MOST)]
             floor = max(1e-9 * power[j], 1e-300)
-            result[f, j] = max(_MAD * float(np.median(every)), floor) if len(every) else 1.0
+            result[f, j] = max(_MAD * float(np.median(rows.values)), floor) if len(rows.values) else 1.0
     return result
 
 
