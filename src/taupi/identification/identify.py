@@ -43,7 +43,7 @@ DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 def identify(
     robot: Robot,
     logs: Any,
-    estimator: Any = "wls",
+    estimator: Any = "consistent",
     terms: TermsLike = DEFAULT_TERMS,
     *,
     columns: ColumnsLike = None,
