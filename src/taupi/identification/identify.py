@@ -15,6 +15,7 @@ from taupi.errors import TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
+from taupi.identification.bandwidth import LEAST, MOST, agreements
 from taupi.identification.dry import best_shapes, plain_shapes
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
@@ -154,10 +155,12 @@ def build_problem(
 def _settled(
     robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation, base: BaseParameters | None
 ) -> tuple[BaseParameters, list[Run]]:
-    """Return the base parameters with dry friction's shapes, and the runs without slow rows of joints that never reverse."""
+    """Return the base parameters with dry friction's shapes, and the runs with their cutoffs, without slow rows of joints
+    that never reverse."""
     directions = open_friction(terms, robot.joint_names)
     if not directions:
-        return basis_of(robot, terms, base), runs
+        basis = basis_of(robot, terms, base)
+        return basis, _agreed(basis, runs, settings)
     extent = Extent.of([run.extent(np.array(list(directions.values()))) for run in runs])
     widths = None if settings.slow is None else given_widths(settings.slow, robot.n)
     stuck = one_way(extent.low, extent.high)
@@ -169,12 +172,32 @@ def _settled(
     runs = [dataclasses.replace(run, slow=slow, ways=ways) for run in runs]
     shapes = plain_shapes(list(directions), extent, widths if joints else None)
     basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), base)
+    runs = _agreed(basis, runs, settings)
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
         sized = {name: s for name, s, one in zip(directions, sizes, stuck, strict=True) if not one}
         shapes |= best_shapes(basis, runs, sized)
         basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), basis)
     return basis, runs
+
+
+def _agreed(basis: BaseParameters, runs: list[Run], settings: Preparation) -> list[Run]:
+    """Return the runs with cutoffs at which the model still explains the torque, where none is given."""
+    mine = [run for run in runs if run.again is not None and run.cutoff is not None]
+    if settings.cutoff_hz is not None or not mine:
+        return runs
+    found = dict(zip(map(id, mine), agreements(basis, mine), strict=True))
+    return [_cut(run, found.get(id(run))) for run in runs]
+
+
+def _cut(run: Run, hz: float | None) -> Run:
+    """Return a run with a cutoff where the model ends to explain it, within what q allows."""
+    if hz is None or run.cutoff is None or run.again is None:
+        return run
+    of_q = run.cutoff
+    chosen = min(float(np.clip(hz, LEAST * of_q.hz, MOST * of_q.hz)), of_q.most_hz)
+    note = f"cutoff {chosen:.3g} Hz: the model explains the torque up to {hz:.3g} Hz; q alone says {of_q.note[7:]}"
+    return dataclasses.replace(run.again(dataclasses.replace(of_q, hz=chosen, note=note)), slow=run.slow, ways=run.ways)
 
 
 def _compressed(maker: RowMaker, run: Run, file: int) -> tuple[list[JointFactor], int, np.ndarray]:

@@ -16,7 +16,7 @@ from taupi.identification.rows import Filter, RowMaker, Rows
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
-from taupi.signals.filters import choose_cutoff
+from taupi.signals.filters import Cutoff, choose_cutoff
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
@@ -39,6 +39,16 @@ _PER_CUTOFF = 10
 # What is chosen by looking at a run, such as the shape of its friction, is chosen on so many smoothed samples, its first: some
 # 600 periods of the cutoff, the same whether the run is streamed or not.
 HEAD = 20_000
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """A log that is ready for a regressor, the filter its rows are to pass, the span of time that counts, and the cutoff."""
+
+    log: Log
+    through: Filter
+    span: tuple[float, float]
+    cutoff: Cutoff
 
 
 @dataclass(frozen=True)
@@ -75,17 +85,19 @@ class Preparation:
             then = int(self.decimate) // first
         return light, first, Filter(rate_hz / first, cutoff, self.order, then)
 
-    def smoothed(self, log: Log) -> tuple[Log, Filter, tuple[float, float]]:
-        """Return a log ready for a regressor, the filter that the rows are to pass, and the span of time that counts."""
+    def cutoff(self, q: np.ndarray, rate_hz: float) -> Cutoff:
+        """Return the cutoff that was given, else that which q suggests."""
+        if self.cutoff_hz is None:
+            return choose_cutoff(q, rate_hz)
+        return Cutoff(positive(self.cutoff_hz, "cutoff_hz"), np.zeros(q.shape[1]), "")
+
+    def smoothed(self, log: Log, cutoff: Cutoff | None = None) -> Smoothed:
+        """Return a log ready for a regressor, and the filter that its rows are to pass; a `cutoff` replaces that of q."""
         log = clean_log(log, short_gap=self.short_gap, long_gaps=self.long_gaps)
         moving = trim_standstill(log) if self.trim else log
-        notes = list(moving.notes[len(log.notes) :])
-        cutoff = self.cutoff_hz
-        if cutoff is None:
-            choice = choose_cutoff(moving.q, log.rate_hz)
-            cutoff = choice.hz
-            notes.append(choice.note)
-        light, first, through = self.steps(log.rate_hz, cutoff)
+        chosen = cutoff or self.cutoff(moving.q, log.rate_hz)
+        notes = [*moving.notes[len(log.notes) :], *([chosen.note] if chosen.note else [])]
+        light, first, through = self.steps(log.rate_hz, chosen.hz)
         # A standstill passes the filter like the rest, and is cut from the rows: a cut before would be a step.
         ready = prepare(
             (moving if self.derivatives == "fourier" else log).with_(notes=notes),
@@ -98,9 +110,10 @@ class Preparation:
         )
         if len(ready) <= 2 * through.edge:
             raise TaupiError(
-                f"log has {len(ready)} samples, too few for a cutoff of {cutoff:.3g} Hz: {through.edge} are cut at each end."
+                f"log has {len(ready)} samples, too few for a cutoff of {chosen.hz:.3g} Hz: {through.edge} are cut at each end."
             )
-        return ready.with_(notes=_filter_note(through)), through, (float(moving.time[0]), float(moving.time[-1]))
+        span = (float(moving.time[0]), float(moving.time[-1]))
+        return Smoothed(ready.with_(notes=_filter_note(through)), through, span, chosen)
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,8 @@ class Run:
     through: Filter | None = None  # what rows pass; None for a log that came prepared
     span: tuple[float, float] = (-np.inf, np.inf)  # the time that counts
     ways: Mapping[str, float] = field(default_factory=dict)  # the sign of what never reverses
+    again: Callable[[Cutoff], Run] | None = field(default=None, repr=False)  # the same with another cutoff
+    cutoff: Cutoff | None = None  # as chosen from q
     streamed: bool = False
 
     def extent(self, directions: np.ndarray) -> Extent:
@@ -172,6 +187,7 @@ class Run:
             "path": self.path,
             "sha256": self.sha256,
             "rate_hz": self.rate_hz,
+            "cutoff_hz": None if self.through is None else self.through.cutoff_hz,
             "slow": self.slow.tolist(),
             "notes": list(self.notes),
         }
@@ -196,10 +212,11 @@ def _streams(path: Path) -> bool:
     return any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
 
 
-def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
+def _whole(log: Log, robot: Robot, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
     matching(log, robot)
     log.need("tau")
-    ready, through, span = (log, None, (-np.inf, np.inf)) if _is_ready(log) else settings.smoothed(log)
+    made = None if _is_ready(log) else settings.smoothed(log, cutoff)
+    ready = made.log if made else log
     ready.need("qd", "qdd")
 
     def source() -> Iterator[Log]:
@@ -207,10 +224,14 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
             yield ready.rows(slice(start, start + _CHUNK))
 
     name = Path(log.source.path).name if log.source.path else "log"
-    rate = ready.rate_hz / (through.step if through else 1)
+    told = (name, log.source.path, log.source.sha256)
+    if made is None:
+        return Run(*told, ready.rate_hz, ready.notes, robot, source, np.zeros(robot.n))
+    rate = made.through.rate_hz / made.through.step
     return Run(
-        name, log.source.path, log.source.sha256, rate, ready.notes, robot, source, np.zeros(robot.n), through, span
-    )
+        *told, rate, ready.notes, robot, source, np.zeros(robot.n), made.through, made.span,
+        again=lambda c: _whole(log, robot, settings, c), cutoff=made.cutoff,
+    )  # fmt: skip
 
 
 def _filter_note(through: Filter) -> str:
@@ -223,7 +244,14 @@ def _is_ready(log: Log) -> bool:
     return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
-def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
+def _streamed(
+    path: Path,
+    robot: Robot,
+    settings: Preparation,
+    columns: ColumnsLike,
+    rate_hz: float | None,
+    cutoff: Cutoff | None = None,
+) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
 
     def raw() -> Iterator[Log]:
@@ -237,12 +265,9 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]
-    cutoff = settings.cutoff_hz
-    if cutoff is None:
-        choice = choose_cutoff(clean.q, rate)
-        cutoff = choice.hz
-        notes.append(f"{choice.note}, in the first block")
-    light, step, through = settings.steps(rate, cutoff)
+    chosen = cutoff or settings.cutoff(clean.q, rate)
+    notes += [f"{chosen.note}, in the first block"] if chosen.note else []
+    light, step, through = settings.steps(rate, chosen.hz)
     velocity = "position" if settings.velocity == "auto" else settings.velocity
 
     def source() -> Iterator[Log]:
@@ -257,5 +282,6 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     notes.append(_filter_note(through))
     return Run(
         path.name, str(path), first.source.sha256, through.rate_hz / through.step, tuple(notes), robot, source,
-        np.zeros(robot.n), through, streamed=True,
+        np.zeros(robot.n), through, streamed=True, cutoff=chosen,
+        again=lambda c: _streamed(path, robot, settings, columns, rate_hz, c),
     )  # fmt: skip

@@ -98,8 +98,8 @@ def validate(
 ) -> Validation:
     """Return how a fit predicts a log, or the file at a path: tau_hat = Y_b pi_b beside tau.
 
-    The log is prepared as the fit's own were; `preparation` changes settings of that (`cutoff_hz`, `decimate`, ...). Every
-    row counts, slow ones too.
+    The log is prepared as the fit's own were, with the largest of their cutoffs; `preparation` changes settings of that
+    (`cutoff_hz`, `decimate`, ...). Every row counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -115,16 +115,19 @@ def validate(
     log.need("tau")
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    ready, through, span = settings.smoothed(whole)
-    run = Run("", "", "", through.rate_hz, (), fit.robot, lambda: iter([ready]), np.zeros(fit.robot.n), through, span)
+    if settings.cutoff_hz is None:
+        settings = dataclasses.replace(settings, cutoff_hz=_cutoff(fit, whole.rate_hz))
+    made = settings.smoothed(whole)
+    every = np.zeros(fit.robot.n)
+    run = Run("", "", "", whole.rate_hz, (), fit.robot, lambda: iter([made.log]), every, made.through, made.span)
     parts = list(run.rows(RowMaker(fit.basis.regressor(), friction_plan(fit.basis))))
     if not parts:
-        raise TaupiError(f"The log has no rows left to predict after filtering at {through.cutoff_hz:.3g} Hz.")
+        raise TaupiError(f"The log has no rows left to predict after filtering at {made.through.cutoff_hz:.3g} Hz.")
     time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
     predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
     (recorded,) = whole.need("tau")
     raw = recorded[np.rint((time - whole.time[0]) * whole.rate_hz).astype(int)]
-    return compared(fit, time, measured, predicted, raw, log.source.path, ready.notes)
+    return compared(fit, time, measured, predicted, raw, log.source.path, made.log.notes)
 
 
 def compared(
@@ -165,7 +168,7 @@ def predict(fit: Fit, log: Any) -> np.ndarray:
     matching(log, fit.robot)
     q, qd, qdd = log.q, log.qd, log.qdd
     if qd is None or qdd is None:
-        cutoff = fit.settings["preparation"]["cutoff_hz"] or choose_cutoff(q, log.rate_hz).hz
+        cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, log.rate_hz) or choose_cutoff(q, log.rate_hz).hz
         q = butterworth(q, log.rate_hz, cutoff)
         first, second = central(q, log.rate_hz)
         qd = first if qd is None else butterworth(qd, log.rate_hz, cutoff)
@@ -255,6 +258,13 @@ def _log(log: Any, fit: Fit, columns: ColumnsLike, rate_hz: float | None) -> Log
     if isinstance(log, str | os.PathLike):
         return read_log(log, fit.robot, columns, rate_hz=rate_hz)
     raise TaupiError(f"log is {shown(log)}, expected a Log or the path of a file.")
+
+
+def _cutoff(fit: Fit, rate_hz: float) -> float | None:
+    """Return the largest cutoff of the fit's own runs, or what the log's rate allows; None for logs that came prepared."""
+    known = [run.get("cutoff_hz") for run in fit.provenance.get("runs", ())]
+    own = [c for c in known if c]
+    return min(max(own), 0.4 * rate_hz) if own else None
 
 
 def _settings(fit: Fit, changes: dict[str, Any]) -> Preparation:

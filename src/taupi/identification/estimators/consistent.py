@@ -48,7 +48,9 @@ class Consistent:
             negative = self._insisting(problem, strict, loose)
             if not negative:
                 return strict
-            told = f"Friction insists on being negative, and is left so: {', '.join(negative)}. What measures the torque?"
+            told = (
+                f"Friction insists on being negative, and is left so: {', '.join(negative)}. What measures the torque?"
+            )
             return Feasible().fitted(problem, self.name, asdict(self), negative, [told])
         except NotIdentifiedError as error:
             solution, weights = weighted(problem, _ROUNDS)

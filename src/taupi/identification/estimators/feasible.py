@@ -76,7 +76,12 @@ class Feasible:
         return self.fitted(problem, self.name, self.settings())
 
     def fitted(
-        self, problem: Problem, name: str, settings: Mapping[str, Any], signless: Sequence[str] = (), notes: Sequence[str] = ()
+        self,
+        problem: Problem,
+        name: str,
+        settings: Mapping[str, Any],
+        signless: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Fit:
         """Return the fit under an estimator's name; friction in `signless` may be negative."""
         free, weights = weighted(problem, _FREE_ROUNDS)
@@ -101,7 +106,9 @@ class Feasible:
         """Return the region that these settings allow; `values` (b,) give friction its size."""
         base = problem.base
         limits = (self.mass_bounds, self.total_mass, self.boxes, self.shapes)
-        return region(base.robot, base.standard, problem.prior, *limits, sized=term_sizes(base, values), signless=signless)
+        return region(
+            base.robot, base.standard, problem.prior, *limits, sized=term_sizes(base, values), signless=signless
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data."""
