@@ -44,7 +44,9 @@ def identify(
     validate: ValidateOption = None,
     columns: ColumnsOption = None,
     rate_hz: RateOption = None,
-    estimator: Annotated[str, typer.Option("--estimator", help="wls, ols, ...: how parameters are estimated.")] = "wls",
+    estimator: Annotated[
+        str, typer.Option("--estimator", help="consistent, wls, ols, ...: how parameters are estimated.")
+    ] = "consistent",
     terms: Annotated[
         str | None,
         typer.Option(

@@ -7,11 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identification.friction import FrictionPlan, RowMaker
-from taupi.identification.motion import Samples
-from taupi.program.accumulate import BLOCK_BYTES
-from taupi.program.program import Program
-
 # A stretch of time begins with so many samples: three periods of the cutoff, as `prepare` decimates by default.
 STRETCH = 32
 # With more stretches than this in a file, neighbours are joined, so that memory does not grow with the log.
@@ -36,45 +31,32 @@ class JointFactor:
 
 
 class Compressor:
-    """Gathers samples of a regressor into factors, one for each joint and stretch of time.
+    """Gathers rows of a regressor into factors, one for each joint and stretch of time, n x 64 triangles at most.
 
-    Memory holds a block of the regressor and at most n x 64 triangles. A joint's rows have the columns that are not
-    structurally zero in them: its own friction, and links that it carries. Rows that are mixed elsewhere are `dense`.
+    `used` (n, p) tells which columns a joint's rows have, the others being zero at any state: its own friction, and links
+    that it carries. Rows that are mixed elsewhere have all.
 
     >>> import numpy as np, taupi as tp
-    >>> from taupi.identification.motion import Samples
     >>> arm = tp.load("elbow2r")
     >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 100, 2))
-    >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd)
-    >>> gather = Compressor(tp.regressor(arm).independent())
-    >>> gather.add(Samples(q, qd, qdd, tau, np.ones((100, 2), dtype=bool)))
+    >>> tau, program = tp.inverse_dynamics(arm)(q, qd, qdd), tp.regressor(arm).independent()
+    >>> gather = Compressor(program.sparsity())
+    >>> gather.add(program(q, qd, qdd).transpose(2, 1, 0), tau, np.ones((100, 2), dtype=bool))
     >>> [f.r.shape for f in merged(gather.result(file=0))]
     [(7, 7), (4, 7)]
     """
 
-    def __init__(self, program: Program, plan: FrictionPlan | None = None, dense: bool = False) -> None:
-        self.n, self.p = program.outputs[0].shape
-        used = np.ones((self.n, self.p), dtype=bool) if dense else program.sparsity()
+    def __init__(self, used: np.ndarray) -> None:
+        self.n, self.p = used.shape
         self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # with the torque behind
-        self.block = max(256, BLOCK_BYTES // (8 * self.n * (self.p + 1)))
         self.samples = 0
         self.stretch = STRETCH
-        self._rows_of = RowMaker(program, plan)
         self._pieces: list[list[np.ndarray]] = []  # stretch, joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
 
-    def add(self, samples: Samples) -> None:
-        """Add samples, a block of the regressor at a time."""
-        for start in range(0, len(samples), self.block):
-            part = samples.block(start, start + self.block)
-            self._gather(self._rows_of(part), part.tau, part.use)
-
-    def add_rows(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
-        """Add rows that were made, or whitened, elsewhere: y (p, n, m), tau and use (m, n)."""
-        self._gather(y, tau, use)
-
-    def _gather(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
+    def add(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
+        """Add rows y (p, n, m) and tau (m, n), those that `use` (m, n) counts."""
         done = 0
         while done < len(tau):
             at, inside = divmod(self.samples, self.stretch)

@@ -11,21 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, Term, TermsLike, resolve_terms
+from taupi.dynamics.terms import Term, TermsLike, resolve_terms
 from taupi.errors import TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
+from taupi.identification.bandwidth import LEAST, MOST, agreements
+from taupi.identification.dry import best_shapes, plain_shapes
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.runs import Preparation, Run, open_run
-from taupi.identification.terms import basis_of, coupled_directions, smoothed, with_directions
+from taupi.identification.rows import RowMaker
+from taupi.identification.runs import Extent, Preparation, Run, open_run
+from taupi.identification.terms import (
+    basis_of,
+    coupled_directions,
+    given_widths,
+    open_friction,
+    shaped,
+    with_directions,
+)
 from taupi.model.robot import Robot
-from taupi.program.program import Program
 from taupi.progress import counted
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
@@ -39,7 +48,7 @@ DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 def identify(
     robot: Robot,
     logs: Any,
-    estimator: Any = "wls",
+    estimator: Any = "consistent",
     terms: TermsLike = DEFAULT_TERMS,
     *,
     columns: ColumnsLike = None,
@@ -62,9 +71,10 @@ def identify(
     `logs` is a Log, a path, or several of both, fitted together, each joint of each with its own noise. `estimator` is a
     name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link.
     `columns` and `rate_hz` read files (`taupi.read_log`); `cutoff_hz`, `decimate`, `velocity`, `derivatives` and `trim` go to
-    `taupi.prepare`. Dry friction is F tanh(qd / slow), `slow` in rad/s or m/s and by default 1 % of each joint's largest speed;
-    0 is F sgn(qd). `prior` (p,) is the description's own by default. Files of more
-    than 64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the same.
+    `taupi.prepare`. Dry friction sets in at low speed by the shape that explains the runs best (`taupi.identification.dry`);
+    with `slow`, in rad/s or m/s, it is F tanh(qd / slow), and 0 is F sgn(qd). `prior` (p,) is the description's own by
+    default. Files of more than 64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the
+    same.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -119,12 +129,10 @@ def build_problem(
     given = _several(logs)
     with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
         runs = list(pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given))
-        chosen, runs = _settled(robot, wanted, runs, preparation)
-        basis = basis_of(robot, chosen, base)
+        basis, runs = _settled(robot, wanted, runs, preparation, base)
         program, plan = basis.regressor(), friction_plan(basis)
-        runs = [dataclasses.replace(run, friction=plan) for run in runs]
         with _counting(runs) as count:
-            gathered = list(pool.map(lambda k: _compressed(program, runs[k], k, count), range(len(runs))))
+            gathered = list(pool.map(lambda k: _compressed(RowMaker(plan), runs[k], k, count), range(len(runs))))
     pieces = tuple(f for g, _, _ in gathered for f in g)
     samples = sum(n for _, n, _ in gathered)
     factors = tuple(merged(pieces))
@@ -133,10 +141,10 @@ def build_problem(
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += _friction_notes(robot, chosen, runs[0].slow)
+    notes += _friction_notes(robot, basis, runs[0].slow)
     return Problem(
         robot,
-        chosen,
+        basis.terms,
         basis,
         program,
         factors,
@@ -151,43 +159,73 @@ def build_problem(
 
 
 def _settled(
-    robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation
-) -> tuple[tuple[Term, ...], list[Run]]:
-    """Return the terms with the speed at which friction sets in, and the runs without slow rows of joints that never reverse."""
-    if not any(isinstance(t, Coulomb) or (isinstance(t, Along) and isinstance(t.of, Coulomb)) for t in terms):
-        return terms, runs
-    more = [t.direction for t in terms if isinstance(t, Along) and isinstance(t.of, Coulomb)]
-    directions = np.vstack([np.eye(robot.n), *(np.array([float(c) for c in d]) for d in more)])
-    each = [run.speeds(directions) for run in runs]
-    low, high = np.min([a for a, _ in each], axis=0), np.max([b for _, b in each], axis=0)
-    stuck = one_way(low, high)[: robot.n]
-    speed = np.maximum(np.abs(low), np.abs(high))[: robot.n]
-    slow = np.where(stuck, ONE_WAY * speed, 0.0)
-    chosen = smoothed(terms, low, high, robot.n, settings.slow)
-    return chosen, [dataclasses.replace(run, slow=slow) for run in runs]
+    robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation, base: BaseParameters | None
+) -> tuple[BaseParameters, list[Run]]:
+    """Return the base parameters with dry friction's shapes, and the runs with their cutoffs, without slow rows of joints
+    that never reverse."""
+    directions = open_friction(terms, robot.joint_names)
+    if not directions:
+        basis = basis_of(robot, terms, base)
+        return basis, _agreed(basis, runs, settings)
+    extent = Extent.of([run.extent(np.array(list(directions.values()))) for run in runs])
+    widths = None if settings.slow is None else given_widths(settings.slow, robot.n)
+    stuck = one_way(extent.low, extent.high)
+    joints = [list(directions).index(n) for n in robot.joint_names if n in directions]
+    ways = {
+        name: float(np.sign(v)) for name, v, s in zip(directions, extent.low + extent.high, stuck, strict=True) if s
+    }
+    slow = np.where(stuck[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
+    runs = [dataclasses.replace(run, slow=slow, ways=ways) for run in runs]
+    shapes = plain_shapes(list(directions), extent, widths if joints else None)
+    basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), base)
+    runs = _agreed(basis, runs, settings)
+    if settings.slow is None:
+        sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
+        sized = {name: s for name, s, one in zip(directions, sizes, stuck, strict=True) if not one}
+        shapes |= best_shapes(basis, runs, sized)
+        basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), basis)
+    return basis, runs
+
+
+def _agreed(basis: BaseParameters, runs: list[Run], settings: Preparation) -> list[Run]:
+    """Return the runs with cutoffs at which the model still explains the torque, where none is given."""
+    mine = [run for run in runs if run.again is not None and run.cutoff is not None]
+    if settings.cutoff_hz is not None or not mine:
+        return runs
+    found = dict(zip(map(id, mine), agreements(basis, mine), strict=True))
+    return [_cut(run, found.get(id(run))) for run in runs]
+
+
+def _cut(run: Run, hz: float | None) -> Run:
+    """Return a run with a cutoff where the model ends to explain it, within what q allows."""
+    if hz is None or run.cutoff is None or run.again is None:
+        return run
+    of_q = run.cutoff
+    chosen = min(float(np.clip(hz, LEAST * of_q.hz, MOST * of_q.hz)), of_q.most_hz)
+    note = f"cutoff {chosen:.3g} Hz: the model explains the torque up to {hz:.3g} Hz; q alone says {of_q.note[7:]}"
+    return dataclasses.replace(run.again(dataclasses.replace(of_q, hz=chosen, note=note)), slow=run.slow, ways=run.ways)
 
 
 def _counting(runs: Sequence[Run]) -> AbstractContextManager[Callable[[int], None]]:
     """Give what shows the progress of samples, where some are streamed: the others are done at once."""
     if not any(run.streamed for run in runs):
         return nullcontext(lambda samples: None)
-    known = [run.rows for run in runs if run.rows is not None]
+    known = [run.recorded for run in runs if run.recorded is not None]
     return counted("samples", sum(known) if len(known) == len(runs) else None)
 
 
 def _compressed(
-    program: Program, run: Run, file: int, count: Callable[[int], None]
+    maker: RowMaker, run: Run, file: int, count: Callable[[int], None]
 ) -> tuple[list[JointFactor], int, np.ndarray]:
     """Return a run's factors, its number of samples, and the extremes (2, 2, n) of qd and qdd over rows that count."""
-    gather = Compressor(program, run.friction)
-    n = gather.n
-    low, high = np.full((2, n), np.inf), np.full((2, n), -np.inf)
-    for samples in run.blocks():
-        gather.add(samples)
-        count(len(samples) * run.step)
-        for k, value in enumerate((samples.qd, samples.qdd)):
-            low[k] = np.minimum(low[k], np.where(samples.use, value, np.inf).min(axis=0, initial=np.inf))
-            high[k] = np.maximum(high[k], np.where(samples.use, value, -np.inf).max(axis=0, initial=-np.inf))
+    gather = Compressor(maker.used)
+    low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
+    for rows in run.rows(maker):
+        gather.add(rows.y, rows.tau, rows.use)
+        count(len(rows) * run.thinned)
+        for k, value in enumerate((rows.qd, rows.qdd)):
+            low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
+            high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
     extremes = np.stack([low, high], axis=1)
     return gather.result(file), gather.samples, np.where(np.isfinite(extremes), extremes, 0.0)
 
@@ -199,13 +237,18 @@ def _several(logs: Any) -> list[Any]:
     return list(given)
 
 
-def _friction_notes(robot: Robot, terms: Sequence[Term], slow: np.ndarray) -> list[str]:
+def _friction_notes(robot: Robot, basis: BaseParameters, slow: np.ndarray) -> list[str]:
     """Return in words how dry friction was taken at low speed."""
-    told = []
-    for t in terms:
-        if isinstance(t, Coulomb) and isinstance(t.velocity, tuple) and any(t.velocity):
-            pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, t.velocity, strict=True) if v]
-            told.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(pairs)}")
+    plan, told = friction_plan(basis), []
+    parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
+    smooth = [f"{owner} {v:.3g}" for owner, v, d in parts if v and not d]
+    if smooth:
+        told.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(smooth)}")
+    held = [f"{owner} {d:.3g}" for owner, _, d in parts if d]
+    if held:
+        told.append(
+            f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(held)}"
+        )
     pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, slow, strict=True) if v]
     if pairs:
         told.append(

@@ -19,33 +19,28 @@ ONE_WAY = 0.05
 
 @dataclass(frozen=True)
 class Samples:
-    """q, qd, qdd, tau of shape (N, n), and which rows count: `use` (N, n) is false where a joint's row is left out."""
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count."""
 
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
     tau: np.ndarray
     use: np.ndarray
-    friction: np.ndarray | None = None  # (N, k) dry friction that has passed the filter, see `friction.py`
+    time: np.ndarray
 
     def __len__(self) -> int:
         return len(self.q)
 
-    def block(self, start: int, stop: int) -> Samples:
-        """Return some of the samples."""
-        rows = slice(start, stop)
-        friction = None if self.friction is None else self.friction[rows]
-        return Samples(self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows], self.use[rows], friction)
 
-
-def samples_of(log: Log, robot: Robot, slow: np.ndarray) -> Samples:
-    """Return a prepared log's samples; rows of a joint slower than `slow` (n,) do not count."""
+def samples_of(log: Log, robot: Robot, slow: np.ndarray, span: tuple[float, float] = (-np.inf, np.inf)) -> Samples:
+    """Return a log's samples; rows of a joint slower than `slow` (n,), and those outside a `span` of time, do not count."""
     matching(log, robot)
     q, qd, qdd, tau = log.need("q", "qd", "qdd", "tau")
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    return Samples(q, qd, qdd, tau, np.abs(qd) >= slow)
+    inside = (log.time >= span[0]) & (log.time <= span[1])
+    return Samples(q, qd, qdd, tau, (np.abs(qd) >= slow) & inside[:, None], log.time)
 
 
 def matching(log: Log, robot: Robot) -> None:

@@ -1,9 +1,9 @@
-"""Runs: logs and files on their way to samples, whole or block by block, each remembering where it comes from."""
+"""Runs: logs and files on their way to rows, whole or block by block, each remembering where it comes from."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.identification.friction import FrictionPlan
-from taupi.identification.motion import Samples, matching, one_way, samples_of
+from taupi.identification.motion import matching, one_way, samples_of
+from taupi.identification.rows import Filter, RowMaker, Rows
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
-from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
+from taupi.signals.columns import positive
+from taupi.signals.filters import Cutoff, choose_cutoff
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
@@ -30,9 +31,29 @@ _BLOCK = 50_000
 _CHUNK = 50_000
 
 
+# A log is smoothed with so many times the cutoff before the regressor is evaluated: good derivatives, and all that the filter
+# lets pass afterwards is in it, to 0.02 %.
+LIGHT = 3.0
+# Samples kept per period of a cutoff: enough for every detail that is left, few enough to be almost independent.
+_PER_CUTOFF = 10
+# What is chosen by looking at a run, such as the shape of its friction, is chosen on so many smoothed samples, its first: some
+# 600 periods of the cutoff, the same whether the run is streamed or not.
+HEAD = 20_000
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """A log that is ready for a regressor, the filter its rows are to pass, the span of time that counts, and the cutoff."""
+
+    log: Log
+    through: Filter
+    span: tuple[float, float]
+    cutoff: Cutoff
+
+
 @dataclass(frozen=True)
 class Preparation:
-    """How logs become samples: the settings of `taupi.prepare`, and the speed (rad/s, m/s) below which rows are left out."""
+    """How logs become rows: the settings of `taupi.prepare`, and the speed (rad/s, m/s) at which dry friction sets in."""
 
     cutoff_hz: float | None = None
     decimate: int | None = None
@@ -48,81 +69,118 @@ class Preparation:
         """Return the settings as plain data."""
         return asdict(self)
 
-    def filtered(self, log: Log) -> tuple[Log, float, int]:
-        """Return the log as `taupi.prepare` makes it, not yet decimated; the cutoff; and of how many samples to keep one."""
+    def steps(self, rate_hz: float, cutoff_hz: float) -> tuple[float, int, Filter]:
+        """Return how a log is smoothed (Hz), of how many samples one is then kept, and the filter of the rows."""
+        cutoff = positive(cutoff_hz, "cutoff_hz")
+        if self.decimate is not None and (
+            isinstance(self.decimate, bool) or not isinstance(self.decimate, int | np.integer) or self.decimate < 1
+        ):
+            raise TaupiError(f"decimate is {shown(self.decimate)}, expected a whole number of at least 1.")
+        light = max(cutoff, min(LIGHT * cutoff, 0.4 * rate_hz))
+        most = max(1, int(rate_hz / (_PER_CUTOFF * light)))
+        if self.decimate is None:
+            first, then = most, max(1, int(rate_hz / most / (_PER_CUTOFF * cutoff)))
+        else:
+            first = max(k for k in range(1, most + 1) if self.decimate % k == 0)
+            then = int(self.decimate) // first
+        return light, first, Filter(rate_hz / first, cutoff, self.order, then)
+
+    def cutoff(self, q: np.ndarray, rate_hz: float) -> Cutoff:
+        """Return the cutoff that was given, else that which q suggests."""
+        if self.cutoff_hz is None:
+            return choose_cutoff(q, rate_hz)
+        return Cutoff(positive(self.cutoff_hz, "cutoff_hz"), np.zeros(q.shape[1]), "")
+
+    def smoothed(self, log: Log, cutoff: Cutoff | None = None) -> Smoothed:
+        """Return a log ready for a regressor, and the filter that its rows are to pass; a `cutoff` replaces that of q."""
         log = clean_log(log, short_gap=self.short_gap, long_gaps=self.long_gaps)
-        log = trim_standstill(log) if self.trim else log
-        cutoff = self.cutoff_hz
-        if cutoff is None:
-            choice = choose_cutoff(log.q, log.rate_hz)
-            cutoff, log = choice.hz, log.with_(notes=choice.note)
+        moving = trim_standstill(log) if self.trim else log
+        chosen = cutoff or self.cutoff(moving.q, log.rate_hz)
+        notes = [*moving.notes[len(log.notes) :], *([chosen.note] if chosen.note else [])]
+        light, first, through = self.steps(log.rate_hz, chosen.hz)
+        # A standstill passes the filter like the rest, and is cut from the rows: a cut before would be a step.
         ready = prepare(
-            log,
-            cutoff_hz=cutoff,
+            (moving if self.derivatives == "fourier" else log).with_(notes=notes),
+            cutoff_hz=light,
             order=self.order,
             derivatives=self.derivatives,
             velocity=self.velocity,
             trim=False,
-            decimate=1,
+            decimate=first,
         )
-        step = max(1, int(ready.rate_hz / (10 * cutoff))) if self.decimate is None else self.decimate
-        if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
-            raise TaupiError(f"decimate is {shown(self.decimate)}, expected a whole number of at least 1.")
-        return ready.with_(notes=f"every {step}th sample kept") if step > 1 else ready, float(cutoff), int(step)
+        if len(ready) <= 2 * through.edge:
+            raise TaupiError(
+                f"log has {len(ready)} samples, too few for a cutoff of {chosen.hz:.3g} Hz: {through.edge} are cut at each end."
+            )
+        span = (float(moving.time[0]), float(moving.time[-1]))
+        return Smoothed(ready.with_(notes=_filter_note(through)), through, span, chosen)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Along k directions: the largest speed and the range (k,), and the least and largest velocity (k,)."""
+
+    speed: np.ndarray
+    range: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, several: Sequence[Extent]) -> Extent:
+        """Return that of several runs together."""
+        rows = [(e.speed, e.range, -e.low, e.high) for e in several]
+        speed, reach, low, high = np.max(rows, axis=0)
+        return cls(speed, reach, -low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One log of a fit: where it came from, what was done to it, and its samples again and again."""
+    """One log of a fit: where it came from, what was done to it, and its rows again and again."""
 
     name: str
     path: str
     sha256: str
-    rate_hz: float
+    rate_hz: float  # of the rows
     notes: tuple[str, ...]
     robot: Robot = field(repr=False)
     source: Callable[[], Iterator[Log]] = field(repr=False)
     slow: np.ndarray  # (n,) rows of a joint slower than this do not count
-    cutoff_hz: float | None = None  # of the filter that the log has passed; None for one that came prepared
-    order: int = 4
-    step: int = 1  # of the source's samples every so many count
-    friction: FrictionPlan | None = None
+    through: Filter | None = None  # what rows pass; None for a log that came prepared
+    span: tuple[float, float] = (-np.inf, np.inf)  # the time that counts
+    ways: Mapping[str, float] = field(default_factory=dict)  # the sign of what never reverses
+    again: Callable[[Cutoff], Run] | None = field(default=None, repr=False)  # the same with another cutoff
+    cutoff: Cutoff | None = None  # as chosen from q
     streamed: bool = False
-    rows: int | None = None  # of the source, where that is known before it is read
+    recorded: int | None = None  # samples of the source, where that is known before it is read
+    thinned: int = 1  # samples recorded for each row
 
-    def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest speed along directions (k, n): of a stream, until all have reversed."""
-        low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
+    def extent(self, directions: np.ndarray) -> Extent:
+        """Return how far and fast the beginning of a run goes along directions (k, n), and which of them never reverse."""
+        low, high = np.full((2, len(directions)), np.inf), np.full((2, len(directions)), -np.inf)
+        for log in self._head():
+            along = np.stack([log.need("qd")[0], log.q]) @ directions.T
+            low, high = np.minimum(low, along.min(axis=1)), np.maximum(high, along.max(axis=1))
+        least, most = low[0], high[0]
         for log in self.source():
-            (qd,) = log.need("qd")
-            along = qd @ directions.T
-            low, high = np.minimum(low, along.min(axis=0)), np.maximum(high, along.max(axis=0))
-            if self.streamed and not one_way(low, high).any():
+            if not one_way(least, most).any():
                 break
-        return low, high
+            along = log.need("qd")[0] @ directions.T
+            least, most = np.minimum(least, along.min(axis=0)), np.maximum(most, along.max(axis=0))
+        return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
 
-    def blocks(self) -> Iterator[Samples]:
-        """Yield the samples, block by block, dry friction filtered as the torque was."""
-        if self.cutoff_hz is None or self.friction is None or not self.friction.places:
-            row = 0
-            for log in self.source():
-                yield samples_of(log.rows(slice(-row % self.step, None, self.step)), self.robot, self.slow)
-                row += len(log)
-            return
-        n, row, rate = self.robot.n, 0, self.rate_hz * self.step
-        for piece, keep in overlapped(self._packed(), settle_rows(rate, self.cutoff_hz, self.order)):
-            dry = butterworth(piece[:, 4 * n :], rate, self.cutoff_hz, self.order)
-            at = np.arange(keep.start, keep.stop)[-row % self.step :: self.step]
-            row += keep.stop - keep.start
-            q, qd, qdd, tau = (piece[at, k * n : (k + 1) * n] for k in range(4))
-            yield Samples(q, qd, qdd, tau, np.abs(qd) >= self.slow, dry[at])
+    def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
+        """Yield the rows that a maker makes, block by block; of the run's beginning alone, where asked."""
+        logs = self._head() if head else self.source()
+        samples = (samples_of(log, self.robot, self.slow, self.span) for log in logs)
+        return maker.rows(samples, self.through, self.ways)
 
-    def _packed(self) -> Iterator[np.ndarray]:
-        """Yield q, qd, qdd, tau and dry friction side by side."""
-        assert self.friction is not None
+    def _head(self) -> Iterator[Log]:
+        left = HEAD
         for log in self.source():
-            s = samples_of(log, self.robot, self.slow)
-            yield np.concatenate([s.q, s.qd, s.qdd, s.tau, self.friction.signals(s.qd)], axis=1)
+            yield log.rows(slice(0, left)) if left < len(log) else log
+            left -= len(log)
+            if left <= 0:
+                return
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is worth keeping of it, as plain data."""
@@ -131,6 +189,7 @@ class Run:
             "path": self.path,
             "sha256": self.sha256,
             "rate_hz": self.rate_hz,
+            "cutoff_hz": None if self.through is None else self.through.cutoff_hz,
             "slow": self.slow.tolist(),
             "notes": list(self.notes),
         }
@@ -155,10 +214,11 @@ def _streams(path: Path) -> bool:
     return any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
 
 
-def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
+def _whole(log: Log, robot: Robot, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
     matching(log, robot)
     log.need("tau")
-    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log)
+    made = None if _is_ready(log) else settings.smoothed(log, cutoff)
+    ready = made.log if made else log
     ready.need("qd", "qdd")
 
     def source() -> Iterator[Log]:
@@ -166,10 +226,20 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
             yield ready.rows(slice(start, start + _CHUNK))
 
     name = Path(log.source.path).name if log.source.path else "log"
+    told = (name, log.source.path, log.source.sha256)
+    if made is None:
+        return Run(*told, ready.rate_hz, ready.notes, robot, source, np.zeros(robot.n))
+    rate = made.through.rate_hz / made.through.step
     return Run(
-        name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, robot, source, np.zeros(robot.n),
-        cutoff, settings.order, step, rows=len(ready),
+        *told, rate, ready.notes, robot, source, np.zeros(robot.n), made.through, made.span,
+        again=lambda c: _whole(log, robot, settings, c), cutoff=made.cutoff,
+        recorded=len(log), thinned=round(log.rate_hz / rate),
     )  # fmt: skip
+
+
+def _filter_note(through: Filter) -> str:
+    kept = f", every {through.step}th sample kept" if through.step > 1 else ""
+    return f"regressor and torque filtered alike, cutoff {through.cutoff_hz:.4g} Hz{kept}"
 
 
 def _is_ready(log: Log) -> bool:
@@ -177,7 +247,14 @@ def _is_ready(log: Log) -> bool:
     return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
-def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
+def _streamed(
+    path: Path,
+    robot: Robot,
+    settings: Preparation,
+    columns: ColumnsLike,
+    rate_hz: float | None,
+    cutoff: Cutoff | None = None,
+) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
 
     raw = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
@@ -189,26 +266,24 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]
-    cutoff = settings.cutoff_hz
-    if cutoff is None:
-        choice = choose_cutoff(clean.q, rate)
-        cutoff = choice.hz
-        notes.append(f"{choice.note}, in the first block")
-    step = max(1, int(rate / (10 * cutoff))) if settings.decimate is None else settings.decimate
+    chosen = cutoff or settings.cutoff(clean.q, rate)
+    notes += [f"{chosen.note}, in the first block"] if chosen.note else []
+    light, step, through = settings.steps(rate, chosen.hz)
     velocity = "position" if settings.velocity == "auto" else settings.velocity
 
     def source() -> Iterator[Log]:
-        return prepare_blocks(raw(), rate, cutoff, order=settings.order, velocity=velocity)
+        return prepare_blocks(raw(), rate, light, decimate=step, order=settings.order, velocity=velocity)
 
     ready = next(
-        iter(prepare_blocks([first], rate, cutoff, decimate=step, order=settings.order, velocity=velocity)), None
+        iter(prepare_blocks([first], rate, light, decimate=step, order=settings.order, velocity=velocity)), None
     )
     if ready is None or ready.qd is None:
         raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges. Give cutoff_hz.")
-    notes.append(
-        f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {cutoff:.4g} Hz, every {step}th sample kept"
-    )
+    notes.append(f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {light:.4g} Hz")
+    notes.append(_filter_note(through))
     return Run(
-        path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, np.zeros(robot.n), cutoff,
-        settings.order, step, streamed=True, rows=row_count(path),
+        path.name, str(path), first.source.sha256, through.rate_hz / through.step, tuple(notes), robot, source,
+        np.zeros(robot.n), through, streamed=True, cutoff=chosen,
+        again=lambda c: _streamed(path, robot, settings, columns, rate_hz, c),
+        recorded=row_count(path), thinned=round(rate / through.rate_hz) * through.step,
     )  # fmt: skip

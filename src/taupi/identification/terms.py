@@ -1,9 +1,9 @@
-"""Which terms a fit has: those asked for, the same for coupled drives, and dry friction as smooth as velocities are sure."""
+"""Which terms a fit has: those asked for, the same for coupled drives, and dry friction with its shapes."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,9 @@ import numpy as np
 from taupi.dynamics.terms import Along, Coulomb, Offset, Spring, Term
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters, base_parameters
-from taupi.identification.motion import one_way
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-
-# Below about this share of a joint's largest speed the sign of its velocity is not sure: friction is tanh(qd / v) there.
-SMOOTH = 0.01
-
 
 Direction = tuple[str, tuple[Any, ...]]
 
@@ -62,29 +57,43 @@ def with_directions(terms: Sequence[Term], directions: Sequence[Direction]) -> t
     return (*terms, *more)
 
 
-def smoothed(terms: Sequence[Term], low: np.ndarray, high: np.ndarray, n: int, slow: Any) -> tuple[Term, ...]:
-    """Return the terms with Coulomb's velocity: `slow`, or 1 % of the largest speed; 0 where a joint never reverses.
+Shape = tuple[float, float]  # the velocity and the distance of a Coulomb term
 
-    `low` and `high` are the extremes of the speeds of the n coordinates, then of each `Along` that is a Coulomb, in order.
-    """
-    speed = np.maximum(np.abs(low), np.abs(high))
-    width = SMOOTH * speed
-    if slow is not None:
-        given = np.asarray(slow, dtype=float)
-        if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
-            raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
-        width[:n] = given
-    width = np.where(one_way(low, high), 0.0, np.array([float(f"{v:.3g}") for v in width]))
-    rest = iter(width[n:])
+
+def shaped(terms: Sequence[Term], joints: Sequence[str], shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
+    """Return the terms with the shapes of their dry friction, by owner; a term that states its own keeps it."""
 
     def settled(t: Term) -> Term:
-        if isinstance(t, Coulomb) and t.velocity == 0:
-            return Coulomb(tuple(width[:n].tolist()))
-        if isinstance(t, Along) and isinstance(t.of, Coulomb) and t.of.velocity == 0:
-            return dataclasses.replace(t, of=Coulomb(float(next(rest))))
+        if isinstance(t, Coulomb) and not _stated(t):
+            return Coulomb(*zip(*(shapes[j] for j in joints), strict=True))
+        if isinstance(t, Along) and isinstance(t.of, Coulomb) and not _stated(t.of):
+            return dataclasses.replace(t, of=Coulomb(*shapes[t.owner]))
         return t
 
     return tuple(settled(t) for t in terms)
+
+
+def open_friction(terms: Sequence[Term], joints: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the directions (n,), by owner, of dry friction that states no shape of its own."""
+    found: dict[str, np.ndarray] = {}
+    for t in terms:
+        if isinstance(t, Coulomb) and not _stated(t):
+            found |= dict(zip(joints, np.eye(len(joints)), strict=True))
+        elif isinstance(t, Along) and isinstance(t.of, Coulomb) and not _stated(t.of):
+            found[t.owner] = np.array([float(c) for c in t.direction])
+    return found
+
+
+def _stated(t: Coulomb) -> bool:
+    return t.velocity != 0 or t.distance != 0
+
+
+def given_widths(slow: Any, n: int) -> np.ndarray:
+    """Return `slow` as speeds (n,), or say what is wrong with it."""
+    given = np.asarray(slow, dtype=float)
+    if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
+        raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
+    return np.broadcast_to(given, (n,))
 
 
 def plain(terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -13,7 +13,8 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
 from taupi.identification.motion import matching
-from taupi.identification.runs import Preparation
+from taupi.identification.rows import RowMaker
+from taupi.identification.runs import Preparation, Run
 from taupi.signals.clean import clean_log
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
@@ -99,8 +100,8 @@ def validate(
 ) -> Validation:
     """Return how a fit predicts a log, or the file at a path: tau_hat = Y_b pi_b beside tau.
 
-    The log is prepared as the fit's own were; `preparation` changes settings of that (`cutoff_hz`, `decimate`, ...). Every
-    row counts, slow ones too.
+    The log is prepared as the fit's own were, with the largest of their cutoffs; `preparation` changes settings of that
+    (`cutoff_hz`, `decimate`, ...). Every row counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -116,27 +117,33 @@ def validate(
     log.need("tau")
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    full, cutoff, step = settings.filtered(whole)
-    (speed,) = full.need("qd")
-    plan = friction_plan(fit.basis)
-    dry = butterworth(plan.signals(speed), full.rate_hz, cutoff, settings.order) if plan.places else None
-    ready = full.rows(slice(None, None, step))
-    rows = np.rint((ready.time - whole.time[0]) * whole.rate_hz).astype(int)
-    (measured,), (recorded,) = ready.need("tau"), whole.need("tau")
-    return compared(fit, ready, measured, recorded[rows], log.source.path, None if dry is None else dry[::step])
+    if settings.cutoff_hz is None:
+        settings = dataclasses.replace(settings, cutoff_hz=_cutoff(fit, whole.rate_hz))
+    made = settings.smoothed(whole)
+    every = np.zeros(fit.robot.n)
+    run = Run("", "", "", whole.rate_hz, (), fit.robot, lambda: iter([made.log]), every, made.through, made.span)
+    parts = list(run.rows(RowMaker(friction_plan(fit.basis))))
+    if not parts:
+        raise TaupiError(f"The log has no rows left to predict after filtering at {made.through.cutoff_hz:.3g} Hz.")
+    time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
+    predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
+    (recorded,) = whole.need("tau")
+    raw = recorded[np.rint((time - whole.time[0]) * whole.rate_hz).astype(int)]
+    return compared(fit, time, measured, predicted, raw, log.source.path, made.log.notes)
 
 
 def compared(
-    fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "", dry: np.ndarray | None = None
+    fit: Fit,
+    time: np.ndarray,
+    measured: np.ndarray,
+    predicted: np.ndarray,
+    raw: np.ndarray,
+    path: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Validation:
-    """Return the errors of a fit on a prepared log; `dry` (N, k) is dry friction that has passed the filter."""
-    predicted = predict(fit, ready)
-    if dry is not None and ready.qd is not None:
-        plan = friction_plan(fit.basis)
-        change = dry - plan.signals(ready.qd)
-        predicted = predicted + (change * fit.values[list(plan.places)]) @ plan.directions
+    """Return the errors of a fit's torque, joint by joint: `measured`, `predicted` and `raw` (N, n) at `time` (N,)."""
     joints = tuple(
-        JointErrors(name, len(ready), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
+        JointErrors(name, len(time), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
         for j, name in enumerate(fit.robot.joint_names)
     )
     return Validation(
@@ -145,28 +152,33 @@ def compared(
         joints=joints,
         relative=_errors(measured.ravel(), predicted.ravel())[1],
         raw_relative=_errors(raw.ravel(), predicted.ravel())[1],
-        time=ready.time,
+        time=time,
         measured=measured,
         predicted=predicted,
         raw=raw,
-        notes=ready.notes,
+        notes=notes,
     )
 
 
 def predict(fit: Fit, log: Any) -> np.ndarray:
-    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, filtered, where they are missing."""
+    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, smoothed, where they are missing.
+
+    Dry friction that has a memory begins with the log.
+    """
     if not isinstance(log, Log):
         raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
     matching(log, fit.robot)
     q, qd, qdd = log.q, log.qd, log.qdd
     if qd is None or qdd is None:
-        cutoff = fit.settings["preparation"]["cutoff_hz"] or choose_cutoff(q, log.rate_hz).hz
+        cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, log.rate_hz) or choose_cutoff(q, log.rate_hz).hz
         q = butterworth(q, log.rate_hz, cutoff)
         first, second = central(q, log.rate_hz)
         qd = first if qd is None else butterworth(qd, log.rate_hz, cutoff)
         qdd = second if log.qd is None else central(qd, log.rate_hz)[0]
-    program = fit.basis.regressor().times("pi")
-    return np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
+    program, plan = fit.basis.regressor().times("pi"), friction_plan(fit.basis)
+    predicted = np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
+    change = plan.along(q, qd)[0] - plan.at_once(qd)
+    return predicted + (change * fit.values[list(plan.places)]) @ plan.directions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,6 +260,13 @@ def _log(log: Any, fit: Fit, columns: ColumnsLike, rate_hz: float | None) -> Log
     if isinstance(log, str | os.PathLike):
         return read_log(log, fit.robot, columns, rate_hz=rate_hz)
     raise TaupiError(f"log is {shown(log)}, expected a Log or the path of a file.")
+
+
+def _cutoff(fit: Fit, rate_hz: float) -> float | None:
+    """Return the largest cutoff of the fit's own runs, or what the log's rate allows; None for logs that came prepared."""
+    known = [run.get("cutoff_hz") for run in fit.provenance.get("runs", ())]
+    own = [c for c in known if c]
+    return min(max(own), 0.4 * rate_hz) if own else None
 
 
 def _settings(fit: Fit, changes: dict[str, Any]) -> Preparation:

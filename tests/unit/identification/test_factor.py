@@ -8,7 +8,6 @@ from problems import FRICTION, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.identification.factor import Compressor, extended, merged, stacked, triangle
-from taupi.identification.motion import Samples
 from taupi.identification.solve import solve
 from taupi.identification.uncertainty import sandwich
 
@@ -43,10 +42,10 @@ def test_factors_have_the_rows_sums_of_squares(samples):
     q, qd, qdd = states(robot, samples, 3)
     rng = np.random.default_rng(4)
     tau, use = rng.normal(size=q.shape), rng.uniform(size=q.shape) < 0.8
-    gather = Compressor(base.regressor())
-    for cut in np.array_split(np.arange(samples), 3):
-        gather.add(Samples(q[cut], qd[cut], qdd[cut], tau[cut], use[cut]))
+    gather = Compressor(base.regressor().sparsity())
     y = base.regressor()(q, qd, qdd)
+    for cut in np.array_split(np.arange(samples), 3):
+        gather.add(y[cut].transpose(2, 1, 0), tau[cut], use[cut])
     for f in merged(gather.result(file=0)):
         rows = np.column_stack([y[:, f.joint], tau[:, f.joint]])[use[:, f.joint]]
         assert np.allclose(f.r.T @ f.r, rows.T @ rows, rtol=1e-10, atol=1e-9 * np.abs(rows.T @ rows).max())

@@ -12,8 +12,9 @@ from taupi.identification.assemble import Weights, assemble
 from taupi.identification.estimators.wls import weighted
 from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
-from taupi.identification.passes import Rows, gathered, regressor_rows
+from taupi.identification.passes import Weighed, gathered
 from taupi.identification.problem import Problem
+from taupi.identification.rows import Rows
 from taupi.identification.solve import Solution, solve
 
 # Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.
@@ -61,13 +62,12 @@ class Huber:
         fit = assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces, notes=notes)
         return fit
 
-    def _weighed(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> Rows:
+    def _weighed(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> Weighed:
         """Return rows over sigma, times the root of their Huber weight."""
-        y, tau, use = rows
-        size = np.array([sigma[file, j] for j in range(tau.shape[1])])
-        left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T) / size
+        size = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
+        left = np.abs(rows.left(x)) / size
         root = np.sqrt(np.minimum(1.0, self.k / np.maximum(left, 1e-300))) / size
-        return y * root.T, tau * root, use
+        return rows.y * root.T, rows.tau * root
 
 
 class Thinned:
@@ -107,14 +107,14 @@ def _scales(problem: Problem, x: np.ndarray) -> Weights:
     for f in range(len(problem.runs)):
         kept = [Thinned() for _ in problem.robot.joint_names]
         power = np.zeros(len(kept))
-        for y, tau, use in regressor_rows(problem, f):
-            left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T)
-            power = np.maximum(power, np.abs(tau).max(axis=0))
-            for j, rows in enumerate(kept):
-                rows.add(left[use[:, j], j])
-        for j, rows in enumerate(kept):
+        for rows in problem.rows(f):
+            left = np.abs(rows.left(x))
+            power = np.maximum(power, np.abs(rows.tau).max(axis=0))
+            for j, mine in enumerate(kept):
+                mine.add(left[rows.use[:, j], j])
+        for j, mine in enumerate(kept):
             floor = max(1e-9 * power[j], 1e-300)
-            result[f, j] = max(_MAD * float(np.median(rows.values)), floor) if len(rows.values) else 1.0
+            result[f, j] = max(_MAD * float(np.median(mine.values)), floor) if len(mine.values) else 1.0
     return result
 
 
