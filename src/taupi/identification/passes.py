@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from taupi.identification.factor import Compressor, JointFactor
 from taupi.identification.friction import RowMaker, friction_plan
 from taupi.identification.motion import Samples
 from taupi.identification.problem import Problem
+from taupi.identification.workers import Workers
 from taupi.threads import small_algebra
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n), use (m, n)
@@ -35,11 +34,12 @@ def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[Joi
     def one(file: int) -> list[JointFactor]:
         gather = Compressor(problem.regressor, dense=True)
         for rows in regressor_rows(problem, file):
+            workers.check()
             gather.add_rows(*change(file, rows))
         return gather.result(file)
 
-    with ThreadPoolExecutor(min(len(problem.runs), os.cpu_count() or 1)) as pool:
-        return tuple(f for part in pool.map(one, range(len(problem.runs))) for f in part)
+    with Workers(len(problem.runs)) as workers:
+        return tuple(f for part in workers.map(one, range(len(problem.runs))) for f in part)
 
 
 @small_algebra

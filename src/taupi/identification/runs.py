@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import numpy as np
 from taupi.errors import TaupiError, shown
 from taupi.identification.friction import FrictionPlan
 from taupi.identification.motion import Samples, matching, one_way, samples_of
+from taupi.identification.sane import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
+from taupi.signals.columns import positive
 from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
@@ -44,6 +47,13 @@ class Preparation:
     long_gaps: str = "refuse"
     slow: float | tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.cutoff_hz is not None:
+            positive(self.cutoff_hz, "cutoff_hz")
+        step = self.decimate
+        if step is not None and (isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1):
+            raise TaupiError(f"decimate is {shown(step)}, expected a whole number of at least 1.")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return asdict(self)
@@ -66,8 +76,6 @@ class Preparation:
             decimate=1,
         )
         step = max(1, int(ready.rate_hz / (10 * cutoff))) if self.decimate is None else self.decimate
-        if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
-            raise TaupiError(f"decimate is {shown(self.decimate)}, expected a whole number of at least 1.")
         return ready.with_(notes=f"every {step}th sample kept") if step > 1 else ready, float(cutoff), int(step)
 
 
@@ -145,6 +153,25 @@ def open_run(
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
+    with naming(path):
+        return _opened(path, robot, settings, columns, rate_hz, stream)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Let errors say which file they are about."""
+    name = Path(path).name if path else ""
+    try:
+        yield
+    except TaupiError as error:
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _opened(
+    path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> Run:
     if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
         return _streamed(path, robot, settings, columns, rate_hz)
     return _whole(read_log(path, robot, columns, rate_hz=rate_hz), robot, settings)
@@ -157,7 +184,9 @@ def _streams(path: Path) -> bool:
 
 def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
     matching(log, robot)
-    log.need("tau")
+    refuse_silence(log)
+    refuse_slow(log)
+    refuse_absurd(log)
     ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log)
     ready.need("qd", "qdd")
 
@@ -179,13 +208,23 @@ def _is_ready(log: Log) -> bool:
 
 def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
+    reader = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
 
-    raw = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
+    def raw() -> Iterator[Log]:
+        row = 0
+        for block in reader():
+            with naming(path):
+                refuse_missing(block, row)
+                refuse_absurd(block, row)
+            row += len(block)
+            yield block
+
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
         raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
     matching(first, robot)
-    first.need("tau")
+    refuse_silence(first)
+    refuse_slow(first)
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]

@@ -13,7 +13,8 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
 from taupi.identification.motion import matching
-from taupi.identification.runs import Preparation
+from taupi.identification.runs import Preparation, naming
+from taupi.identification.sane import refuse_absurd
 from taupi.signals.clean import clean_log
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
@@ -111,9 +112,14 @@ def validate(
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
-    log = _log(log, fit, columns, rate_hz)
+    with naming(log if isinstance(log, str | os.PathLike) else None):
+        return _validated(fit, _log(log, fit, columns, rate_hz), preparation)
+
+
+def _validated(fit: Fit, log: Log, preparation: dict[str, Any]) -> Validation:
     matching(log, fit.robot)
     log.need("tau")
+    refuse_absurd(log)
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
     full, cutoff, step = settings.filtered(whole)
