@@ -254,6 +254,66 @@ def test_the_identified_robot_is_exported(command, tmp_path):
     assert sorted(p.name for p in out.iterdir()) == RESULTS
 
 
+@pytest.fixture
+def two(command, tmp_path):
+    """A robot from a URDF, identified from a log of it, or of it with the torque flipped; the URDF is gone by then."""
+
+    def made(sign):
+        (tmp_path / "two.urdf").write_text(URDF)
+        robot = tp.load(tmp_path / "two.urdf")
+        t, q, qd, qdd = motion(5)
+        log = tp.Log(t, q, tau=sign * 1.2 * tp.inverse_dynamics(robot)(q, qd, qdd), names=robot.joint_names)
+        tp.write_log(log, tmp_path / "run.csv")
+        arguments = [
+            "identify",
+            tmp_path / "two.urdf",
+            tmp_path / "run.csv",
+            "--terms",
+            "none",
+            "--estimator",
+            "feasible",
+        ]
+        assert command(*arguments, "-o", tmp_path / "out", "--cutoff", "15")[0] == 0
+        (tmp_path / "two.urdf").unlink()
+        return tmp_path / "out", log
+
+    return made
+
+
+def test_a_fit_is_exported_from_its_file(command, two, tmp_path):
+    fit, log = two(1)
+    for name in ("new.urdf", "new.toml", "c"):
+        code, out, err = command("export", fit, "-o", tmp_path / name)
+        assert (code, out) == (0, "") and err.splitlines()[-1] == f"wrote {tmp_path / name}", err
+    ready = tp.prepare(log, cutoff_hz=15)
+    for name in ("new.urdf", "new.toml"):
+        torque = tp.inverse_dynamics(tp.load(tmp_path / name))(ready.q, ready.qd, ready.qdd)
+        assert np.abs(torque - ready.tau).max() < 0.01 * np.abs(ready.tau).max()
+    assert (tmp_path / "c" / "inverse_dynamics.h").exists()
+    code, _, err = command("export", fit, "-o", tmp_path / "new.urdf")
+    assert code == 3 and "exists already" in err and "--force" in err
+    assert command("export", fit, "-o", tmp_path / "new.urdf", "--force")[0] == 0
+    code, _, err = command("export", fit, "-o", tmp_path / "new.xml")
+    assert code == 3 and "expected a name ending in .urdf or .toml" in err and not (tmp_path / "new.xml").exists()
+
+
+def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):
+    fit, _ = two(-1)
+    for name in ("new.urdf", "new.toml", "c"):
+        code, out, err = command("export", fit, "-o", tmp_path / name)
+        assert (code, out) == (3, "") and len(err.strip().splitlines()) == 1
+        assert "Check the logs' signs" in err and "--anyway does so all the same" in err
+        assert not (tmp_path / name).exists()
+    code, _, err = command("export", fit, "-o", tmp_path / "new.urdf", "--anyway")
+    assert code == 0 and err.startswith("warning: ") and (tmp_path / "new.urdf").exists()
+    (tmp_path / "two.urdf").write_text(URDF)
+    arguments = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--estimator", "feasible", "--terms", "none"]
+    code, _, err = command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15")
+    assert code == 3 and "--anyway" in err and not (tmp_path / "more").exists()
+    assert command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15", "--anyway")[0] == 0
+    assert (tmp_path / "more" / "model.urdf").exists()
+
+
 def test_what_cannot_be_exported_is_refused_and_nothing_is_written(command, tmp_path):
     code, _, err = command(
         "identify", "arm.toml", "run1.csv", "-o", tmp_path / "out", "--urdf", "--estimator", "feasible"

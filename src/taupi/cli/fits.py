@@ -59,6 +59,9 @@ def identify(
     decimate: Annotated[
         int | None, typer.Option("--decimate", help="Keep every K-th sample; by default ten a period of the cutoff.")
     ] = None,
+    gaps: Annotated[
+        str, typer.Option("--gaps", help="Long gaps in logs: refuse, interpolate, or longest (stretch is kept).")
+    ] = "refuse",
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")] = 0,
     urdf: Annotated[bool, typer.Option("--urdf", help="Write model.urdf too: the given one, identified.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Write model.toml too: the identified robot.")] = False,
@@ -79,6 +82,7 @@ def identify(
     """
     from taupi.cli.identify import Job, data, next_step, run
 
+    _threshold(max_error, {})
     chosen = {k: v for k, v in {"lock": lock, "tip": tip, "snap": None if snap else False}.items() if v is not None}
     exports = tuple(kind for kind, wanted in {"urdf": urdf, "toml": toml, "c": c}.items() if wanted)
     job = Job(
@@ -97,6 +101,7 @@ def identify(
         exports,
         force,
         anyway,
+        gaps,
     )
     done = run(job)
     told = [done.fit.summary, *(f"held out: {v.summary}" for v in done.held_out)]
@@ -124,6 +129,7 @@ def validate(
     """
     import taupi as tp
 
+    _threshold(max_error, {})
     loaded = tp.load_fit(fit)
     found = [loaded.validate(log, columns=columns, rate_hz=rate_hz) for log in logs]
     shown = json.dumps([v.to_dict() for v in found], indent=2) if as_json else "\n\n".join(map(repr, found))
@@ -214,7 +220,11 @@ def export(
 
 
 def _threshold(most: float | None, errors: dict[str, float]) -> None:
-    """End with 5 where an error is above what the user would accept."""
+    """End with 5 where an error is above what the user would accept, which has to be a share of the torque."""
+    from taupi.errors import TaupiError
+
+    if most is not None and not 0 <= most < float("inf"):
+        raise TaupiError(f"--max-error is {most:g}, expected a share of the torque, such as 0.05.")
     missed = [f"{name} {error:.2%}" for name, error in errors.items() if most is not None and not error <= most]
     if missed:
         print(f"taupi: the relative error is above --max-error {most:g}: {', '.join(missed)}.", file=sys.stderr)

@@ -46,6 +46,7 @@ class Job:
     exports: tuple[str, ...]
     force: bool
     anyway: bool = False
+    gaps: str = "refuse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,10 @@ def run(job: Job) -> Done:
     for path in (*job.logs, *job.held_out):  # before minutes are spent on the first
         if not path.exists():
             raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
+    fitted = {p.resolve() for p in job.logs}
+    for path in job.held_out:
+        if path.resolve() in fitted:
+            raise TaupiError(f"{path} is fitted and cannot be held out as well: --validate another log.")
     small = [p for p in job.logs if p.is_dir() or p.stat().st_size <= STREAMED_BYTES]
     with progress("identify", 2 + len(job.held_out) + len(small)) as step:
         step("reading and fitting")
@@ -128,8 +133,7 @@ def _fitted(job: Job) -> Fit:
         _terms(job.terms),
         columns=job.columns,
         rate_hz=job.rate_hz,
-        cutoff_hz=job.cutoff_hz,
-        decimate=job.decimate,
+        preparation=tp.Preparation(job.cutoff_hz, job.decimate, long_gaps=job.gaps),
         seed=job.seed,
     )
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}

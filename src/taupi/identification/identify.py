@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms
-from taupi.errors import TaupiError, shown
+from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
@@ -34,8 +33,10 @@ from taupi.identification.terms import (
     shaped,
     with_directions,
 )
+from taupi.identification.workers import Workers
 from taupi.model.robot import Robot
 from taupi.progress import counted
+from taupi.signals.columns import positive
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
 from taupi.threads import small_algebra
@@ -125,17 +126,26 @@ def build_problem(
     if not isinstance(robot, Robot):
         raise TaupiError(f"robot is {shown(robot)}, expected a Robot: use taupi.load(...).")
     preparation = preparation or Preparation()
+    if rate_hz is not None:
+        positive(rate_hz, "rate_hz")
     wanted = with_directions(resolve_terms(terms), coupled_directions(robot, columns))
     given = _several(logs)
-    with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
-        runs = list(pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given))
+    with Workers(len(given), workers) as pool:
+        runs = pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given)
+        _refuse_twice([run for g, run in zip(given, runs, strict=True) if not isinstance(g, Log)])
         basis, runs = _settled(robot, wanted, runs, preparation, base)
         program, plan = basis.regressor(), friction_plan(basis)
         with _counting(runs) as count:
-            gathered = list(pool.map(lambda k: _compressed(RowMaker(plan), runs[k], k, count), range(len(runs))))
+
+            def went(samples: int) -> None:
+                pool.check()
+                count(samples)
+
+            gathered = pool.map(lambda k: _compressed(RowMaker(plan), runs[k], k, went), range(len(runs)))
     pieces = tuple(f for g, _, _ in gathered for f in g)
     samples = sum(n for _, n, _ in gathered)
     factors = tuple(merged(pieces))
+    _refuse_few(samples, sum(f.rows for f in factors), len(basis.names))
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
     facts = joint_facts(robot.joint_names, extremes[0], extremes[1])
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
@@ -215,19 +225,37 @@ def _counting(runs: Sequence[Run]) -> AbstractContextManager[Callable[[int], Non
 
 
 def _compressed(
-    maker: RowMaker, run: Run, file: int, count: Callable[[int], None]
+    maker: RowMaker, run: Run, file: int, went: Callable[[int], None]
 ) -> tuple[list[JointFactor], int, np.ndarray]:
     """Return a run's factors, its number of samples, and the extremes (2, 2, n) of qd and qdd over rows that count."""
     gather = Compressor(maker.used)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in run.rows(maker):
         gather.add(rows.y, rows.tau, rows.use)
-        count(len(rows) * run.thinned)
+        went(len(rows) * run.thinned)
         for k, value in enumerate((rows.qd, rows.qdd)):
             low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
             high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
     extremes = np.stack([low, high], axis=1)
     return gather.result(file), gather.samples, np.where(np.isfinite(extremes), extremes, 0.0)
+
+
+def _refuse_few(samples: int, rows: int, parameters: int) -> None:
+    if rows < parameters:
+        raise NotIdentifiedError(
+            f"{samples} samples are left, {rows} equations for {parameters} parameters. Decimate less, or give longer logs."
+        )
+
+
+def _refuse_twice(runs: Sequence[Run]) -> None:
+    """Refuse a file that is given twice: its noise would count as half."""
+    seen: dict[str, str] = {}
+    for run in runs:
+        if run.sha256 and run.sha256 in seen:
+            other = seen[run.sha256]
+            told = f"{run.name} is given twice" if other == run.name else f"{other} and {run.name} hold the same bytes"
+            raise TaupiError(f"{told}: give each log once.")
+        seen[run.sha256] = run.name
 
 
 def _several(logs: Any) -> list[Any]:

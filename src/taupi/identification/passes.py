@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from taupi.identification.factor import Compressor, JointFactor
 from taupi.identification.problem import Problem
 from taupi.identification.rows import Rows
+from taupi.identification.workers import Workers
 from taupi.threads import small_algebra
 
 Weighed = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
@@ -24,11 +23,12 @@ def gathered(problem: Problem, change: Callable[[int, Rows], Weighed]) -> tuple[
     def one(file: int) -> list[JointFactor]:
         gather = Compressor(np.ones((n, p), dtype=bool))
         for rows in problem.rows(file):
+            workers.check()
             gather.add(*change(file, rows), rows.use)
         return gather.result(file)
 
-    with ThreadPoolExecutor(min(len(problem.runs), os.cpu_count() or 1)) as pool:
-        return tuple(f for part in pool.map(one, range(len(problem.runs))) for f in part)
+    with Workers(len(problem.runs)) as workers:
+        return tuple(f for part in workers.map(one, range(len(problem.runs))) for f in part)
 
 
 @small_algebra

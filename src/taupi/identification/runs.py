@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from taupi.errors import TaupiError, shown
 from taupi.identification.motion import matching, one_way, samples_of
 from taupi.identification.rows import Filter, RowMaker, Rows
+from taupi.identification.sane import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
@@ -65,6 +67,13 @@ class Preparation:
     long_gaps: str = "refuse"
     slow: float | tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.cutoff_hz is not None:
+            positive(self.cutoff_hz, "cutoff_hz")
+        step = self.decimate
+        if step is not None and (isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1):
+            raise TaupiError(f"decimate is {shown(step)}, expected a whole number of at least 1.")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return asdict(self)
@@ -72,10 +81,6 @@ class Preparation:
     def steps(self, rate_hz: float, cutoff_hz: float) -> tuple[float, int, Filter]:
         """Return how a log is smoothed (Hz), of how many samples one is then kept, and the filter of the rows."""
         cutoff = positive(cutoff_hz, "cutoff_hz")
-        if self.decimate is not None and (
-            isinstance(self.decimate, bool) or not isinstance(self.decimate, int | np.integer) or self.decimate < 1
-        ):
-            raise TaupiError(f"decimate is {shown(self.decimate)}, expected a whole number of at least 1.")
         light = max(cutoff, min(LIGHT * cutoff, 0.4 * rate_hz))
         most = max(1, int(rate_hz / (_PER_CUTOFF * light)))
         if self.decimate is None:
@@ -204,6 +209,25 @@ def open_run(
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
+    with naming(path):
+        return _opened(path, robot, settings, columns, rate_hz, stream)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Let errors say which file they are about."""
+    name = Path(path).name if path else ""
+    try:
+        yield
+    except TaupiError as error:
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _opened(
+    path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> Run:
     if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
         return _streamed(path, robot, settings, columns, rate_hz)
     return _whole(read_log(path, robot, columns, rate_hz=rate_hz), robot, settings)
@@ -216,7 +240,9 @@ def _streams(path: Path) -> bool:
 
 def _whole(log: Log, robot: Robot, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
     matching(log, robot)
-    log.need("tau")
+    refuse_silence(log)
+    refuse_slow(log)
+    refuse_absurd(log)
     made = None if _is_ready(log) else settings.smoothed(log, cutoff)
     ready = made.log if made else log
     ready.need("qd", "qdd")
@@ -256,13 +282,23 @@ def _streamed(
     cutoff: Cutoff | None = None,
 ) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
+    reader = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
 
-    raw = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
+    def raw() -> Iterator[Log]:
+        row = 0
+        for block in reader():
+            with naming(path):
+                refuse_missing(block, row)
+                refuse_absurd(block, row)
+            row += len(block)
+            yield block
+
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
         raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
     matching(first, robot)
-    first.need("tau")
+    refuse_silence(first)
+    refuse_slow(first)
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]

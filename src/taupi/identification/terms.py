@@ -31,6 +31,7 @@ def coupled_directions(robot: Robot, columns: Any) -> tuple[Direction, ...]:
             found.append((name, tuple(row)))
     settled = Columns.of(columns)
     if settled.motor is not None and settled.motor.coupling:
+        settled.motor.matrices(robot.n)  # says what is wrong with it
         inverse = np.linalg.inv(np.array(settled.motor.coupling, dtype=float))
         for k, row in enumerate(inverse):
             clean = np.where(np.abs(row) > 1e-9 * np.abs(row).max(), row, 0.0)

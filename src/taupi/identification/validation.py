@@ -14,7 +14,8 @@ from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
 from taupi.identification.motion import matching
 from taupi.identification.rows import RowMaker
-from taupi.identification.runs import Preparation, Run
+from taupi.identification.runs import Preparation, Run, naming
+from taupi.identification.sane import refuse_absurd
 from taupi.signals.clean import clean_log
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
@@ -112,9 +113,14 @@ def validate(
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
-    log = _log(log, fit, columns, rate_hz)
+    with naming(log if isinstance(log, str | os.PathLike) else None):
+        return _validated(fit, _log(log, fit, columns, rate_hz), preparation)
+
+
+def _validated(fit: Fit, log: Log, preparation: dict[str, Any]) -> Validation:
     matching(log, fit.robot)
     log.need("tau")
+    refuse_absurd(log)
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
     if settings.cutoff_hz is None:

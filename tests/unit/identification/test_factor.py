@@ -8,7 +8,11 @@ from problems import FRICTION, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.identification.factor import Compressor, extended, merged, stacked, triangle
+from taupi.identification.friction import friction_plan
+from taupi.identification.motion import Samples
+from taupi.identification.rows import RowMaker
 from taupi.identification.solve import solve
+from taupi.identification.terms import basis_of
 from taupi.identification.uncertainty import sandwich
 
 
@@ -53,6 +57,27 @@ def test_factors_have_the_rows_sums_of_squares(samples):
         assert len(f.r) <= y.shape[2] + 1
     last = merged(gather.result(file=0))[-1]
     assert samples < 2500 or len(last.r) == base.regressor().sparsity()[-1].sum() + 1 < y.shape[2] + 1
+
+
+def test_rows_have_the_smooth_friction_of_the_basis():
+    """They come from a program with sgn, that all logs share; what the basis says is tanh(qd / width)."""
+    robot = tp.load("puma560")
+    q, qd, qdd = states(robot, 60, 5)
+    terms = (
+        "viscous",
+        tp.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
+        tp.Along("both", tp.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
+    )
+    basis = basis_of(robot, terms)
+    samples = Samples(q, qd, qdd, q, np.ones(q.shape, dtype=bool), np.arange(60.0))
+
+    def rows(plan):
+        return np.concatenate([r.y for r in RowMaker(plan).rows(iter([samples]), None)], axis=2)
+
+    assert np.allclose(rows(friction_plan(basis)), basis.regressor()(q, qd, qdd).transpose(2, 1, 0), atol=1e-12)
+    other = basis_of(robot, (tp.Viscous(), tp.Coulomb(), tp.Along("both", tp.Coulomb(), (0, 0, 0, 0, 1, 1))))
+    assert friction_plan(other).program is friction_plan(basis).program  # so that it is compiled once
+    assert not np.allclose(rows(friction_plan(basis)), rows(friction_plan(other)))
 
 
 def test_standard_errors_are_those_of_the_definition():

@@ -261,6 +261,9 @@ def test_coupled_motors_have_friction_of_their_own(arm):
         ({"slow": -1.0}, "slow is -1.0, expected"),
         ({"cutoff_hz": -3.0}, "cutoff_hz"),
         ({"base": "x"}, "base is for another robot"),
+        ({"workers": 0}, "workers is 0, expected a whole number"),
+        ({"rate_hz": -1}, "rate_hz is -1, expected"),
+        ({"decimate": 0}, "decimate is 0, expected"),
         ({"robot": "x"}, "robot is 'x', expected a Robot"),
     ],
 )

@@ -46,9 +46,22 @@ def test_files_in_parallel_give_the_same_answer(arm, files, estimator, monkeypat
 
 def test_a_file_is_hashed_once(arm, files, monkeypatch):
     calls = []
-    monkeypatch.setattr(read, "sha256", lambda path: calls.append(path) or "0" * 64)
+    monkeypatch.setattr(read, "sha256", lambda path: calls.append(path) or path.name)
     tp.identify(arm, files[:2], stream=True, **SETTINGS)
     assert sorted(calls) == files[:2]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(np.nan, "tau of elbow is missing in row 7001"), (1e12, r"tau of elbow is 1e\+12 in row 7001")]
+)
+def test_what_is_wrong_far_into_a_stream_has_its_row(arm, tmp_path, monkeypatch, value, words):
+    monkeypatch.setattr(runs, "_BLOCK", 2500)
+    log = fourier(arm, TERMS, 0, 9000, 500.0)
+    tau = log.tau.copy()
+    tau[7001, 1] = value
+    tp.write_log(log.with_(tau=tau), tmp_path / "run.parquet")
+    with pytest.raises(tp.TaupiError, match="run.parquet: " + words):
+        tp.identify(arm, tmp_path / "run.parquet", stream=True, **SETTINGS)
 
 
 CHILD = """
