@@ -117,7 +117,9 @@ def test_files_and_what_is_printed(done, logs):
     assert process.returncode == 0, process.stderr
     assert sorted(p.name for p in out.iterdir()) == RESULTS and [p.name for p in out.parent.iterdir()] == ["out"]
     first, second = process.stdout.splitlines()
-    assert first.startswith(f"{COUNT} base parameters of elbow2r by wls") and second.startswith("held out: run3.csv")
+    assert first.startswith(f"{COUNT} base parameters of elbow2r by consistent") and second.startswith(
+        "held out: run3.csv"
+    )
     assert f"next: open {out}/report.html" in process.stderr and len(process.stderr.splitlines()) == 1
     fit = tp.load_fit(out)
     assert (out / "fit.txt").read_text().startswith(first)
@@ -242,10 +244,10 @@ def test_the_identified_robot_is_exported(command, tmp_path):
     code, _, err = command(*given, "-o", out, "--cutoff", "15", "--urdf", "--toml", "--c")
     assert code == 0, err
     assert sorted(p.name for p in out.iterdir()) == ["c", *RESULTS[:2], "model.toml", "model.urdf", RESULTS[2]]
-    predicted = tp.load_fit(out).validate(log)
     ready = tp.prepare(log, cutoff_hz=15)
+    predicted = tp.load_fit(out).predict(ready)
     written = tp.inverse_dynamics(tp.load(out / "model.toml"), terms=("viscous",))(ready.q, ready.qd, ready.qdd)
-    assert np.abs(written - predicted.predicted).max() < 1e-6 * np.abs(written).max()
+    assert np.abs(written - predicted).max() < 1e-6 * np.abs(written).max()
     rigid = tp.inverse_dynamics(tp.load(out / "model.urdf"))(q, qd, qdd)
     assert np.abs(rigid - log.tau).max() < 0.02 * np.abs(log.tau).max()
     assert "inverse_dynamics" in (out / "c" / "inverse_dynamics.h").read_text()
@@ -445,7 +447,7 @@ def test_validate_compare_and_report(command, done, tmp_path):
     assert data == json.loads(json.dumps(tp.load_fit(fit).validate("run3.csv").to_dict()))
     assert command("identify", "arm.toml", "run1.csv", "--estimator", "ols", "-o", tmp_path / "ols")[0] == 0
     code, out, _ = command("compare", tmp_path / "ols", fit, "run3.csv")
-    assert code == 0 and "first (ols)" in out and "second (wls)" in out
+    assert code == 0 and "first (ols)" in out and "second (consistent)" in out
     (data,) = json.loads(command("compare", tmp_path / "ols", fit, "run3.csv", "--json")[1])
     assert set(data) == {"first", "second", "parameters"} and len(data["parameters"]) == COUNT
     page = tmp_path / "page.html"

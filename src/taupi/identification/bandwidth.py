@@ -17,27 +17,30 @@ from taupi.identification.runs import Run
 _BAND = 1.5
 # A spectrum's resolution, as a share of the cutoff that q alone suggests; at least so many stretches are averaged.
 _RESOLUTION, _STRETCHES = 0.1, 4
-# What the torque says changes the cutoff that q suggests by no more than this.
-LEAST, MOST = 0.25, 2.0
+# The cutoff that q suggests is raised to no more than twice, and halved so often: beyond, it is another motion.
+MOST, HALVINGS = 2.0, 4
 
 
 def agreements(basis: BaseParameters, runs: Sequence[Run]) -> list[float | None]:
-    """Return for each run the frequency (Hz) up to which Y_b x explains more of the torque's power than it leaves.
+    """Return for each run the frequency (Hz) up to which tau - Y_b x has less than half of the torque's power.
 
-    x is from weighted least squares on the runs' beginnings through their filters; the spectra are of tau and Y_b x before
-    them. Of the joints, the median; those of which the model explains nothing have no say. None where no joint has.
+    x is from weighted least squares on the runs' beginnings through their filters; the spectra are of what comes before them.
+    Of the joints, the median; those of which the model explains nothing have no say. None where no joint has.
     """
     plan = friction_plan(basis)
     factors = [f for k, run in enumerate(runs) for f in _factors(RowMaker(plan), run, k)]
     if not factors:
         return [None] * len(runs)
     x = _solved(factors)
-    found = []
+    found: list[float | None] = []
     for run in runs:
+        if run.through is None:
+            found.append(None)
+            continue
         bare = dataclasses.replace(run, through=None, slow=np.zeros(basis.robot.n))
         rows = list(bare.rows(RowMaker(plan), head=True))
-        left = np.concatenate([r.left(x) for r in rows])
-        found.append(_agreement(np.concatenate([r.tau for r in rows]) - left, left, run))
+        tau, left = np.concatenate([r.tau for r in rows]), np.concatenate([r.left(x) for r in rows])
+        found.append(_agreement(tau, left, run))
     return found
 
 
@@ -50,18 +53,20 @@ def _factors(maker: RowMaker, run: Run, file: int) -> list[JointFactor]:
 
 def _solved(factors: Sequence[JointFactor]) -> np.ndarray:
     """Return x of weighted least squares, the noise of each (file, joint) taken from what is left, twice."""
-    size = {(f.file, f.joint): float(np.linalg.norm(f.r[:, -1])) for f in factors}
-    rows = {(f.file, f.joint): f.rows for f in factors}
-    weights = {k: float(np.sqrt(rows[k])) / max(size[k], 1e-300) for k in size}
-    for _ in range(3):
+    x = np.zeros(factors[0].r.shape[1] - 1)
+    for k in range(3):
+        weights = {}
+        for f in factors:
+            size = float(np.linalg.norm(f.r[:, -1]))
+            left = float(np.linalg.norm(f.r @ np.append(x, -1.0))) if k else size
+            # A channel without torque has no say; torques without noise leave rounding errors.
+            weights[f.file, f.joint] = float(np.sqrt(f.rows)) / max(left, 1e-9 * size) if size else 0.0
         r = stacked(factors, weights)
         x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=1e-6)[0]
-        left = {(f.file, f.joint): float(np.linalg.norm(f.r @ np.append(x, -1.0))) for f in factors}
-        weights = {k: float(np.sqrt(rows[k])) / max(left[k], 1e-9 * size[k], 1e-300) for k in left}
     return np.asarray(x)
 
 
-def _agreement(predicted: np.ndarray, left: np.ndarray, run: Run) -> float | None:
+def _agreement(tau: np.ndarray, left: np.ndarray, run: Run) -> float | None:
     from scipy.signal import welch
 
     assert run.through is not None
@@ -69,12 +74,12 @@ def _agreement(predicted: np.ndarray, left: np.ndarray, run: Run) -> float | Non
     window = min(length // _STRETCHES * 2, int(rate / (_RESOLUTION * run.through.cutoff_hz)))
     if window < 16:
         return None
-    f, told = welch(predicted, rate, nperseg=window, axis=0)
+    f, whole = welch(tau, rate, nperseg=window, axis=0)
     _, rest = welch(left, rate, nperseg=window, axis=0)
     k = np.arange(1, int(len(f) / _BAND))
     last = np.ceil(_BAND * k).astype(int)
-    sums = [np.vstack([np.zeros(p.shape[1]), np.cumsum(p, axis=0)]) for p in (told, rest)]
+    sums = [np.vstack([np.zeros(p.shape[1]), np.cumsum(p, axis=0)]) for p in (whole, rest)]
     power = [s[last + 1] - s[k] for s in sums]
-    lost = power[1] > power[0]  # (bands, joints)
+    lost = power[1] >= 0.5 * power[0]  # (bands, joints); also of a channel that measures nothing
     ends = [f[k[np.argmax(c)]] * np.sqrt(_BAND) if c.any() else f[-1] for c in lost.T if not c[0]]
     return float(np.median(ends)) if ends else None

@@ -118,14 +118,17 @@ def _descended(runs: list[Triangles], plan: FrictionPlan, mine: list[int], p: in
 
 
 def _weights(rows: list[np.ndarray], counts: list[int]) -> list[float]:
-    """Return 1 / rms of what weighted least squares leaves of each factor, weights taken anew twice."""
-    weights = [float(np.sqrt(m / max(r[:, -1] @ r[:, -1], 1e-300))) for r, m in zip(rows, counts, strict=True)]
-    for _ in range(2):
-        r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
-        x = np.append(np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=1e-9)[0], -1.0)
+    """Return 1 / rms of what weighted least squares leaves of each factor, weights taken anew twice; 0 without torque."""
+    sizes = [float(np.linalg.norm(r[:, -1])) for r in rows]
+    left = sizes
+    for k in range(3):
         # Torques without noise leave rounding errors, which say nothing about weights.
-        left = [max(float(np.sum((r @ x) ** 2)), 1e-18 * float(r[:, -1] @ r[:, -1]), 1e-300) for r in rows]
-        weights = [float(np.sqrt(m / s)) for s, m in zip(left, counts, strict=True)]
+        every = zip(left, sizes, counts, strict=True)
+        weights = [float(np.sqrt(m)) / max(a, 1e-9 * size) if size else 0.0 for a, size, m in every]
+        if k < 2:
+            r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
+            x = np.append(np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=1e-9)[0], -1.0)
+            left = [float(np.linalg.norm(r @ x)) for r in rows]
     return weights
 
 

@@ -15,7 +15,7 @@ from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
-from taupi.identification.bandwidth import LEAST, MOST, agreements
+from taupi.identification.bandwidth import HALVINGS, MOST, agreements
 from taupi.identification.dry import best_shapes, plain_shapes
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
@@ -198,22 +198,38 @@ def _settled(
 
 
 def _agreed(basis: BaseParameters, runs: list[Run], settings: Preparation) -> list[Run]:
-    """Return the runs with cutoffs at which the model still explains the torque, where none is given."""
-    mine = [run for run in runs if run.again is not None and run.cutoff is not None]
-    if settings.cutoff_hz is not None or not mine:
+    """Return the runs with cutoffs up to which the model explains the torque, where none is given.
+
+    A filter that lets too much noise pass spoils the model that is to judge it. So it begins with the cutoff that q suggests,
+    halved as long as the model explains less than half of what passes.
+    """
+    if settings.cutoff_hz is not None or not any(run.cutoff for run in runs):
         return runs
-    found = dict(zip(map(id, mine), agreements(basis, mine), strict=True))
-    return [_cut(run, found.get(id(run))) for run in runs]
+    tried, found = list(runs), agreements(basis, runs)
+    for _ in range(HALVINGS):
+        poor = [_poor(run, hz) for run, hz in zip(tried, found, strict=True)]
+        if not any(poor):
+            break
+        tried = [
+            run.cut(run.through.cutoff_hz / 2) if p and run.through else run for run, p in zip(tried, poor, strict=True)
+        ]
+        found = agreements(basis, tried)
+    return [_cut(run, None if _poor(t, hz) else hz) for run, t, hz in zip(runs, tried, found, strict=True)]
+
+
+def _poor(run: Run, hz: float | None) -> bool:
+    return run.cutoff is not None and run.through is not None and (hz is None or hz < run.through.cutoff_hz / 2)
 
 
 def _cut(run: Run, hz: float | None) -> Run:
     """Return a run with a cutoff where the model ends to explain it, within what q allows."""
-    if hz is None or run.cutoff is None or run.again is None:
+    if hz is None or run.cutoff is None:
         return run
-    of_q = run.cutoff
-    chosen = min(float(np.clip(hz, LEAST * of_q.hz, MOST * of_q.hz)), of_q.most_hz)
-    note = f"cutoff {chosen:.3g} Hz: the model explains the torque up to {hz:.3g} Hz; q alone says {of_q.note[7:]}"
-    return dataclasses.replace(run.again(dataclasses.replace(of_q, hz=chosen, note=note)), slow=run.slow, ways=run.ways)
+    chosen = max(min(hz, MOST * run.cutoff.hz, run.cutoff.most_hz), run.cutoff.least_hz)
+    said = run.cutoff.note.removeprefix("cutoff ")
+    return run.cut(
+        chosen, f"cutoff {chosen:.3g} Hz: the model explains the torque up to {hz:.3g} Hz; q alone says {said}"
+    )
 
 
 def _counting(runs: Sequence[Run]) -> AbstractContextManager[Callable[[int], None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,13 @@ class Run:
             along = log.need("qd")[0] @ directions.T
             least, most = np.minimum(least, along.min(axis=0)), np.maximum(most, along.max(axis=0))
         return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
+
+    def cut(self, hz: float, note: str = "") -> Run:
+        """Return the run with another cutoff, where it was not given prepared."""
+        if self.again is None or self.cutoff is None:
+            return self
+        other = self.again(replace(self.cutoff, hz=hz, note=note or self.cutoff.note))
+        return replace(other, slow=self.slow, ways=self.ways, cutoff=self.cutoff)
 
     def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
         """Yield the rows that a maker makes, block by block; of the run's beginning alone, where asked."""

@@ -121,12 +121,13 @@ def overlapped(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[tuple[np.
 class Cutoff:
     """A cutoff frequency in Hz, the highest frequency of the motion per joint (n,) in Hz, and why it was chosen.
 
-    `most_hz` is the highest that q's noise allows, whatever else speaks for one.
+    Whatever else speaks for a cutoff, the motion itself ends at `least_hz`, and q's noise allows no more than `most_hz`.
     """
 
     hz: float
     motion_hz: np.ndarray
     note: str
+    least_hz: float = 0.0
     most_hz: float = math.inf
 
 
@@ -169,7 +170,7 @@ def choose_cutoff(
     note = f"cutoff {hz:.3g} Hz: q meets its noise at {meets:.3g} Hz, and {_ENERGY:.2%} of its velocity lies below {ends:.3g} Hz"
     motion = np.minimum(noise, _ABOVE_ENERGY / _MARGIN * energy)
     if score is None:
-        return Cutoff(hz, motion, note, most)
+        return Cutoff(hz, motion, note, min(ends, most), most)
     return _best(score, candidates, hz, motion, rate_hz)
 
 

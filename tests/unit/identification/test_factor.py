@@ -64,7 +64,7 @@ def test_rows_have_the_smooth_friction_of_the_basis():
     robot = tp.load("puma560")
     q, qd, qdd = states(robot, 60, 5)
     terms = (
-        "viscous",
+        tp.Viscous(),
         tp.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
         tp.Along("both", tp.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
     )

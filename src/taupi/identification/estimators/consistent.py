@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
 from taupi.identification.assemble import assemble
 from taupi.identification.estimators.feasible import EXACT, Feasible
 from taupi.identification.estimators.wls import weighted
+from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
 
 _ROUNDS = 5
+# Constraints that make the weighted residual this many times larger do not belong to this robot, or to this log. They are worth
+# a warning where the difference is more than rounding, this share of the torque.
+_FARTHEST, _SUSPECT = 2.0, 0.02
 _FRICTION = ("viscous", "coulomb")
 
 
@@ -25,7 +30,8 @@ class Consistent:
     Where real bodies have the parameters of weighted least squares, it is `"wls"`. Elsewhere it predicts other motions better,
     for what noise and a poor motion leave open is not filled with bodies that cannot be. Friction that insists on being negative
     stays so: where its sign makes the joint's sum of squares grow by more than `clearly`. A torque sensor beyond the
-    gear and a drive that compensates its friction show it. `"feasible"` has no such exception, and takes bounds.
+    gear and a drive that compensates its friction show it. Where no robot that can exist comes near to the runs, it is `"wls"`,
+    with a warning. `"feasible"` has no such exceptions, and takes bounds.
     """
 
     clearly: float = 0.1
@@ -37,9 +43,8 @@ class Consistent:
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit."""
-        every = [
-            n for n, e in zip(problem.names, problem.base.parameters.layout.entries, strict=True) if e.kind in _FRICTION
-        ]
+        entries = problem.base.parameters.layout.entries
+        every = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
             strict = Feasible().fitted(problem, self.name, asdict(self))
             if strict.status.message == EXACT:
@@ -47,15 +52,31 @@ class Consistent:
             loose = Feasible().fitted(problem, self.name, asdict(self), every)
             negative = self._insisting(problem, strict, loose)
             if not negative:
-                return strict
+                return self._or_free(problem, strict)
             told = (
                 f"Friction insists on being negative, and is left so: {', '.join(negative)}. What measures the torque?"
             )
-            return Feasible().fitted(problem, self.name, asdict(self), negative, [told])
+            return self._or_free(problem, Feasible().fitted(problem, self.name, asdict(self), negative, [told]))
         except NotIdentifiedError as error:
             solution, weights = weighted(problem, _ROUNDS)
             notes = [f"Not among real bodies, for the solver failed ({error}); this is weighted least squares."]
             return assemble(problem, self.name, asdict(self), solution, weights, notes=notes)
+
+    def _or_free(self, problem: Problem, fit: Fit) -> Fit:
+        """Return the fit, or that without constraints where they more than double the weighted residual."""
+        solution, weights = weighted(problem, _ROUNDS)
+        r = stacked(problem.factors, weights)
+        least, now = (float(np.linalg.norm(r @ np.append(x, -1.0))) for x in (solution.x, fit.values))
+        if now <= _FARTHEST * least:
+            return fit
+        size = max(float(np.linalg.norm(r[:, -1])), 1e-300)
+        told = (
+            f"No robot that can exist explains the runs: the relative error would rise from {least / size:.2%} to "
+            f"{now / size:.2%}. Check signs, units, gears and the order of joints. This is weighted least squares."
+        )
+        if now - least > _SUSPECT * size:
+            warnings.warn(told, TaupiWarning, stacklevel=4)
+        return assemble(problem, self.name, asdict(self), solution, weights, notes=[told])
 
     def _insisting(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
         """Return friction that is negative in one fit, at joints that the other explains clearly worse."""
