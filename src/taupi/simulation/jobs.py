@@ -205,7 +205,13 @@ class Jobs:
             "integrator": self.integrator,
             "substeps": self.substeps,
             "tolerance": None if self.integrator in FIXED else self.tolerance,
+            "reference": None if self.reference is None else _named(self.reference),
+            "sensors": None if self.sensors is None else repr(self.sensors),
         }
+
+
+def _named(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__))
 
 
 def _audit(job: Job, records: Records) -> Records:
