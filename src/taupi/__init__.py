@@ -65,6 +65,7 @@ _HOME: dict[str, str] = {
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
+    "Trial": "taupi.control.trial",
     "Validation": "taupi.identification.validation",
     "Viscous": "taupi.dynamics.terms",
     "Walker": "taupi.control.walker",
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
     from taupi.control.pd_gravity import PDGravity as PDGravity
     from taupi.control.slotine_li import SlotineLi as SlotineLi
     from taupi.control.spatial import spatial_dynamics as spatial_dynamics
+    from taupi.control.trial import Trial as Trial
     from taupi.control.walker import Walker as Walker
     from taupi.dynamics.bound_results import Bound as Bound
     from taupi.dynamics.bound_results import Bounds as Bounds

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain
+from taupi.dynamics.joint_frames import JointFrames, torque
 from taupi.dynamics.kinematics import frame_jacobian
-from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
 
 
 def newton_euler(chain: Chain, q: Any, qd: Any, qdd: Any, gravity: Any = None) -> Any:
-    """Return tau = M qdd + c + g (spec 2.4, in recursive form; Lynch & Park 2017, 8.3).
-
-    Outward: V_i = X_i V_p + A_i qd_i,  Vd_i = X_i Vd_p + ad(V_i) A_i qd_i + A_i qdd_i,  X_i = Ad(T_ip), Vd_0 = (0, -g).
-    Inward:  F_i = sum_c X_c^T F_c + G_i Vd_i - ad(V_i)^T G_i V_i,  tau_i = A_i^T F_i.
-    """
-    g = chain.gravity if gravity is None else gravity
-    position, velocity, acceleration = chain.spread(q), chain.spread(qd), chain.spread(qdd)
-    x = [adjoint(*inverse(*chain.placement(i, position[i]))) for i in range(chain.links)]
-
-    def out(i: int, parent: tuple[Any, Any]) -> tuple[Any, Any]:
-        a = chain.screw(i)
-        v = x[i] @ parent[0] + a * velocity[i]
-        vd = x[i] @ parent[1] + bracket(v) @ a * velocity[i] + a * acceleration[i]
-        return v, vd
-
-    motion = chain.outward(out, (SX.zeros(6), cs.vertcat(SX.zeros(3), -g)))
-
-    def own(i: int) -> Any:
-        v, vd = motion[i]
-        inertia = chain.inertia(i)
-        return inertia @ vd - bracket(v).T @ (inertia @ v)
-
-    wrench = chain.inward(own, lambda i, f: x[i].T @ f)
-    return chain.gather([chain.screw(i).T @ wrench[i] for i in range(chain.links)])
+    """Return tau = M qdd + c + g (spec 2.4, in recursive form; Luh, Walker & Paul 1980), in the frames of the joints."""
+    return torque(JointFrames(chain, q), qd, qdd, chain.gravity if gravity is None else gravity)
 
 
 def tip_torque(chain: Chain, q: Any, wrench: Any, frame: str, kind: str) -> Any:
