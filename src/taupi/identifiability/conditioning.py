@@ -178,9 +178,9 @@ def conditioning(
     """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log of full column rank.
 
     W is Y stacked over q, qd, qdd (..., n), in rad (m) and s, and for elastic joints over theta, thetad, thetadd, which follow;
-    it is streamed into its triangular factor and never whole. A column is kept when it leaves the span of those kept before it by more than `tolerance`, columns being of length one; what is
-    kept has a condition below 1 / tolerance (Gautier 1991, with columns in order in place of the largest pivot, so that logs
-    that excite the same things give the same choice).
+    it is streamed into its triangular factor and never whole. A column is kept when it leaves the span of those kept before it
+    by more than `tolerance`, columns being of length one; what is kept has a condition below 1 / tolerance (Gautier 1991,
+    with columns in order in place of the largest pivot, so that logs that excite the same things give the same choice).
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 200)[:, None] * [1.0, 1.0]
