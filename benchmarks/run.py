@@ -20,6 +20,7 @@ from typing import Any
 
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
+import elastic
 import explicit
 import growth
 import identification
@@ -36,7 +37,13 @@ from taupi.program.targets.simd.objects import load
 ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
-SECTIONS = {"explicit": explicit, "simulation": simulation, "identification": identification, "streaming": streaming}
+SECTIONS = {
+    "explicit": explicit,
+    "simulation": simulation,
+    "elastic": elastic,
+    "identification": identification,
+    "streaming": streaming,
+}
 FEW = 300  # samples of a peer that takes one a call
 
 

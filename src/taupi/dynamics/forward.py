@@ -82,6 +82,12 @@ def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any)
     return cs.vertcat(*qdd)
 
 
+def is_coupled(robot: Robot) -> bool:
+    """Tell whether some joint moves by more or other than its own coordinate: mimic joints, coupled or geared drives."""
+    plain = all(j.coordinate == i and j.ratio == 1 and not j.also for i, j in enumerate(robot.joints))
+    return not plain
+
+
 ALGORITHMS = {"articulated": by_articulated_bodies, "cholesky": by_cholesky}
 # Up to this many joints factorising M takes fewer operations than articulated bodies, which grow with n alone.
 FACTORISED = 30
@@ -89,8 +95,7 @@ FACTORISED = 30
 
 def default_algorithm(robot: Robot) -> str:
     """Return the algorithm that takes fewest operations; articulated bodies do not cover mimic or coupled joints."""
-    coupled = len(robot.joints) != robot.n or any(j.also for j in robot.joints)
-    return "cholesky" if coupled or robot.n <= FACTORISED else "articulated"
+    return "cholesky" if is_coupled(robot) or robot.n <= FACTORISED else "articulated"
 
 
 @builder
@@ -109,8 +114,7 @@ def forward_dynamics(
     >>> tp.forward_dynamics(arm)(q, qd, tau).round(9).tolist()
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
     """
-    coupled = len(robot.joints) != robot.n or any(j.also for j in robot.joints)
-    chosen = algorithm or default_algorithm(robot)
+    coupled, chosen = is_coupled(robot), algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
         raise unknown("algorithm", chosen, ALGORITHMS)
     if chosen == "articulated" and coupled:

@@ -65,6 +65,7 @@ class JointFrames:
         self._turn = [motion[0] for _, motion, _ in stages]
         # From the parent's origin to the link's, in the parent's axes: constant, unless the joint slides.
         self.arm = [p + r @ motion[1] for (r, p), (_, motion, _) in zip(still, stages, strict=True)]
+        self.inside = [r for _, _, (r, _) in stages]  # from the link's own axes to these
         self.body = [self._own(i, *stages[i][2]) for i in range(chain.links)]
 
     def _own(self, i: int, r: Any, p: Any) -> Body:
@@ -172,13 +173,16 @@ def moment_about_origin(body: Body, motion: Motion) -> Any:
 
 
 def torque(frames: JointFrames, qd: Any, qdd: Any, gravity: Any) -> Any:
-    """Return tau = M qdd + c + g (Luh, Walker & Paul 1980; the spin matrix as in Khalil & Dombre 2002, 9.5).
+    """Return tau = M qdd + c + g (Luh, Walker & Paul 1980; the spin matrix as in Khalil & Dombre 2002, 9.5)."""
+    return carried_inward(frames, own_wrenches(frames, motions(frames, qd, qdd, gravity)))
 
-    Outward: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p); a joint that slides adds
-    u qdd + 2 w x u qd to a instead. Inward: f = m a + spin h + sum R_c f_c and n, with tau = u^T n, or u^T f.
+
+def motions(frames: JointFrames, qd: Any, qdd: Any, gravity: Any) -> list[Motion]:
+    """Return how the links move: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p).
+
+    A joint that slides adds u qdd + 2 w x u qd to a instead.
     """
-    chain = frames.chain
-    velocity, acceleration = chain.spread(qd), chain.spread(qdd)
+    velocity, acceleration = frames.chain.spread(qd), frames.chain.spread(qdd)
 
     def out(i: int, parent: Motion) -> Motion:
         u = frames.axis[i]
@@ -190,15 +194,22 @@ def torque(frames: JointFrames, qd: Any, qdd: Any, gravity: Any) -> Any:
             w, wd = w + u * velocity[i], wd + cross(w, u * velocity[i]) + u * acceleration[i]
         return Motion(w, wd, a, spin(w, wd))
 
-    motions = chain.outward(out, Motion(SX.zeros(3), SX.zeros(3), -gravity, SX.zeros(3, 3)))
+    return frames.chain.outward(out, Motion(SX.zeros(3), SX.zeros(3), -gravity, SX.zeros(3, 3)))
 
-    def own(i: int) -> Any:
-        b, m = frames.body[i], motions[i]
-        return cs.vertcat(moment_about_origin(b, m), b.m * m.a + m.spin @ b.h)
+
+def own_wrenches(frames: JointFrames, moved: list[Motion]) -> list[Any]:
+    """Return the wrench (moment, force) that each link's own motion takes: force m a + spin h."""
+    pairs = zip(frames.body, moved, strict=True)
+    return [cs.vertcat(moment_about_origin(b, m), b.m * m.a + m.spin @ b.h) for b, m in pairs]
+
+
+def carried_inward(frames: JointFrames, wrenches: list[Any]) -> Any:
+    """Return the torque of the coordinates, u^T n or u^T f, that the links' own wrenches need."""
 
     def carry(i: int, wrench: Any) -> Any:
         force = frames.up(i, wrench[3:])
         return cs.vertcat(frames.up(i, wrench[:3]) + cross(frames.arm[i], force), force)
 
-    wrenches = chain.inward(own, carry)
-    return chain.gather([frames.along(i, wrenches[i][:3], wrenches[i][3:]) for i in range(chain.links)])
+    chain = frames.chain
+    total = chain.inward(lambda i: wrenches[i], carry)
+    return chain.gather([frames.along(i, total[i][:3], total[i][3:]) for i in range(chain.links)])
