@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from problems import FRICTION, problem_of, real_truth, states
 
 import taupi as tp
+from taupi.dynamics.terms import resolve_terms
 from taupi.identification.factor import Compressor, extended, merged, stacked, triangle
 from taupi.identification.friction import RowMaker, friction_plan
 from taupi.identification.motion import Samples
@@ -67,11 +68,13 @@ def test_rows_have_the_smooth_friction_of_the_basis():
         tp.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
         tp.Along("both", tp.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
     )
-    basis = basis_of(robot, terms)
+    basis = basis_of(robot, resolve_terms(terms))
     rows = RowMaker(basis.regressor(), friction_plan(basis))
     samples = Samples(q, qd, qdd, q, np.ones(q.shape, dtype=bool))
     assert np.allclose(rows(samples), basis.regressor()(q, qd, qdd).transpose(2, 1, 0), atol=1e-12)
-    other = basis_of(robot, (tp.Viscous(), tp.Coulomb(), tp.Along("both", tp.Coulomb(), (0, 0, 0, 0, 1, 1))))
+    other = basis_of(
+        robot, resolve_terms((tp.Viscous(), tp.Coulomb(), tp.Along("both", tp.Coulomb(), (0, 0, 0, 0, 1, 1))))
+    )
     assert friction_plan(other).plain is friction_plan(basis).plain  # so that it is compiled once
     assert not np.allclose(rows(samples), RowMaker(other.regressor(), friction_plan(other))(samples))
 
