@@ -71,6 +71,7 @@ _HOME: dict[str, str] = {
     "Validation": "taupi.identification.validation",
     "Viscous": "taupi.dynamics.terms",
     "Walker": "taupi.control.walker",
+    "Consistent": "taupi.identification.estimators.consistent",
     "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
@@ -234,6 +235,7 @@ if TYPE_CHECKING:
     from taupi.identifiability.base import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
+    from taupi.identification.estimators.consistent import Consistent as Consistent
     from taupi.identification.estimators.feasible import Feasible as Feasible
     from taupi.identification.estimators.huber import Huber as Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares

@@ -1,48 +1,31 @@
-"""Real recordings, fitted with default settings and a column mapping, and judged on data that was not fitted.
+"""Real recordings from the command line, with default settings and a column mapping, judged on data that was not fitted.
 
-The error is that of the peer pipeline in each baseline.json: ||tau - tau_hat|| / ||tau|| against torque that passed the
-peer's own filter, over the peer's own rows. The recordings are no part of the project; without them these tests are skipped.
+The mappings are those of docs/howto/recordings.md. The error is held against that of the peer pipeline in each baseline.json,
+in two ways: as `taupi identify --validate` prints it, and as the peer measured it: ||tau - tau_hat|| / ||tau|| against torque
+that passed the peer's own filter, over the peer's own rows. The recordings are no part of the project; without them these
+tests are skipped.
 """
 
 import json
 import os
+import re
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import taupi as tp
+from taupi.cli.main import run
 
-DATA = Path(os.environ.get("TAUPI_RECORDINGS") or Path(__file__).parents[3] / "shared" / "data")
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("TAUPI_RECORDINGS") or ROOT.parent / "shared" / "data")
 
 pytestmark = [
     pytest.mark.skipif(not DATA.is_dir(), reason="the recordings are not beside the checkout"),
     pytest.mark.filterwarnings("ignore::taupi.errors.TaupiWarning"),
 ]
-
-UR10E = {"motor": {"torque_per_ampere": [14.87, 13.26, 11.13, 10.62, 11.03, 11.47]}}
-TX40 = {
-    "rate_hz": 5000,
-    "motor": {
-        "ratio": [32, 32, 45, -48, 45, 32],
-        "coupling": (np.eye(6) - np.eye(6, k=-1) * [0, 0, 0, 0, 1, 0]).tolist(),
-        "offset": [0, -np.pi / 2, np.pi / 2, 0, 0, 0],
-    },
-}
-_TIAGO = ("torso_lift", "arm_1", "arm_2", "arm_3", "arm_4", "arm_5", "arm_6", "arm_7")
-TIAGO = {
-    "joints": [f"{n}_joint" for n in _TIAGO],
-    "labels": list(_TIAGO),
-    "q": {"columns": "pos_{joint}", "unit": ["m"] + ["rad"] * 7},
-    "qd": "vel_{joint}",
-    "current": "effort_A_{joint}",
-    "motor": {
-        "ratio": [1, 100, 100, 100, 100, 336, 336, 336],
-        "torque_per_ampere": [1, 0.136, 0.136, -0.087, -0.087, -0.0613, -0.0613, -0.0613],
-    },
-}
-# What was measured is within 0.5 % of the better of the peer's two at worst (xMate 1+3): as much as a filter moves it.
-LIKE = 1.01
 
 
 def baseline(folder, case):
@@ -55,70 +38,130 @@ def peer(folder, case):
     return min(told["ols"]["test_rel_all"], told["wls"]["test_rel_all"])
 
 
-def ur10e(run, useful=False):
-    robot = tp.load(DATA / "ur10e" / "ur10e.urdf")
-    log = tp.read_log(DATA / "ur10e" / f"{run}.csv.gz", robot, UR10E)
-    first, last = json.loads((DATA / "ur10e" / "meta.json").read_text())["useful_rows_1based"][run]
-    return log.rows(slice(first - 1, last)) if useful else log
+@pytest.fixture
+def mapping(tmp_path):
+    """Write the mappings of the how-to page to files, and return the path of one by its name."""
+    page = (ROOT / "docs" / "howto" / "recordings.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r'^```toml title="([\w.]+)"\n(.*?)^```', page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return lambda name: tmp_path / f"{name}.toml"
 
 
-@pytest.mark.parametrize(
-    ("case", "train", "test"),
-    [
-        ("30s->ptp", ["exc_30s_12harm"], "val_ptp_10_points"),
-        (
-            "all4->ptp",
-            ["exc_30s_12harm", "exc_40s_12harm", "exc_50s_12harm", "exc_20s_8harm"],
-            "val_ptp_10_points",
-        ),
-        ("50s->30s", ["exc_50s_12harm"], "exc_30s_12harm"),
-    ],
-)
-def test_ur10e(case, train, test):
-    robot = tp.load(DATA / "ur10e" / "ur10e.urdf")
-    fit = tp.identify(robot, [ur10e(run) for run in train])
-    seen = fit.validate(ur10e(test, useful=True), cutoff_hz=9.0, trim=False, decimate=1)
-    assert seen.relative <= LIKE * peer("ur10e", case)
+@pytest.fixture
+def identified(monkeypatch, capsys, tmp_path):
+    """Run `taupi identify` in this process; return the fit and what `--json` says of the held-out log."""
+
+    def call(robot, train, test, columns):
+        out = tmp_path / "out"
+        given = ["identify", robot, *train, "--validate", test, "--columns", columns, "-o", out, "--json"]
+        monkeypatch.setattr(sys, "argv", ["taupi", *map(str, given)])
+        monkeypatch.setattr(warnings, "showwarning", lambda *_, **__: None)
+        with pytest.raises(SystemExit) as end:
+            run()
+        assert not end.value.code
+        return tp.load_fit(out), json.loads(capsys.readouterr().out)
+
+    return call
+
+
+def part(path, rows, to):
+    """Write some of the rows of a CSV file, which count from 0 behind the header."""
+    import gzip
+
+    with gzip.open(path, "rt") as file:
+        header, *lines = file.readlines()
+    to.write_text(header + "".join(lines[rows]))
+    return to
+
+
+UR10E = [
+    ("30s->ptp", ["exc_30s_12harm"], "val_ptp_10_points"),
+    ("all4->ptp", ["exc_30s_12harm", "exc_40s_12harm", "exc_50s_12harm", "exc_20s_8harm"], "val_ptp_10_points"),
+    ("50s->30s", ["exc_50s_12harm"], "exc_30s_12harm"),
+]
+
+
+@pytest.mark.parametrize(("case", "train", "test"), UR10E)
+def test_ur10e(case, train, test, identified, mapping):
+    folder = DATA / "ur10e"
+    runs = [folder / f"{name}.csv.gz" for name in (*train, test)]
+    fit, told = identified(folder / "ur10e.urdf", runs[:-1], runs[-1], mapping("ur10e"))
+    assert told["validation"][0]["relative"] <= peer("ur10e", case)
+    first, last = json.loads((folder / "meta.json").read_text())["useful_rows_1based"][test]
+    log = tp.read_log(runs[-1], fit.robot, mapping("ur10e")).rows(slice(first - 1, last))
+    seen = fit.validate(log, cutoff_hz=9.0, trim=False, decimate=1)
+    assert seen.relative <= 0.95 * peer("ur10e", case)
     assert len(fit.values) == 58 and not fit.undetermined.any()
 
 
 @pytest.mark.parametrize(("case", "train", "test"), [("1+3->2", (1, 3), 2), ("1+2->3", (1, 2), 3)])
-def test_xmate(case, train, test):
-    robot = tp.load(DATA / "xmate7p" / "XM7p.urdf")
-    runs = {k: tp.read_log(DATA / "xmate7p" / f"traj_{k}.csv.gz", robot, rate_hz=1000) for k in (1, 2, 3)}
-    fit = tp.identify(robot, [runs[k] for k in train])
-    seen = fit.validate(runs[test], cutoff_hz=10, trim=False, decimate=5)
-    assert seen.relative <= LIKE * peer("xmate7p", case)
-    last = robot.joint_names[-1]
+def test_xmate(case, train, test, identified, mapping):
+    folder = DATA / "xmate7p"
+    runs = [folder / f"traj_{k}.csv.gz" for k in (*train, test)]
+    fit, told = identified(folder / "XM7p.urdf", runs[:-1], runs[-1], mapping("xmate"))
+    assert told["validation"][0]["relative"] <= peer("xmate7p", case)
+    log = tp.read_log(runs[-1], fit.robot, mapping("xmate"))
+    seen = fit.validate(log, cutoff_hz=10, trim=False, decimate=5)
+    assert seen.relative <= peer("xmate7p", case) * (1.0 if case == "1+3->2" else 0.8)
     if case == "1+2->3":  # joint 7 never reverses
-        assert f"{last} never reverses: its coulomb and offset are one." in fit.notes
-        lost = {n for n, u in zip(fit.names, fit.undetermined, strict=True) if u}
-        assert {f"{last}.coulomb", f"{last}.offset"} <= lost
+        assert "joint7 never reverses: its coulomb and offset are one." in told["notes"]
+        assert {"joint7.coulomb", "joint7.offset"} <= set(told["not_determined"])
         assert np.isinf(fit.stderr[fit.undetermined]).all() and np.abs(fit.values).max() < 100
     assert fit.conditioning["regrouped_condition"] < 1e4
 
 
-def test_tiago():
-    robot = tp.load(DATA / "tiago" / "tiago_torso_arm.urdf")
-    log = tp.read_log(DATA / "tiago" / "exc.csv.gz", robot, TIAGO)
-    fit = tp.identify(robot, log.rows(slice(921, 4800)))
-    seen = fit.validate(log.rows(slice(4800, 6791)), cutoff_hz=3, trim=False, decimate=2)
-    assert seen.relative <= LIKE * peer("tiago", "921:4800->4800:6791")
+def test_tiago(identified, mapping, tmp_path):
+    folder, case = DATA / "tiago", "921:4800->4800:6791"
+    runs = [
+        part(folder / "exc.csv.gz", slice(*rows), tmp_path / f"{rows[0]}.csv") for rows in ((921, 4800), (4800, 6791))
+    ]
+    fit, told = identified(folder / "tiago_torso_arm.urdf", runs[:1], runs[1], mapping("tiago"))
+    assert told["validation"][0]["relative"] <= peer("tiago", case)
+    log = tp.read_log(runs[1], fit.robot, mapping("tiago"))
+    assert fit.validate(log, cutoff_hz=3, trim=False, decimate=2).relative <= 0.8 * peer("tiago", case)
 
 
-def test_tx40_with_a_coupled_wrist():
+def test_tx40_with_a_coupled_wrist(identified, mapping, tmp_path):
     """The sixth motor's own friction comes out as published, though nobody asked for its columns."""
-    robot = tp.load(DATA / "tx40" / "tx40_mdh.urdf")
-    log = tp.read_log(DATA / "tx40" / "exc.csv.gz", robot, TX40)
-    fit = tp.identify(robot, log.rows(slice(300, 25000)), columns=TX40)
-    seen = fit.validate(log.rows(slice(25000, 37300)), cutoff_hz=40, trim=False, decimate=10)
-    assert seen.relative <= LIKE * peer("tx40", "first 2/3->last 1/3")
-    published = json.loads((DATA / "tx40" / "meta.json").read_text())["published"]
-    whole = tp.identify(robot, log, columns=TX40)
+    folder, case = DATA / "tx40", "first 2/3->last 1/3"
+    runs = [
+        part(folder / "exc.csv.gz", slice(*rows), tmp_path / f"{rows[0]}.csv")
+        for rows in ((300, 25000), (25000, 37300))
+    ]
+    fit, told = identified(folder / "tx40_mdh.urdf", runs[:1], runs[1], mapping("tx40"))
+    assert told["validation"][0]["relative"] <= peer("tx40", case)
+    log = tp.read_log(runs[1], fit.robot, mapping("tx40"))
+    assert fit.validate(log, cutoff_hz=40, trim=False, decimate=10).relative <= peer("tx40", case)
+    published = json.loads((folder / "meta.json").read_text())["published"]
+    whole = tp.identify(fit.robot, folder / "exc.csv.gz", columns=mapping("tx40"), slow=0.05)  # as it was published
     found = dict(zip(whole.names, whole.values, strict=True))
     assert found["motor6.coulomb"] == pytest.approx(published["fcm6"], rel=0.15)
-    coulomb = [found[f"{n}.coulomb"] for n in robot.joint_names]
+    coulomb = [found[f"{n}.coulomb"] for n in fit.robot.joint_names]
     assert coulomb == pytest.approx(published["fc"], rel=0.15, abs=0.3)
+
+
+FLEXLINK = """<robot name="flexlink"><link name="base"/>
+<link name="hub"><inertial><mass value="0.1"/>
+<inertia ixx="2e-3" ixy="0" ixz="0" iyy="2e-3" iyz="0" izz="2e-3"/></inertial></link>
+<link name="beam"><inertial><origin xyz="0.21 0 0"/><mass value="0.065"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>
+<joint name="servo" type="continuous"><parent link="base"/><child link="hub"/><axis xyz="0 0 1"/></joint>
+<joint name="deflection" type="continuous"><parent link="hub"/><child link="beam"/><axis xyz="0 0 1"/></joint></robot>"""
+
+
+def test_flexible_link(mapping, tmp_path):
+    """With the peer's cutoff. The peer takes b thetad off the torque; here it is one with viscous friction, but for ||tau||."""
+    (tmp_path / "flexlink.urdf").write_text(FLEXLINK)
+    robot = tp.load(tmp_path / "flexlink.urdf")
+    log = tp.read_log(DATA / "quanser_flexlink" / "exp.csv.gz", robot, mapping("flexlink"))
+    terms = ("viscous", "coulomb", "offset", "spring")
+    fit = tp.identify(robot, log.rows(slice(50, 1250)), terms=terms, cutoff_hz=10)
+    seen = fit.validate(log.rows(slice(1250, 2450)), trim=False, decimate=1)
+    told = json.loads((DATA / "quanser_flexlink" / "model.json").read_text())["parameters_from_source"]
+    speed = np.gradient(tp.butterworth(log.q[:, 0], log.rate_hz, 10), log.time)
+    back = 0.1284 * told["k_g"] * told["k_m"] * np.interp(seen.time, log.time, speed)
+    error = np.linalg.norm(seen.residual[:, 0]) / np.linalg.norm(seen.measured[:, 0] - back)
+    assert error <= baseline("quanser_flexlink", "first half->second half")["motor_torque_rel"]["test"]
 
 
 def dvrk():
@@ -159,7 +202,9 @@ def test_dvrk_with_a_parallelogram(tmp_path):
     lever = (coil["r_s"], coil["h_s"], coil["l_r"], np.radians(coil["q_o_deg"]))
     spring = tp.Along("coil", tp.Spring(lever), (0, 0, 0, 0, 1, 0, 0))
     fit = tp.identify(robot, dvrk_log("one", table), terms=("rotor", "viscous", "coulomb", "offset", spring))
-    told = baseline("dvrk_mtm", "one->two fc1.8")
-    seen = fit.validate(dvrk_log("two", table), cutoff_hz=1.8, trim=False, decimate=2)
-    ours = [j.relative for j in seen.joints]
-    assert np.mean(ours) <= LIKE * np.mean(told["wls"]["test_rel"])
+    for cutoff in (1.8, 3.0):
+        told = baseline("dvrk_mtm", f"one->two fc{cutoff}")
+        seen = fit.validate(dvrk_log("two", table), cutoff_hz=cutoff, trim=False, decimate=2)
+        errors = [j.relative for j in seen.joints]
+        assert all(a <= b for a, b in zip(errors, told["wls"]["test_rel"], strict=True))
+        assert np.mean(errors) <= 0.8 * np.mean(told["wls"]["test_rel"])

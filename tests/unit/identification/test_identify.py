@@ -196,7 +196,7 @@ def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending, monkeypatch):
     log = fourier(arm, TERMS, 0, 12000, 500.0)
     path = tmp_path / f"run.{ending}"
     tp.write_log(log, path)
-    settings = {"cutoff_hz": 20.0, "decimate": 2, "trim": False, "velocity": "position", "slow": 0.05}
+    settings = {"cutoff_hz": 20.0, "decimate": 2, "trim": False, "velocity": "position"}
     whole = tp.identify(arm, path, stream=False, **settings)
     streamed = tp.identify(arm, path, stream=True, **settings)
     assert np.abs(streamed.values / whole.values - 1).max() < 1e-9

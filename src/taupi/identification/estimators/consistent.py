@@ -29,7 +29,7 @@ class Consistent:
 
     Where real bodies have the parameters of weighted least squares, it is `"wls"`. Elsewhere it predicts other motions better,
     for what noise and a poor motion leave open is not filled with bodies that cannot be. Friction that insists on being negative
-    stays so: where its sign makes the joint's sum of squares grow by more than `clearly`. A torque sensor beyond the
+    stays so: where its sign makes the joint's sum of squares grow by more than the share `clearly`. A torque sensor beyond the
     gear and a drive that compensates its friction show it. Where no robot that can exist comes near to the runs, it is `"wls"`,
     with a warning. `"feasible"` has no such exceptions, and takes bounds.
     """
@@ -79,16 +79,17 @@ class Consistent:
         return assemble(problem, self.name, asdict(self), solution, weights, notes=[told])
 
     def _insisting(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
-        """Return friction that is negative in one fit, at joints that the other explains clearly worse."""
-        ratio = [a.rms**2 / max(b.rms**2, 1e-300) for a, b in zip(strict.joints, loose.joints, strict=True)]
-        worse = np.array(ratio) > 1 + self.clearly
-        return [
-            name
-            for k, (name, e) in enumerate(zip(loose.names, problem.base.parameters.layout.entries, strict=True))
-            if e.kind in _FRICTION and loose.values[k] < 0 and worse[_joints(problem, k)].any()
-        ]
-
-
-def _joints(problem: Problem, column: int) -> list[int]:
-    """Return the joints whose torque has a column."""
-    return sorted({f.joint for f in problem.factors if f.r[:, column].any()})
+        """Return friction that is negative in one fit, at joints that the other explains clearly worse, and has part in that."""
+        pairs = zip(strict.joints, loose.joints, strict=True)
+        worse = {j for j, (a, b) in enumerate(pairs) if a.rms**2 > (1 + self.clearly) * b.rms**2}
+        result = []
+        for k, e in enumerate(problem.base.parameters.layout.entries):
+            if e.kind not in _FRICTION or loose.values[k] >= 0:
+                continue
+            for j in worse:
+                squares = sum(
+                    float(np.sum((f.r[:, k] * loose.values[k]) ** 2)) for f in problem.factors if f.joint == j
+                )
+                if squares > self.clearly * loose.joints[j].rms ** 2 * loose.joints[j].rows:
+                    result.append(problem.names[k])
+        return list(dict.fromkeys(result))
