@@ -2,7 +2,7 @@
 
 python benchmarks/run.py            everything: minutes
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
-python benchmarks/run.py --only explicit    that section alone (or simulation); the others keep their numbers
+python benchmarks/run.py --only explicit    that section alone (or simulation, laws); the others keep their numbers
 """
 
 from __future__ import annotations
@@ -274,6 +274,7 @@ def page(
     lines += ["", *explicit.section(forms, table), "", *simulation.section(loops, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
+        lines += ["![growth of adaptive laws with joints](images/bench-laws.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
     gpu = ROOT / "benchmarks" / "gpu-h200.md"
     if gpu.exists():
@@ -312,10 +313,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
     options.add_argument(
-        "--only", choices=("explicit", "simulation"), help="measure one section and put it into the page"
+        "--only", choices=("explicit", "simulation", "laws"), help="measure one section and put it into the page"
     )
     given = options.parse_args()
     docs = ROOT / "docs"
+    if given.only == "laws":
+        growth.draw_laws(docs / "images")
+        return
     if given.only:
         chosen = {"explicit": explicit, "simulation": simulation}[given.only]
         told = chosen.measure(given.short)
