@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,56 @@ def by_samples() -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def draw(folder: Path) -> None:
-    """Draw both pictures."""
+LAWS = {"SlotineLi": "Slotine-Li, closed form", "NiemeyerSlotine": "Niemeyer-Slotine", "Walker": "Walker"}
+
+
+def by_laws(joints: Sequence[int] = JOINTS) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Return operations and seconds of one step, torque and new estimate, of adaptive laws for growing chains."""
+    curves: dict[str, dict[str, list[tuple[int, float]]]] = {k: {v: [] for v in LAWS.values()} for k in ("ops", "time")}
+    for n in joints:
+        robot = chain(n)
+        for kind, name in LAWS.items():
+            damping = {} if kind == "Walker" else {"K": 1.0}
+            step = getattr(tp, kind)(robot, Lambda=5.0, Gamma_inv=0.1, **damping).step_program()
+            bound: Any = step.compile("cpu").bound()
+            bound.x[:] = np.random.default_rng(0).uniform(-1, 1, bound.x.shape)
+            curves["ops"][name].append((n, step.operations.total))
+            curves["time"][name].append((n, seconds(bound.run)))
+        print(f"  {n} joints: {[c[-1][1] for c in curves['ops'].values()]} operations", flush=True)
+    return curves
+
+
+def slope(curve: Sequence[tuple[int, float]]) -> float:
+    """Return the power of n that a curve grows with, over its upper half."""
+    n, y = np.array(curve[len(curve) // 2 :], dtype=float).T
+    return float(np.polyfit(np.log(n), np.log(y), 1)[0])
+
+
+def draw_laws(folder: Path) -> None:
+    """Draw the cost of adaptive laws."""
+    _style(folder)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
+    told = {"ops": "scalar operations of a step", "time": "seconds a step, one bound call"}
+    for ax, (kind, curves) in zip(axes, by_laws().items(), strict=True):
+        for name, curve in curves.items():
+            ax.loglog(*zip(*curve, strict=True), "-o", ms=4, label=f"{name}: n^{slope(curve):.2f}")
+        ax.set(xlabel="joints of a random chain", ylabel=told[kind])
+        ax.set_xticks(JOINTS, [str(n) for n in JOINTS])
+        ax.legend(frameon=False, title="growth over the upper half")
+    figure.savefig(folder / "bench-laws.png", dpi=140)
+
+
+def _style(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     plt.rcParams.update(
         {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3}
     )
+
+
+def draw(folder: Path) -> None:
+    """Draw all pictures."""
+    _style(folder)
+    draw_laws(folder)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
     for name, curve in by_joints().items():
         ax = right if "build" in name else left

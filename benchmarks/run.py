@@ -284,6 +284,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
         lines += ["", *SECTIONS[key].section(told, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
+        lines += ["![growth of adaptive laws with joints](images/bench-laws.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
     gpu = ROOT / "benchmarks" / "gpu-h200.md"
     if gpu.exists():
@@ -321,9 +322,12 @@ def main() -> None:
     """Run the benchmarks."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
-    options.add_argument("--only", choices=tuple(SECTIONS), help="measure one section and put it into the page")
+    options.add_argument("--only", choices=(*SECTIONS, "laws"), help="measure one section and put it into the page")
     given = options.parse_args()
     docs = ROOT / "docs"
+    if given.only == "laws":
+        growth.draw_laws(docs / "images")
+        return
     if given.only:
         told = SECTIONS[given.only].measure(given.short)
         lines = SECTIONS[given.only].section(told, table)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as cs
 import numpy as np
 
 from taupi.control.columns import Choice, ColumnsLike, choose
-from taupi.control.gains import BANDWIDTH, default_adaptation, default_damping, gain, inverse, times, typical
+from taupi.control.gains import BANDWIDTH, PACE, default_adaptation, default_damping, gain, inverse, times, typical
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.control.modifications import Modification, Projection
 from taupi.dynamics.spatial import SX
@@ -26,6 +26,7 @@ class AdaptiveLaw(Law):
     terms: TermsLike
     columns: ColumnsLike
     modifications: Any
+    pace: ClassVar[float] = PACE  # rad/s, of the default Gamma_inv
 
     def settle_gains(self) -> None:
         """Check the gains and keep them as arrays; take those not given from the robot."""
@@ -47,7 +48,7 @@ class AdaptiveLaw(Law):
     def _default_adaptation(self) -> np.ndarray:
         q, qd, qdd = typical(self.robot).motion
         y = slotine_li_regressor(self.robot, terms=self.choice().terms).compile("numpy")(q, qd, qd, qdd)
-        return default_adaptation(self.robot, self.parameters, y[..., list(self.choice().places)])
+        return default_adaptation(self.robot, self.parameters, y[..., list(self.choice().places)], self.pace)
 
     def settle_damping(self) -> None:
         """Check K, or take it from the robot."""

@@ -68,6 +68,7 @@ class CompositeAdaptation(AdaptiveLaw):
     forgetting: float | None = None
     gain_limit: float = 10.0
     name: ClassVar[str] = "composite_adaptation"
+    pace: ClassVar[float] = 50.0  # what the filters miss of an arm that starts in motion is learnt, too: not faster
 
     def __post_init__(self) -> None:
         self.settle_gains()

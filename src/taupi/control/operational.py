@@ -11,16 +11,20 @@ import numpy as np
 
 from taupi.control.adaptive import AdaptiveLaw
 from taupi.control.columns import ColumnsLike
-from taupi.control.gains import BANDWIDTH, DAMPING, gain, largest_inertias, times
+from taupi.control.gains import BANDWIDTH, gain, largest_inertias, times
 from taupi.control.law import Claim, Signals, Truth
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.kinematics import Task, task_jacobian, time_derivative, traced_coordinates
+from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, time_derivative, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
 from taupi.dynamics.singularity import measure
 from taupi.dynamics.terms import TermsLike, term_columns
-from taupi.model.robot import Robot
+from taupi.model.placement import Placement
+from taupi.model.robot import BASE, Robot
+from taupi.model.scalars import to_float
 from taupi.program.program import Constants, Port
 from taupi.regressors.recursive import link_regressor
+
+TASK_DAMPING = 20.0  # 1/s: light directions of a task are lighter than any joint
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,27 @@ class OperationalSlotineLi(AdaptiveLaw):
         """Return 20/s times the median mass that the task's coordinates have, over random configurations."""
         q = np.random.default_rng(0).uniform(-1.5, 1.5, (64, self.robot.n))
         masses = operational_mass(self.robot, task=self.task, frame=self.frame).compile("numpy")(q)
-        return DAMPING * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
+        return TASK_DAMPING * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
 
     def wanted_ports(self) -> list[Port]:
         """Return the inputs that say which motion of the task is wanted."""
         return [Port(name, (self.wanted_size(),)) for name in self.wanted]
+
+    def doubts(self, motion: Any, time: np.ndarray) -> list[str]:
+        """Return a sentence where the task asks the frame to be further away than the arm is long."""
+        rows = list(linear_rows(self.task))
+        if not rows or any(j.prismatic for j in self.robot.joints):
+            return []
+        base, length = self.robot.base.matrix[:3, 3], _length(self.robot, self.frame)
+        axes = [r - rows[0] for r in rows]
+        away = np.linalg.norm(np.asarray(motion.q)[:, rows] - base[axes], axis=1)
+        worst = int(np.argmax(away))
+        if away[worst] <= length * (1 + 1e-9):
+            return []
+        return [
+            f"the reference is out of reach: {away[worst]:.4g} m from the base at {time[worst]:.4g} s, stretched out the arm has "
+            f"{length:.4g} m"
+        ]
 
     def torque(self, q: Any, qd: Any, q_des: Any, qd_des: Any, qdd_des: Any, parameters: Any = None) -> np.ndarray:
         """Return tau (..., n); the last three are the task's r_des, rd_des, rdd_des (..., m)."""
@@ -133,3 +153,19 @@ class OperationalSlotineLi(AdaptiveLaw):
         friction = cs.dot(m.joints, truth.friction(signals.q, signals.qd) - truth.friction(signals.q, m.qrd))
         rate = -cs.dot(m.s, times(self.K, m.s)) - float(self.damping or 0) * cs.dot(m.joints, m.joints) - friction
         return Claim(kinetic + self.weighed(truth, x), rate, kinetic)
+
+
+def _norm(robot: Robot, placement: Placement) -> float:
+    values = dict(robot.symbols)
+    return float(np.linalg.norm([to_float(v, "a length", values) for v in placement.translation]))
+
+
+def _length(robot: Robot, frame: str) -> float:
+    """Return the length of an arm stretched out: no configuration has the frame further from the base."""
+    placed = robot.frame(frame)
+    total, link = _norm(robot, placed.placement), placed.link
+    while link != BASE:
+        joint = robot.joints[link]
+        total += _norm(robot, joint.before) + _norm(robot, joint.after)
+        link = joint.parent
+    return total

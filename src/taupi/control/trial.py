@@ -11,6 +11,8 @@ import numpy as np
 from taupi.control.gains import whole
 from taupi.control.law import Law
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
+from taupi.control.natural import NaturalAdaptation
+from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
@@ -18,6 +20,7 @@ from taupi.simulation.run import Run
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this.
 SAMPLED = 1e-4
+FAR = 5.0  # times gamma: a V_1 at the start by which an estimate of bodies may go astray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +131,8 @@ class Trial:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """What to be careful about, a sentence each."""
-        return tuple([f"{note[0].upper()}{note[1:]}." for note in self.run.notes] + self._limited() + self._claims())
+        told = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
+        return tuple(told + self._limited() + self._far() + self._claims())
 
     def _limited(self) -> list[str]:
         limits = getattr(self.plant, "torque_limits", None)
@@ -137,6 +141,19 @@ class Trial:
         share = (np.abs(self.run.tau_command) > limits * (1 + 1e-12)).mean(axis=0)
         told = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
         return [f"The torque is cut at its limit: {', '.join(told)}. Lower gains, or a slower motion."] if told else []
+
+    def _far(self) -> list[str]:
+        """Return a remark where the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
+        if not isinstance(self.law, NaturalAdaptation) or self.s is None or self.robot is None:
+            return []
+        s, M = self.s[0], mass_matrix(self.robot).compile("numpy")(self.run.q[0])
+        kinetic, gamma = float(s @ M @ s) / 2, float(np.min(self.law.gamma))
+        if kinetic < FAR * gamma:
+            return []
+        return [
+            f"gamma is {gamma:.2g} J, far below V_1 = {kinetic:.2g} J at the start: the estimate may grow by as much as "
+            f"exp({kinetic / gamma:.0f}) on its way. Start nearer to the reference, or give gamma={kinetic:.2g}."
+        ]
 
     def _claims(self) -> list[str]:
         if not isinstance(self.law, Law) or self._true is None or self.run.reference is None:
@@ -171,7 +188,10 @@ class Trial:
 
     def summary(self) -> dict[str, Any]:
         """Return what the run showed as plain numbers: tracking, torque and, where it is known, V."""
-        data: dict[str, Any] = {"law": self.name, "complete": self.run.complete, "seconds": float(self.run.time[-1])}
+        data: dict[str, Any] = {"law": self.name, "complete": self.run.complete, "seconds": 0.0, "largest_torque": 0.0}
+        if not len(self.run):
+            return data
+        data["seconds"] = float(self.run.time[-1])
         if self.tracks:
             error = np.linalg.norm(self.run.error, axis=1)
             last = max(1, len(error) // 5)

@@ -28,6 +28,7 @@ class Controller:
     start: np.ndarray | None = None
     labels: tuple[str, ...] = ()
     wanted: tuple[str, str, str] = _WANTED
+    doubts: Callable[..., Any] | None = None  # (motion, time) -> sentences about a reference that cannot be followed
 
     @classmethod
     def of(cls, given: Any, n: int, parameters: Any = None) -> Controller:
@@ -66,7 +67,8 @@ class Controller:
         start = np.asarray(getattr(state, "vector", state.parameters), dtype=float)
         labels = tuple(law.parameters.names)
         wanted = getattr(law, "wanted", _WANTED)
-        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted)
+        doubts = getattr(law, "doubts", None)
+        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted, doubts=doubts)
 
     @property
     def size(self) -> int:

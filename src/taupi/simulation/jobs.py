@@ -13,6 +13,7 @@ from taupi.simulation.arguments import positive, schedule, setting_rows, whole, 
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import FIXED, checked_integrator
 from taupi.simulation.loop import Loop
+from taupi.simulation.reach import unreachable
 from taupi.simulation.references import Motion, as_reference
 from taupi.simulation.rollout import Job, Records, roll_out
 from taupi.simulation.run import Run
@@ -20,6 +21,7 @@ from taupi.simulation.sensors import Sensors
 from taupi.version import __version__
 
 MODES = ("sampled", "continuous")
+TAME = 1e6  # of a state: one from which a torque that is not finite is the controller's own doing
 Start = tuple[np.ndarray | None, np.ndarray | None]  # q and qd, (1 or B, n), or None
 
 
@@ -46,6 +48,7 @@ class Jobs:
         if control not in MODES:
             raise unknown("control", control, MODES)
         self.plant, self.reference, self.sensors, self.single = plant, reference, sensors, single
+        self.doubts: list[str] = []
         self.rate, self.tolerance = positive(rate, "rate"), positive(tolerance, "tolerance")
         self.steps = round(positive(duration, "duration") * self.rate)
         if self.steps < 1:
@@ -97,11 +100,27 @@ class Jobs:
             self.integrator,
             self.tolerance,
         )
+        self._doubts(controller, whole_motion)
         records = roll_out(job)
         motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
         records |= _audit(job, records)
         told = self._provenance(loop)
         return [self._run(job, records, motion, told, b) for b in range(batch)]
+
+    def _doubts(self, controller: Controller, motion: Motion | None) -> None:
+        """Refuse a motion that is none; warn of one that no arm of this description could follow."""
+        if motion is None:
+            return
+        for name, value in zip(("q", "qd", "qdd"), motion, strict=True):
+            if not np.isfinite(value).all():
+                row = int(np.argmin(np.isfinite(value).all(axis=1)))
+                raise TaupiError(f"reference({row / self.rate:g}) gives {name} that is not finite: {value[row]}.")
+        times = np.arange(self.steps + 1) / self.rate
+        self.doubts = list(controller.doubts(motion, times)) if controller.doubts is not None else []
+        if controller.reference_size(self.n) == self.n and hasattr(self.plant, "torque_limits"):
+            self.doubts += unreachable(self.plant, motion, times)
+        for doubt in self.doubts:
+            warnings.warn(f"{doubt[0].upper()}{doubt[1:]}.", TaupiWarning, stacklevel=4)
 
     def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
         if self.reference is None:
@@ -136,12 +155,14 @@ class Jobs:
         z = np.zeros((batch, loop.size))
         for name, value, place in (("q", q, 0), ("qd", qd, size)):
             if value is not None:
-                if value.shape[-1] not in (n, size) or not np.isfinite(value).all():
-                    raise TaupiError(
-                        f"initial {name} has shape {value.shape[1:]}, expected ({n},) finite numbers: one per joint."
-                    )
+                if value.shape[-1] not in (n, size):
+                    raise TaupiError(f"initial {name} has shape {value.shape[1:]}, expected ({n},): one per joint.")
+                if not np.isfinite(value).all():
+                    raise TaupiError(f"initial {name} is {shown(value.tolist())}, expected finite numbers.")
                 z[:, place : place + value.shape[-1]] = value
         if controller.start is not None:
+            if not np.isfinite(controller.start).all():
+                raise TaupiError("parameters has entries that are not finite: an estimate has to start somewhere.")
             z[:, loop.parts["pi_hat"]] = controller.start
         if self.sensors is not None:
             seen = self.sensors.start(z[:, :n], z[:, size : size + n], loop.dt, loop.sensor_delay)
@@ -160,14 +181,7 @@ class Jobs:
         if job.batch > 1:  # a run of its own, not a part of all of them
             own = {name: np.array(value) for name, value in own.items()}
         time = np.arange(rows) * self.every / self.rate
-        notes = [] if complete else [f"diverged: not finite after {time[-1] if rows else 0.0:g} s"]
-        if not complete:
-            where = "" if self.single else f" (roll-out {b})"
-            warnings.warn(
-                f"The loop diverged after {time[-1] if rows else 0.0:g} s{where}; the run is kept up to there.",
-                TaupiWarning,
-                stacklevel=4,
-            )
+        notes = [*self.doubts] if complete else [*self.doubts, self._ended(job, records, b, rows)]
         seen = Motion(own["q_seen"], own["qd_seen"], None) if "q_seen" in own else None
         robot, channels = self.plant.robot, {k[4:]: v for k, v in own.items() if k.startswith("law_")}
         prismatic = [j.prismatic for j in robot.driving_joints]
@@ -193,6 +207,23 @@ class Jobs:
             notes=tuple(notes),
             provenance=told | {"seed": int(job.seeds[b % len(job.seeds)])},
         )
+
+    def _ended(self, job: Job, records: Records, b: int, rows: int) -> str:
+        """Warn of a roll-out that ended early, and return the note that says why."""
+        where, z = "" if self.single else f" (roll-out {b})", records["z"][:, b]
+        tame = rows < len(z) and bool(np.abs(z[rows]).max() < TAME)  # false of what is not finite, too
+        if tame and not np.isfinite(records["tau_command"][rows, b]).all():
+            told = f"the controller gave a torque that is not finite at {rows * job.every / self.rate:g} s"
+            warnings.warn(f"{told.capitalize()}{where}; the run is kept up to there.", TaupiWarning, stacklevel=5)
+            return told
+        last = max(rows - 1, 0) * job.every / self.rate
+        remedy = "lower the gains, or raise the rate"
+        warnings.warn(
+            f"The loop diverged after {last:g} s{where}; the run is kept up to there: {remedy}.",
+            TaupiWarning,
+            stacklevel=5,
+        )
+        return f"diverged: not finite after {last:g} s"
 
     def _provenance(self, loop: Loop) -> dict[str, Any]:
         robot = self.plant.robot

@@ -125,14 +125,10 @@ class Outside:
                 signal = getattr(self.job.loop.plant, source)
                 rows = [
                     [sampled(signal, first + k, t + c * self.job.dt, port.size, source) for c in at]
-                    for k, t in _rows(times)
+                    for k, t in enumerate(times.tolist())
                 ]
                 made[port.name] = np.array(rows, dtype=float).reshape(len(times), 1, -1)
         return made
-
-
-def _rows(times: np.ndarray) -> Iterator[tuple[int, float]]:
-    return enumerate(times.tolist())
 
 
 def sampled(signal: Any, step: int, t: float, size: int, name: str) -> np.ndarray:

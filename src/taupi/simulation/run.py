@@ -116,7 +116,9 @@ class Run:
             spans = (_span(a[:, j]) for a in (self.q, self.qd, self.tau))
             rows.append((name, *spans, "-" if worst is None else f"{worst[j]:.3g}"))
         ended = "" if self.complete else f"; diverged after {self.time[-1] if len(self) else 0:.4g} s"
-        audit = "" if self.residual is None else f"; energy audit within {np.abs(self.residual).max():.2g} J"
+        audit = ""
+        if self.residual is not None and len(self) and self.complete:
+            audit = f"; energy audit within {np.abs(self.residual).max():.2g} J"
         told = self.provenance
         head = f"Run of {told.get('robot', 'a robot')} under {told.get('controller', 'a controller')}"
         span = self.time[-1] if len(self) else 0.0

@@ -53,7 +53,7 @@ def own_v(law, q, qd, motion, estimate, gamma):
     return kinetic + ((estimate - TRUE) ** 2 * gamma).sum(1) / 2, s
 
 
-GAINS = {"Lambda": 5.0, "Gamma_inv": tp.SlotineLi(ARM).Gamma_inv}
+GAINS = {"Lambda": 5.0, "Gamma_inv": tp.SlotineLi(ARM).Gamma_inv / 9}  # slower: V is differenced over 5 ms
 LAWS = {
     "slotine_li": tp.SlotineLi(ARM, K=[300.0, 80.0], **GAINS),
     "niemeyer_slotine": tp.NiemeyerSlotine(ARM, K=[300.0, 80.0], **GAINS),

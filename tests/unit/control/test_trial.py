@@ -72,6 +72,18 @@ def test_a_law_with_more_memory_has_v_but_no_rates():
     assert trial(tp.CompositeAdaptation(ARM, columns="base", forgetting=1.0), duration=0.1).lyapunov is None
 
 
+def test_natural_adaptation_far_from_its_reference_is_told():
+    law, plant = tp.NaturalAdaptation(ARM, gamma=0.1), tp.RigidPlant(ARM)
+    start = law.real(0.9 * law.parameters.values)
+    run = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start, initial=MOTION(0.0).q + 0.2)
+    s = run.qd[0] - MOTION(0.0).qd + 5 * (run.q[0] - MOTION(0.0).q)
+    kinetic = s @ tp.mass_matrix(ARM)(run.q[0]) @ s / 2
+    (told,) = [r for r in tp.Trial(run, law, plant).remarks if "gamma" in r]
+    assert told.startswith(f"gamma is 0.1 J, far below V_1 = {kinetic:.2g} J") and f"give gamma={kinetic:.2g}." in told
+    near = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start)
+    assert not any("gamma" in r for r in tp.Trial(near, law, plant).remarks)
+
+
 def test_what_is_unknown_is_none():
     run = tp.simulate(tp.RigidPlant(ARM), duration=0.1, initial=[0.1, 0.2])
     bare = tp.Trial(run)

@@ -1,0 +1,67 @@
+"""Whether an arm could follow a motion at all: its range, its speed, its torque."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taupi.dynamics.terms import resolve_terms, term_parameters
+from taupi.regressors.classical import regressor
+from taupi.simulation.references import Motion
+
+MOST = 2000  # instants at which torques are looked at
+
+
+def unreachable(plant: Any, motion: Motion, time: np.ndarray) -> list[str]:
+    """Return a sentence for each kind of limit that a motion breaks: the description's range and speed, the plant's torque."""
+    robot = plant.robot
+    joints = robot.driving_joints
+    lower = np.array([-np.inf if j.limits.lower is None else j.limits.lower for j in joints])
+    upper = np.array([np.inf if j.limits.upper is None else j.limits.upper for j in joints])
+    fastest = np.array([np.inf if not j.limits.velocity else j.limits.velocity for j in joints])
+    names = robot.joint_names
+    units = ["m" if j.prismatic else "rad" for j in joints]
+    over = np.maximum(motion.q - upper, lower - motion.q)
+    told = _worst("leaves its range", names, units, time, over, motion.q, np.where(motion.q > upper, upper, lower))
+    speeds = [f"{u}/s" for u in units]
+    told += _worst("is too fast", names, speeds, time, np.abs(motion.qd) - fastest, np.abs(motion.qd), fastest)
+    limits = getattr(plant, "torque_limits", None)
+    if limits is not None and not told:  # beyond its range the torque means little
+        rows = np.unique(np.linspace(0, len(time) - 1, MOST).astype(int))
+        tau = np.abs(_needed(plant, Motion(*(v[rows] for v in motion)), time[rows]))
+        forces = ["N" if j.prismatic else "N m" for j in joints]
+        told += _worst("takes too much torque", names, forces, time[rows], tau - limits, tau, limits)
+    return told
+
+
+def _worst(
+    what: str, names: Any, units: Any, time: np.ndarray, over: np.ndarray, got: np.ndarray, limit: np.ndarray
+) -> list[str]:
+    """Return one sentence about the largest excess, and how many joints have one."""
+    limit, bad = np.broadcast_to(limit, got.shape), np.flatnonzero((over > 1e-9 * (1 + np.abs(got))).any(axis=0))
+    if not len(bad):
+        return []
+    k, j = np.unravel_index(np.nanargmax(over), over.shape)
+    more = (
+        f", and {len(bad) - 1} more joints do" if len(bad) > 2 else ", and one more joint does" if len(bad) > 1 else ""
+    )
+    unit, most = units[int(j)], f"{limit[k, j]:.4g}"
+    return [
+        f"the reference {what} at {names[int(j)]}: {got[k, j]:.4g} {unit} at {time[k]:.4g} s, the limit is {most} {unit}{more}"
+    ]
+
+
+def _needed(plant: Any, motion: Motion, time: np.ndarray) -> np.ndarray:
+    """Return the torque that the motion takes, with what the arm carries at each time."""
+    terms = resolve_terms(plant.terms)
+    Y = regressor(plant.robot, terms=terms).compile("numpy")(*motion)
+    pi = np.concatenate([plant.robot.parameters.values, term_parameters(plant.robot, terms).values])
+    rows = np.tile(pi, (len(time), 1))
+    for since in [0.0, *(t for t, _ in plant.payloads)] if plant.loads else ():
+        later, load = time >= since, plant.load_at(since).reshape(-1, 10)
+        for link, body in zip(plant.loads, load, strict=True):
+            place = plant.robot.parameters.layout.link(link)
+            rows[later, place] = pi[place] + body
+    tau: np.ndarray = np.einsum("kij,kj->ki", Y, rows)
+    return tau
