@@ -38,8 +38,8 @@ def agreements(basis: BaseParameters, runs: Sequence[Run]) -> list[float | None]
             found.append(None)
             continue
         bare = dataclasses.replace(run, through=None, slow=np.zeros(basis.robot.n))
-        rows = list(bare.rows(RowMaker(plan), head=True))
-        tau, left = np.concatenate([r.tau for r in rows]), np.concatenate([r.left(x) for r in rows])
+        pairs = [(r.tau, r.left(x)) for r in bare.rows(RowMaker(plan), head=True)]
+        tau, left = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         found.append(_agreement(tau, left, run))
     return found
 

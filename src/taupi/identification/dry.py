@@ -55,9 +55,9 @@ def best_shapes(
     sizes = np.array([extents.get(owner, (0.0, 0.0)) for owner in plan.owners])
     shapes = [*((v, 0.0) for v in VELOCITIES), *((VELOCITIES[0], d) for d in DISTANCES)]
 
-    def tried(q: np.ndarray, qd: np.ndarray, past: Past | None) -> tuple[np.ndarray, Past]:
+    def tried(q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None) -> tuple[np.ndarray, Past]:
         speed, width = qd @ plan.directions.T, np.maximum(np.outer(sizes[:, 0], VELOCITIES), 1e-300)
-        z, past = plan.remembered(q, qd, np.outer(sizes[:, 1], DISTANCES), past)
+        z, past = plan.remembered(q, qd, seconds, np.outer(sizes[:, 1], DISTANCES), past)
         return np.concatenate([np.tanh(speed[:, :, None] / width), z], axis=2), past
 
     factors = [_compressed(RowMaker(plan, tried), plan, run) for run in runs]

@@ -18,9 +18,10 @@ from taupi.regressors.classical import regressor
 
 @dataclass(frozen=True)
 class Past:
-    """Where each direction was, x (k,), and its friction for each of K distances, z (k, K), between -1 and 1."""
+    """Where each direction was and how fast, x and v (k,), and its friction for each of K distances, z (k, K)."""
 
     x: np.ndarray
+    v: np.ndarray
     z: np.ndarray
 
 
@@ -45,21 +46,25 @@ class FrictionPlan:
         smooth = np.tanh(along / np.where(self.widths > 0, self.widths, 1.0))
         return np.where(self.widths > 0, smooth, np.sign(along))
 
-    def along(self, q: np.ndarray, qd: np.ndarray, past: Past | None = None) -> tuple[np.ndarray, Past]:
-        """Return s (N, k) along a motion (N, n), and the past of what comes next; without a past it begins here."""
-        s, (z, past) = self.at_once(qd), self.remembered(q, qd, self.distances[:, None], past)
+    def along(self, q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None = None) -> tuple[np.ndarray, Past]:
+        """Return s (N, k) along a motion (N, n), sampled every so many seconds, and the past of what comes next.
+
+        Without a past it begins here.
+        """
+        s, (z, past) = self.at_once(qd), self.remembered(q, qd, seconds, self.distances[:, None], past)
         return np.where(self.distances > 0, z[..., 0], s), past
 
     def remembered(
-        self, q: np.ndarray, qd: np.ndarray, distances: np.ndarray, past: Past | None = None
+        self, q: np.ndarray, qd: np.ndarray, seconds: float, distances: np.ndarray, past: Past | None = None
     ) -> tuple[np.ndarray, Past]:
         """Return z (N, k, K) for distances (k, K); a record that begins in motion begins with friction built up."""
-        x = q @ self.directions.T
-        past = past or Past(x[0], np.repeat(self.at_once(qd[:1]).T, distances.shape[1], axis=1))
+        x, v = q @ self.directions.T, qd @ self.directions.T
+        past = past or Past(x[0], v[0], np.repeat(self.at_once(qd[:1]).T, distances.shape[1], axis=1))
         z = np.zeros((*x.shape, distances.shape[1]))
         for i in np.flatnonzero(distances.any(axis=1)):
-            z[:, i] = built_up(x[:, i], distances[i], past.x[i], past.z[i])
-        return z, Past(x[-1], z[-1])
+            before = Past(past.x[i], past.v[i], past.z[i])
+            z[:, i] = built_up(x[:, i], v[:, i], seconds, distances[i], before)
+        return z, Past(x[-1], v[-1], z[-1])
 
     def put(self, y: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return the rows y (p, n, m), their columns of friction overwritten from s (m, k)."""
@@ -67,28 +72,41 @@ class FrictionPlan:
         return y
 
 
-def built_up(x: np.ndarray, distances: np.ndarray, before: float, z: np.ndarray) -> np.ndarray:
-    """Return z (N, K) along x (N,) for distances d (K,): dz/dx = (sgn(dx) - z) / d, from z (K,) at x = before.
+def built_up(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.ndarray, past: Past) -> np.ndarray:
+    """Return z (N, K) along x (N,) with velocity v (N,), for distances d (K,): dz/dx = (sgn(dx) - z) / d.
 
-    Between two reversals z = s + (z_0 - s) exp(-|x - x_0| / d): exact, however fast x is sampled.
+    Between two reversals z = s + (z_0 - s) exp(-|x - x_0| / d): exact, however fast x is sampled. A reversal between two
+    samples lies at the summit of the parabola through their velocities, not at one of them: half a sample is a delay
+    that torques show.
 
     >>> import numpy as np
-    >>> built_up(np.array([1.0, 2.0, 2.0, 1.0]), np.array([1.0]), 0.0, np.zeros(1))[:, 0].round(4)
-    array([ 0.6321,  0.8647,  0.8647, -0.314 ])
+    >>> past = Past(0.0, 1.0, np.zeros(1))
+    >>> built_up(np.array([1.0, 2.0, 2.0]), np.array([1.0, 1.0, -1.0]), 1.0, np.array([1.0]), past)[:, 0].round(4)
+    array([0.6321, 0.8647, 0.4755])
     """
-    path = np.concatenate(([before], x))
+    path, sample = _with_summits(np.append(past.x, x), np.append(past.v, v), seconds)
     sign = np.sign(np.diff(path))
     moves = np.flatnonzero(sign)
     turns = moves[np.flatnonzero(np.diff(sign[moves])) + 1]
-    starts = np.concatenate(([0], turns))
-    stops = np.concatenate((turns, [len(x)]))
     first = sign[moves[0]] if len(moves) else 0.0
-    result = np.empty((len(x), len(distances)))
-    for a, b, s in zip(starts, stops, [first, *sign[turns]], strict=True):
+    legs = zip(np.append(0, turns), np.append(turns, len(sign)), np.append(first, sign[turns]), strict=True)
+    z, result = past.z, np.empty((len(sign), len(distances)))
+    for a, b, s in legs:
         gone = np.abs(path[a + 1 : b + 1] - path[a])[:, None] / distances
         result[a:b] = z if s == 0 else s + (z - s) * np.exp(-gone)
         z = result[b - 1]
-    return result
+    return result[sample[1:] - 1]
+
+
+def _with_summits(x: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return x with the summits between samples of opposite velocity, and where the samples are in it."""
+    turn = np.flatnonzero(v[:-1] * v[1:] < 0)
+    up = np.sign(v[turn])
+    beyond = v[turn + 1] ** 2 * seconds / (2 * np.abs(v[turn + 1] - v[turn]))
+    summit = up * np.maximum(up * x[turn + 1] + beyond, up * x[turn])
+    return np.insert(x, turn + 1, summit), np.arange(len(x)) + np.searchsorted(
+        turn + 1, np.arange(len(x)), side="right"
+    )
 
 
 def friction_plan(basis: BaseParameters) -> FrictionPlan:

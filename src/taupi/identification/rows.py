@@ -71,7 +71,7 @@ def _kernel(program: Program) -> Any:
     return program.compile("cpu", layout="batch_last")
 
 
-Shapes = Callable[[np.ndarray, np.ndarray, Past | None], tuple[np.ndarray, Past]]
+Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray, Past]]
 
 
 class RowMaker:
@@ -113,13 +113,15 @@ class RowMaker:
     def _packed(self, blocks: Iterator[Samples], ways: Mapping[str, float]) -> Iterator[np.ndarray]:
         """Yield time, qd, qdd, then what is to be filtered: use, tau, s, other shapes, and Y where it is not zero."""
         past = other = None
+        seconds = 0.0
         for block in blocks:
-            s, past = self._plan.along(block.q, block.qd, past)
+            seconds = seconds or float(np.ptp(block.time)) / max(len(block) - 1, 1)
+            s, past = self._plan.along(block.q, block.qd, seconds, past)
             constant = np.array([ways.get(owner, 0.0) for owner in self._plan.owners])
             s = np.where(constant != 0, constant, s)
             more = np.zeros((len(block), len(self._plan.places), 0))
             if self._shapes is not None:
-                more, other = self._shapes(block.q, block.qd, other)
+                more, other = self._shapes(block.q, block.qd, seconds, other)
             for start in range(0, len(block), _CHUNK):
                 at = slice(start, start + _CHUNK)
                 y = np.asarray(self._kernel(block.q[at], block.qd[at], block.qdd[at]))[self._filled].T

@@ -183,7 +183,7 @@ def predict(fit: Fit, log: Any) -> np.ndarray:
         qdd = second if log.qd is None else central(qd, log.rate_hz)[0]
     program, plan = fit.basis.regressor().times("pi"), friction_plan(fit.basis)
     predicted = np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
-    change = plan.along(q, qd)[0] - plan.at_once(qd)
+    change = plan.along(q, qd, 1 / log.rate_hz)[0] - plan.at_once(qd)
     return predicted + (change * fit.values[list(plan.places)]) @ plan.directions
 
 
