@@ -22,6 +22,7 @@ from taupi.model.placement import Placement
 
 RATE, BATCH = 1000.0, 256
 ARMS = {"PUMA 560": None, "Panda": peers.ARMS["Panda"]}
+MIDDLE = {"PUMA 560": [0.0] * 6, "Panda": [0, 0, 0, -1.5, 0, 1.8, 0]}  # of the motion
 LAWS = ("computed torque", "Slotine-Li")
 KNOWN = 0.8  # the part of the true parameters that an estimate starts at
 
@@ -151,7 +152,7 @@ def measure(short: bool) -> dict[str, Any]:
 def _loop(name: str, law: str, short: bool) -> dict[str, Any]:
     steps, repeats = (1000, 3) if short else (4000, 25)
     arm, model = arm_and_model(name)
-    motion = tp.Sinusoids(np.zeros(arm.n), np.full((arm.n, 1), 0.4), np.linspace(1, 2, arm.n)[:, None])
+    motion = tp.Sinusoids(MIDDLE[name], np.full((arm.n, 1), 0.4), np.linspace(1, 2, arm.n)[:, None])
     adaptive = tp.SlotineLi(arm)
     made, start = (computed_torque(arm), None) if law == LAWS[0] else (adaptive, KNOWN * arm.parameters.values)
     given: dict[str, Any] = {"plant": tp.RigidPlant(arm), "controller": made, "reference": motion, "parameters": start}

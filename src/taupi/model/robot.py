@@ -356,7 +356,7 @@ class Robot:
         more = f" and {following} that follow" if following else ""
         return f"Robot({self.name!r}, n={self.n} {kinds}{more}, {len(self.parameters)} parameters)"
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short hash of all that the robot is, for provenance."""
         return hashlib.sha256(repr(self._description).encode()).hexdigest()[:16]

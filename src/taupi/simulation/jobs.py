@@ -117,7 +117,7 @@ class Jobs:
                 raise TaupiError(f"reference({row / self.rate:g}) gives {name} that is not finite: {value[row]}.")
         times = np.arange(self.steps + 1) / self.rate
         self.doubts = list(controller.doubts(motion, times)) if controller.doubts is not None else []
-        if controller.reference_size(self.n) == self.n and hasattr(self.plant, "torque_limits"):
+        if controller.reference_size(self.n) == self.n:
             self.doubts += unreachable(self.plant, motion, times)
         for doubt in self.doubts:
             warnings.warn(f"{doubt[0].upper()}{doubt[1:]}.", TaupiWarning, stacklevel=4)

@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.regressors.classical import regressor
+from taupi.simulation.plant import RigidPlant
 from taupi.simulation.references import Motion
 
 MOST = 2000  # instants at which torques are looked at
@@ -22,11 +23,14 @@ def unreachable(plant: Any, motion: Motion, time: np.ndarray) -> list[str]:
     fastest = np.array([np.inf if not j.limits.velocity else j.limits.velocity for j in joints])
     names = robot.joint_names
     units = ["m" if j.prismatic else "rad" for j in joints]
-    over = np.maximum(motion.q - upper, lower - motion.q)
-    told = _worst("leaves its range", names, units, time, over, motion.q, np.where(motion.q > upper, upper, lower))
-    speeds = [f"{u}/s" for u in units]
-    told += _worst("is too fast", names, speeds, time, np.abs(motion.qd) - fastest, np.abs(motion.qd), fastest)
-    limits = getattr(plant, "torque_limits", None)
+    told: list[str] = []
+    if np.isfinite(lower).any() or np.isfinite(upper).any():
+        over = np.maximum(motion.q - upper, lower - motion.q)
+        told += _worst("leaves its range", names, units, time, over, motion.q, np.where(motion.q > upper, upper, lower))
+    if np.isfinite(fastest).any():
+        speed, speeds = np.abs(motion.qd), [f"{u}/s" for u in units]
+        told += _worst("is too fast", names, speeds, time, speed - fastest, speed, fastest)
+    limits = plant.torque_limits if isinstance(plant, RigidPlant) else None
     if limits is not None and not told:  # beyond its range the torque means little
         rows = np.unique(np.linspace(0, len(time) - 1, MOST).astype(int))
         tau = np.abs(_needed(plant, Motion(*(v[rows] for v in motion)), time[rows]))
