@@ -178,9 +178,9 @@ class Trial:
         words = {"disturbance": "a disturbance acts", "wrench": "a wrench acts on the tip"}
         told += [words[k] for k in words if getattr(self.plant, k, None) is not None]
         told += ["the law sees what the sensors show"] * (self.run.measured is not None)
-        rate = self.run.provenance.get("rate")
-        sampled = self.run.provenance.get("control") == "sampled" and rate
-        return told + ([f"the torque is held for {1000 / rate:.3g} ms"] if sampled else [])
+        if self.run.provenance.get("control") == "sampled":
+            told.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
+        return told
 
     def _mistaken(self) -> tuple[str, ...]:
         """Return why a law that learns nothing may fail."""
