@@ -204,13 +204,12 @@ def _array(text: str) -> np.ndarray:
 
 def run_data(run: Any) -> dict[str, Any]:
     """Return what a run showed as plain data."""
-    tracked = run.reference is not None and run.reference.q.shape == run.q.shape
     return {
         "samples": len(run),
         "duration": float(run.time[-1]) if len(run) else 0.0,
         "complete": run.complete,
         "joints": list(run.names),
-        "largest_error": np.abs(run.error).max(axis=0).tolist() if tracked and len(run) else None,
+        "largest_error": np.abs(run.error).max(axis=0).tolist() if run.tracks and len(run) else None,
         "largest_torque": np.abs(run.tau).max(axis=0).tolist() if len(run) else None,
         "energy_residual": float(np.abs(run.residual).max()) if len(run) else None,
         "notes": list(run.notes),

@@ -60,7 +60,7 @@ class Trial:
     @property
     def tracks(self) -> bool:
         """Whether there is a motion of the joints to follow."""
-        return self.run.reference is not None and self.run.reference.q.shape == self.run.q.shape
+        return self.run.tracks
 
     @cached_property
     def s(self) -> np.ndarray | None:
@@ -167,8 +167,7 @@ class Trial:
             ]
         if record.largest_rise <= SAMPLED:
             return []
-        why = "; ".join((*self._departures(), *self._mistaken(), *record.reasons))
-        why = why or "a torque that is held, cut, late or disturbed is not that of the proof"
+        why = "; ".join((*self._mistaken(), *self._departures(), *record.reasons)) or "the run departs from the law"
         return [f"V rises by up to {record.largest_rise:.2g} of its size from one sample to the next: {why}."]
 
     def _departures(self) -> list[str]:
@@ -178,7 +177,10 @@ class Trial:
         told += [f"the torque {words[k]}" for k in words if np.any(getattr(self.plant, k, None))]
         words = {"disturbance": "a disturbance acts", "wrench": "a wrench acts on the tip"}
         told += [words[k] for k in words if getattr(self.plant, k, None) is not None]
-        return told + ["the law sees what the sensors show"] * (self.run.measured is not None)
+        told += ["the law sees what the sensors show"] * (self.run.measured is not None)
+        if self.run.provenance.get("control") == "sampled":
+            told.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
+        return told
 
     def _mistaken(self) -> tuple[str, ...]:
         """Return why a law that learns nothing may fail."""

@@ -24,7 +24,7 @@ def plot_run(run: Run, path: PathLike | None = None, force: bool = False) -> Fig
     check_path(path, force)
     if len(run) < 2:
         raise TaupiError(f"The run has {len(run)} samples, too few to draw.")
-    tracks = run.reference is not None and run.reference.q.shape == run.q.shape
+    tracks = run.tracks
     rows = 3 + tracks + (run.parameters is not None)
     figure = new_figure(8.0, 1.9 * rows + 0.6)
     axes = list(np.ravel(figure.subplots(rows, 1, sharex=True)))

@@ -89,6 +89,11 @@ class Controller:
         ports = {p.name: p for p in self.rate.inputs} if self.rate is not None else {}
         return ports[self.wanted[0]].size if self.wanted[0] in ports else n
 
+    @property
+    def of_joints(self) -> bool:
+        """Whether what is wanted is a motion of the joints, not of a task."""
+        return self.wanted == _WANTED
+
     def needs_reference(self) -> bool:
         """Return whether the law cannot do without a reference."""
         return self.rate is not None and any(p.name in self.wanted for p in self.rate.inputs)

@@ -117,7 +117,7 @@ class Jobs:
                 raise TaupiError(f"reference({row / self.rate:g}) gives {name} that is not finite: {value[row]}.")
         times = np.arange(self.steps + 1) / self.rate
         self.doubts = list(controller.doubts(motion, times)) if controller.doubts is not None else []
-        if controller.reference_size(self.n) == self.n:
+        if controller.of_joints:
             self.doubts += unreachable(self.plant, motion, times)
         for doubt in self.doubts:
             warnings.warn(f"{doubt[0].upper()}{doubt[1:]}.", TaupiWarning, stacklevel=4)
@@ -149,7 +149,7 @@ class Jobs:
     ) -> np.ndarray:
         n, size = self.n, self.plant.size
         q, qd = starts
-        if q is None and reference is not None and controller.reference_size(n) == n:
+        if q is None and reference is not None and controller.of_joints:
             motion = reference(np.zeros(1))
             q, qd = motion.q, motion.qd
         z = np.zeros((batch, loop.size))
@@ -240,6 +240,7 @@ class Jobs:
             "substeps": self.substeps,
             "tolerance": None if self.integrator in FIXED else self.tolerance,
             "reference": None if self.reference is None else _named(self.reference),
+            "coordinates": "joints" if loop.controller.of_joints else "task",
             "sensors": None if self.sensors is None else repr(self.sensors),
         }
 

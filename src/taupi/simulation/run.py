@@ -76,9 +76,15 @@ class Run:
         return self.q.shape[1]
 
     @property
+    def tracks(self) -> bool:
+        """Whether there is a motion of the joints to follow; one of a task is in other coordinates."""
+        joints = self.provenance.get("coordinates", "joints") == "joints"
+        return joints and self.reference is not None and self.reference.q.shape == self.q.shape
+
+    @property
     def error(self) -> np.ndarray:
         """The tracking error q - q_des, (N, n)."""
-        if self.reference is None or self.reference.q.shape != self.q.shape:
+        if self.reference is None or not self.tracks:
             raise TaupiError("The run has no reference of its joints, so there is no tracking error.")
         error: np.ndarray = self.q - self.reference.q
         return error
@@ -110,8 +116,7 @@ class Run:
 
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("joint", "q", "qd", "tau", "largest error")]
-        tracks = self.reference is not None and self.reference.q.shape == self.q.shape
-        worst = np.abs(self.error).max(axis=0) if tracks and len(self) else None
+        worst = np.abs(self.error).max(axis=0) if self.tracks and len(self) else None
         for j, name in enumerate(self.names):
             spans = (_span(a[:, j]) for a in (self.q, self.qd, self.tau))
             rows.append((name, *spans, "-" if worst is None else f"{worst[j]:.3g}"))

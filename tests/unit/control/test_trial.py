@@ -84,6 +84,21 @@ def test_natural_adaptation_far_from_its_reference_is_told():
     assert not any("gamma" in r for r in tp.Trial(near, law, plant).remarks)
 
 
+def test_a_task_with_as_many_coordinates_as_joints_is_no_motion_of_the_joints():
+    law, plant = tp.OperationalSlotineLi(ARM, task="xy", K=50.0), tp.RigidPlant(ARM)
+    q = np.array([0.3, 0.9])
+    r = tp.task_coordinates(ARM, task="xy")(q)
+    run = tp.simulate(plant, law, lambda t: (r, [0.0, 0.0], [0.0, 0.0]), duration=0.05, initial=q)
+    assert not run.tracks and "largest error\n" in repr(run) and repr(run).endswith("-")
+    made = tp.Trial(run, law, plant)
+    assert made.s is None and "rms_error_last" not in made.summary() and made.lyapunov is not None
+    with pytest.raises(TaupiError, match="no reference of its joints"):
+        _ = run.error
+    # It starts at zero, not at r; and there the stretched arm is singular.
+    with pytest.warns(tp.TaupiWarning, match="a torque that is not finite at 0 s"):
+        tp.simulate(plant, law, lambda t: (r, [0.0, 0.0], [0.0, 0.0]), duration=0.002)
+
+
 def test_what_is_unknown_is_none():
     run = tp.simulate(tp.RigidPlant(ARM), duration=0.1, initial=[0.1, 0.2])
     bare = tp.Trial(run)
