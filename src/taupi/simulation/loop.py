@@ -51,6 +51,21 @@ class Loop:
         return self.plant.robot.n
 
     @property
+    def motors(self) -> list[int]:
+        """Where among the positions that of each motor is; empty for a plant without motors of its own."""
+        return list(getattr(self.plant, "motors", ()))
+
+    @property
+    def joints(self) -> list[int]:
+        """The joint of each position: itself, or that of the motor."""
+        return [*range(self.n), *(self.motors.index(k) for k in range(self.n, self.plant.size))]
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """What can be seen of the plant."""
+        return ("q", "qd", "theta", "thetad") if self.motors else ("q", "qd")
+
+    @property
     def limits(self) -> np.ndarray | None:
         """The torque limits."""
         limits: np.ndarray | None = getattr(self.plant, "torque_limits", None)
@@ -80,7 +95,7 @@ class Loop:
         sizes = {"x": 2 * self.plant.size, "energy": 2, "pi_hat": self.controller.size}
         sizes |= {"last_tau": self.n} if self.rates is not None else {}
         sizes |= {"queue": self.n * self.torque_delay} if self.torque_delay else {}
-        sizes |= self.sensors.memory(self.n, self.sensor_delay) if self.sensors else {}
+        sizes |= self.sensors.memory(self.plant.size, self.sensor_delay) if self.sensors else {}
         ends = np.cumsum(list(sizes.values())).tolist()
         return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
@@ -109,7 +124,7 @@ class Loop:
         ports = [Port("z", (self.size,))]
         ports += [Port("t", (rows, 1))] if "t" in wanted else []
         ports += [Port(name, (rows, m)) for name in self.controller.wanted if name in wanted]
-        ports += [Port("noise", (2 * self.n,))] if self.sensors else []
+        ports += [Port("noise", (2 * self.plant.size,))] if self.sensors else []
         ports += [Port("command", (self.n,))] if self.controller.function else []
         ports += list(self.controller.settings(self.continuous))
         return ports + [p if p.name in _HELD else Port(p.name, (len(self.nodes), p.size)) for p in self.plant.externals]
@@ -117,8 +132,9 @@ class Loop:
     def program(self) -> Program:
         """Return the step: z_next, and tau, tau_command, qdd, what was seen and the law's channels at its beginning."""
         ports, n = self.ports(), self.n
-        outputs = [Port("z_next", (self.size,)), *(Port(name, (n,)) for name in ("tau", "tau_command", "qdd"))]
-        outputs += [Port("q_seen", (n,)), Port("qd_seen", (n,))] if self.sensors else []
+        names = ["tau", "tau_command", "qdd", *["thetadd"] * bool(self.motors)]
+        names += [f"{name}_seen" for name in self.signals] if self.sensors else []
+        outputs = [Port("z_next", (self.size,)), *(Port(name, (n,)) for name in names)]
         outputs += [Port(f"law_{p.name}", p.shape) for p in self.controller.channels(self.continuous)]
 
         def body(*values: Any) -> Any:
@@ -129,13 +145,13 @@ class Loop:
         return trace("closed_loop", body, ports, outputs)
 
     def seeing(self) -> Program:
-        """Return what the sensors show at the beginning of a period: q_seen and qd_seen of (z, noise)."""
+        """Return what the sensors show at the beginning of a period: q_seen, qd_seen (and theta_seen, ...) of (z, noise)."""
 
         def body(z: Any, *noise: Any) -> Any:
-            return self._seen(z, noise[0] if noise else None)[:2]
+            return tuple(self._seen(z, noise[0] if noise else None)[0].values())
 
         ports = [p for p in self.ports() if p.name in ("z", "noise")]
-        return trace("sensors", body, ports, [Port("q_seen", (self.n,)), Port("qd_seen", (self.n,))])
+        return trace("sensors", body, ports, [Port(f"{name}_seen", (self.n,)) for name in self.signals])
 
     def rate_program(self) -> Program:
         """Return dy/dt of y = (x, energy[, pi_hat]) for adaptive methods, at one instant.
@@ -167,12 +183,16 @@ class Loop:
         acceleration, supply, loss = self.plant.flow(x, tau, *outside)
         return cs.vertcat(x[size:], acceleration, supply, loss)
 
+    def _shown(self, p: Any, v: Any) -> dict[str, Any]:
+        """Return positions and velocities of joints and motors, by name."""
+        shown = {"q": p[: self.n], "qd": v[: self.n]}
+        return shown | ({"theta": p[self.motors], "thetad": v[self.motors]} if self.motors else {})
+
     def _law(self, x: Any, pi_hat: Any, given: dict[str, Any], node: int, seen: Any = None) -> dict[str, Any]:
-        size, n = self.plant.size, self.n
-        q, qd = seen or (x[:n], x[size : size + n])
+        size = self.plant.size
+        own = {**(seen or self._shown(x[:size], x[size:])), "pi_hat": pi_hat, "dt": cs.SX(self.dt)}
         values = {name: given[name][node, :].T for name in ("t", *self.controller.wanted) if name in given}
         settings = {p.name: given[p.name] for p in self.controller.settings(self.continuous)}
-        own = {"q": q, "qd": qd, "pi_hat": pi_hat, "dt": cs.SX(self.dt)}
         return self.controller.trace(self.continuous, {**own, **values, **settings})
 
     def _limited(self, tau: Any) -> Any:
@@ -182,14 +202,22 @@ class Loop:
         bounded = [cs.fmax(cs.fmin(tau[i], m), -m) if finite[i] else tau[i] for i, m in enumerate(self.limits)]
         return cs.vertcat(*bounded)
 
-    def _seen(self, z: Any, noise: Any) -> tuple[Any, Any, dict[str, Any]]:
-        q, qd = z[: self.n], z[self.plant.size : self.plant.size + self.n]
+    def _seen(self, z: Any, noise: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what is seen, by name, and what the sensors remember."""
+        size = self.plant.size
+        p, v = z[:size], z[size : 2 * size]
         if self.sensors is None:
-            return q, qd, {}
+            return self._shown(p, v), {}
         memory: dict[str, Any] = {
             name: z[self.parts[name]] for name in ("last_q", "last_qd", "seen") if name in self.parts
         }
-        return self.sensors.trace(q, qd, noise, memory, self.dt)
+        seen_p, seen_v, remembered = self.sensors.trace(p, v, noise, memory, self.dt, self.joints)
+        return self._shown(seen_p, seen_v), remembered
+
+    def _accelerations(self, flow: Any) -> dict[str, Any]:
+        size = self.plant.size
+        a = flow[size : 2 * size]
+        return {"qdd": a[: self.n], **({"thetadd": a[self.motors]} if self.motors else {})}
 
     def _driven(self, command: Any, z: Any) -> tuple[Any, dict[str, Any]]:
         """Return the torque of a command: limited, its rate limited, delayed; and what is remembered."""
@@ -205,10 +233,10 @@ class Loop:
 
     def _sampled(self, given: dict[str, Any]) -> dict[str, Any]:
         z, parts = given["z"], self.parts
-        q, qd, memory = self._seen(z, given.get("noise"))
+        seen, memory = self._seen(z, given.get("noise"))
         made = {"tau": given.get("command", cs.SX.zeros(self.n))}
         if self.controller.step is not None:
-            made = self._law(z[parts["x"]], z[parts["pi_hat"]], given, 0, (q, qd))
+            made = self._law(z[parts["x"]], z[parts["pi_hat"]], given, 0, seen)
         tau, held = self._driven(made["tau"], z)
         pi_next = made.get("pi_next", z[parts["pi_hat"]] + self.dt * made.get("dpi", cs.SX.zeros(self.controller.size)))
         y = self._moved(z[: parts["energy"].stop], lambda y, node: self._flow(y, tau, given, node))
@@ -217,9 +245,8 @@ class Loop:
             "z_next": cs.vertcat(y, *(rest[name] for name in parts if name in rest)),
             "tau": tau,
             "tau_command": made["tau"],
-            "qdd": self._flow(z, tau, given, 0)[self.plant.size : self.plant.size + self.n],
-            "q_seen": q,
-            "qd_seen": qd,
+            **self._accelerations(self._flow(z, tau, given, 0)),
+            **{f"{name}_seen": value for name, value in seen.items()},
             **{f"law_{name}": value for name, value in made.items()},
         }
 
@@ -242,7 +269,7 @@ class Loop:
             "z_next": self._moved(z, rate),
             "tau": self._limited(first["tau"]),
             "tau_command": first["tau"],
-            "qdd": flow[self.plant.size : self.plant.size + self.n],
+            **self._accelerations(flow),
             **{f"law_{name}": value for name, value in first.items()},
         }
 

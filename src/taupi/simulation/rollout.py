@@ -200,30 +200,30 @@ def _asked(job: Job, first: int, carried: np.ndarray, inputs: Records, results: 
     """Run a block period by period, asking a Python function for the torque in each."""
     loop, length = job.loop, len(carried) - 1
     n, kernels = loop.n, loop.kernels()
-    seen = {name: np.zeros((length, job.batch, n)) for name in ("q_seen", "qd_seen")}
+    seen = {f"{name}_seen": np.zeros((length, job.batch, n)) for name in loop.signals}
     command = np.zeros((length, job.batch, n))
     step = Rolling(kernels.step, {"z": carried}, inputs | {"command": command}, results)
     looking = {"z": carried[:-1], **inputs}
     look = Rolling(kernels.seeing, {}, looking, seen, sizes=(length, job.batch))
     for k in range(length):
         look(k, k + 1)
-        q, qd = seen["q_seen"][k], seen["qd_seen"][k]
-        command[k] = ask(job, (first + k) * job.dt, q[0] if job.single else q, qd[0] if job.single else qd)
+        command[k] = ask(job, (first + k) * job.dt, *(v[k, 0] if job.single else v[k] for v in seen.values()))
         step(k, k + 1)
 
 
-def ask(job: Job, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """Return the torque that a Python controller wants, checked."""
+def ask(job: Job, t: float, q: np.ndarray, *more: np.ndarray) -> np.ndarray:
+    """Return the torque that a Python controller wants, checked; it sees q, qd (and theta, thetad)."""
     function, n = job.loop.controller.function, job.loop.n
     assert function is not None
-    answer = function(t, q.copy(), qd.copy())
+    told = ", ".join(job.loop.signals)
+    answer = function(t, q.copy(), *(v.copy() for v in more))
     try:
         tau = np.asarray(answer, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(f"controller({t:g}, q, qd) gave {shown(answer)}, expected {n} torques.") from None
+        raise TaupiError(f"controller({t:g}, {told}) gave {shown(answer)}, expected {n} torques.") from None
     if tau.shape not in (q.shape, (n,)):
         raise TaupiError(
-            f"controller({t:g}, q, qd) gave {shown(answer)}, expected shape {q.shape}: one torque per joint."
+            f"controller({t:g}, {told}) gave {shown(answer)}, expected shape {q.shape}: one torque per joint."
         )
     return tau
 
@@ -315,8 +315,8 @@ class Mover:
         if "noise" in inputs:
             self._see.inputs["noise"][:] = inputs["noise"]
         self._see()
-        q, qd = (self._see.outputs[name].copy() for name in ("q_seen", "qd_seen"))
-        tau = ask(self.job, t, q if self.single else q[None], qd if self.single else qd[None])
+        seen = (self._see.outputs[f"{name}_seen"] for name in self.loop.signals)
+        tau = ask(self.job, t, *(v if self.single else v[None] for v in seen))
         return tau if tau.ndim == 1 else tau[0]
 
     def move(self, k: int, z: np.ndarray, tau: np.ndarray, load: np.ndarray | None, outside: Outside) -> np.ndarray:
@@ -353,9 +353,10 @@ class Mover:
         return moved
 
     def _continuous(self, t: float, y: np.ndarray) -> np.ndarray:
-        size, n = self.loop.plant.size, self.loop.n
-        q, qd = y[:n], y[size : size + n]
-        tau = ask(self.job, t, q if self.single else q[None], qd if self.single else qd[None])
+        size, n, motors = self.loop.plant.size, self.loop.n, self.loop.motors
+        p, v = y[:size], y[size : 2 * size]
+        seen = (p[:n], v[:n], *([p[motors], v[motors]] if motors else []))
+        tau = ask(self.job, t, *(s if self.single else s[None] for s in seen))
         return tau if tau.ndim == 1 else tau[0]
 
     def _moved(self, rate: Callable[[float, np.ndarray], np.ndarray], y: np.ndarray, t: float) -> np.ndarray:
