@@ -135,6 +135,7 @@ _HOME: dict[str, str] = {
     "properties": "taupi.dynamics.properties",
     "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
+    "record": "taupi.simulation.record",
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
     "report": "taupi.report:room",
@@ -299,4 +300,5 @@ if TYPE_CHECKING:
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
     from taupi.simulation.elastic import ElasticPlant as ElasticPlant
+    from taupi.simulation.record import record as record
     from taupi.simulation.references import BSpline as BSpline

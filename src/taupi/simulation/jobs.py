@@ -17,6 +17,7 @@ from taupi.simulation.references import Motion, as_reference
 from taupi.simulation.rollout import Job, Records, roll_out
 from taupi.simulation.run import Run
 from taupi.simulation.sensors import Sensors
+from taupi.simulation.stepwise import step_out
 from taupi.version import __version__
 
 MODES = ("sampled", "continuous")
@@ -102,7 +103,7 @@ class Jobs:
             self.integrator,
             self.tolerance,
         )
-        records = roll_out(job)
+        records = step_out(job) if job.stepwise else roll_out(job)
         motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
         records |= _audit(job, records)
         told = self._provenance(loop)
