@@ -112,14 +112,14 @@ def test_stiff_integrators_agree_with_fine_steps(integrator):
 def test_rosenbrock_has_order_three_also_with_the_law_inside():
     options = {"duration": 0.2, "control": "continuous"}
     plant = tp.ElasticPlant(PLANAR, smoothing=0.3)
-    fine = tp.simulate(plant, PLANAR_LAW, PLANAR_MOTION, rate=100, substeps=400, **options)
+    fine = tp.simulate(plant, PLANAR_LAW, PLANAR_MOTION, rate=100, substeps=200, **options)
     errors = []
-    for substeps in (20, 40, 80):
+    for substeps in (10, 20, 40):
         run = tp.simulate(
             plant, PLANAR_LAW, PLANAR_MOTION, rate=100, substeps=substeps, integrator="rosenbrock", **options
         )
         errors.append(max(error(getattr(run, k), getattr(fine, k)) for k in ("theta", "thetad", "work")))
-    assert 2.6 < np.log2(errors[1] / errors[2]) < 3.5
+    assert np.log2(errors[1] / errors[2]) > 2.7
 
 
 def test_rosenbrock_stays_on_springs_that_rk4_loses():
