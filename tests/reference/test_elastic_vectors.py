@@ -38,3 +38,14 @@ def test_forward_dynamics(vector, algorithm):
     qdd, thetadd = program(*state(vector, "q", "qd", "theta", "thetad", "u"))
     assert error(qdd, vector["qdd"]) < VECTOR
     assert error(thetadd, vector["thetadd"]) < VECTOR
+
+
+def test_built_in_robots_are_those_of_the_vectors():
+    rng = np.random.default_rng(0)
+    for built, name in (("zollo2r", "planar2"), ("puma560_elastic", "puma560")):
+        ours, theirs = tp.load(built), arm(name)
+        x = rng.uniform(-1, 1, (6, 3, ours.n))
+        assert error(tp.elastic_inverse_dynamics(ours)(*x), tp.elastic_inverse_dynamics(theirs)(*x)) < VECTOR
+        assert error(tp.elastic_regressor(ours)(*x), tp.elastic_regressor(theirs)(*x)) < VECTOR
+        ours_pi, theirs_pi = (tp.elastic_regressor(r).parameters.values for r in (ours, theirs))
+        assert error(ours_pi, theirs_pi) < VECTOR

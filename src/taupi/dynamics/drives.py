@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,6 +38,8 @@ def resolve_sides(terms: TermsLike) -> Sides:
     """Return the terms of an elastic robot from their names: "viscous" on the motor, "damping", "link_viscous" on the link."""
     if isinstance(terms, str):
         terms = (terms,)
+    if not isinstance(terms, Iterable):
+        raise TaupiError(f"terms is {terms!r}, expected names such as ('viscous', 'damping'), or () for none.")
     known = {name: kind for name, kind in TERMS.items() if name != "rotor"}
     motor: list[Any] = []
     spring: list[Term] = [Stiffness()]
@@ -75,8 +78,8 @@ def check_elastic(robot: Robot) -> None:
     """Refuse a robot without a single elastic joint."""
     if not robot.elastic_joints:
         raise TaupiError(
-            f"{robot.name} has no elastic joint. Give it some: robot.with_transmissions(stiffness=..., rotor_inertia=..., "
-            "gear_ratio=...)."
+            f"{robot.name} has no elastic joint. Give joints a stiffness: robot.with_transmissions(stiffness=..., "
+            "rotor_inertia=..., gear_ratio=...), or transmission = { stiffness = ... } in its TOML."
         )
 
 
@@ -110,6 +113,8 @@ class Drives:
     """
 
     def __init__(self, chain: Chain, coupling: bool = True) -> None:
+        if not isinstance(coupling, bool):
+            raise TaupiError(f"coupling is {coupling!r}, expected True or False.")
         self.chain, self.coupling = chain, coupling
         joints = chain.robot.driving_joints
         drives = [j.transmission for j in joints]

@@ -79,8 +79,9 @@ def by_articulated_bodies(
             continue
         if i in drives.rigid and i in drives.coupled:
             carried[i] = carried[i] + j * k * axis[i]
-        body[p] = body[p] + x[i].T @ body[i] @ x[i] - carried[i] @ carried[i].T / big_d[i]
-        wrench[p] = wrench[p] + x[i].T @ (wrench[i] + body[i] @ drift[i]) + carried[i] * (force[i] / big_d[i])
+        share = carried[i] / big_d[i]
+        body[p] = body[p] + x[i].T @ body[i] @ x[i] - carried[i] @ share.T
+        wrench[p] = wrench[p] + x[i].T @ (wrench[i] + body[i] @ drift[i]) + share * force[i]
     qdd: list[Any] = []
 
     def accelerate(i: int, parent: Any) -> Any:
