@@ -165,3 +165,30 @@ def test_an_emitted_controller_passes_its_own_test(tmp_path):
     need("cc")
     command = done.stderr.partition("next: ")[2].strip()
     assert "largest difference" in run("bash", "-c", command, cwd=tmp_path)
+
+
+def test_elastic_joints_have_their_own_law(tmp_path):
+    done = taupi("control", "zollo2r", "--duration", "1", "--known", "1", "--json", "-o", "own", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["runs"]
+    assert row["law"] == "elastic-pd-gravity" and row["complete"] and row["rms_error_last"] < 0.05
+    assert "2 elastic joints: simulating links and motors" in done.stderr
+    written = sorted(str(p.relative_to(tmp_path / "own")) for p in (tmp_path / "own").rglob("*.*"))
+    assert written == ["arm.svg", "elastic-pd-gravity/run.parquet", "elastic-pd-gravity/run.png", "report.html"]
+    # A law for rigid arms excites the springs.
+    lost = taupi("control", "zollo2r", "--law", "computed-torque", "--known", "1", "--duration", "2", cwd=tmp_path)
+    assert lost.returncode == 4 and "diverged" in lost.stderr and "the law is that of a rigid arm" in lost.stderr
+    words = [
+        "--law",
+        "elastic-pd-gravity,pd-gravity",
+        "--gain",
+        "elastic-pd-gravity.Kp=[3000,1800]",
+        "--duration",
+        "0.2",
+    ]
+    both = taupi("control", "zollo2r", *words, "--torque-limit", "200", "--substeps", "3", "-o", "out", cwd=tmp_path)
+    assert both.returncode == 0, both.stderr
+    page = Page((tmp_path / "out" / "report.html").read_text())
+    assert "joint1, deflection" in " ".join(page.words)
+    stiff = taupi("control", "zollo2r", "--rigid", "--duration", "0.1", "--json", cwd=tmp_path)
+    assert json.loads(stiff.stdout)["runs"][0]["law"] == "slotine-li" and "motors" not in stiff.stderr

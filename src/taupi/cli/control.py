@@ -22,8 +22,8 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
             list[str] | None,
             typer.Option(
                 "--law",
-                help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity; "
-                "several by commas, or repeated.",
+                help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity, "
+                "elastic-pd-gravity (the default of elastic joints); several by commas, or repeated.",
             ),
         ] = None,
         gain: o.GainOption = None,
@@ -32,7 +32,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         duration: o.DurationOption = 10.0,
         rate: o.RateOption = 1000.0,
         integrator: o.IntegratorOption = "rk4",
-        substeps: o.SubstepsOption = 1,
+        substeps: o.SubstepsOption = None,
         initial: o.InitialOption = None,
         terms: Annotated[
             str, typer.Option("--terms", help="Joint terms of plant and laws: viscous,coulomb,offset,rotor.")
@@ -52,6 +52,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         lock: o.LockOption = None,
         tip: o.TipOption = None,
         snap: o.SnapOption = True,
+        rigid: o.RigidOption = False,
         force: o.ForceOption = False,
         as_json: o.JsonOption = False,
     ) -> None:
@@ -65,8 +66,6 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         from taupi.cli import controlling, laws, simulating
         from taupi.errors import TaupiError
 
-        names = laws.names_of(law or ())
-        controlling.refuse(output, names, force)
         arm = load(robot, lock, tip, snap)
         chosen = tuple(t.strip() for t in terms.split(",") if t.strip())
         motion = simulating.reference_of(reference, arm, duration)
@@ -84,8 +83,12 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
             snr_db=snr_db,
             velocity=velocity,
             sensor_delay=sensor_delay,
+            rigid=rigid,
         )
+        names = laws.names_of(law or (), laws.default_law(world.elastic(arm), "slotine-li"))
+        controlling.refuse(output, names, force)
         plant, sensors, start = world.plant(arm), world.sensors(), simulating.start_at(initial, arm.n)
+        steps = simulating.steps_of(plant, integrator, rate, substeps)
         trials = []
         for name, made in laws.laws_of(names, arm, chosen, gain).items():
             run = tp.simulate(
@@ -95,7 +98,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
                 duration,
                 rate,
                 integrator,
-                substeps,
+                steps,
                 sensors=sensors,
                 initial=start,
                 parameters=laws.start_of(made, known),

@@ -24,19 +24,26 @@ LAWS = {
     "natural": "NaturalAdaptation",
     "computed-torque": "ComputedTorque",
     "pd-gravity": "PDGravity",
+    "elastic-pd-gravity": "ElasticPDGravity",
 }
+ELASTIC = "elastic-pd-gravity"  # sees motors, and compensates gravity alone
 # Of many parameters the composite law adapts the base alone: its filters hold a number a joint and parameter.
 BASE = ("composite",)
 _NO_GAINS = ("robot", "terms", "modifications", "columns", "form")
 
 
-def names_of(given: Sequence[str]) -> list[str]:
+def default_law(elastic: bool, otherwise: str) -> str:
+    """Return the law where none is named: that of elastic joints for such a plant."""
+    return ELASTIC if elastic else otherwise
+
+
+def names_of(given: Sequence[str], otherwise: str) -> list[str]:
     """Return the laws of an option that is repeated, or has them by commas; each once."""
     names = [n.strip() for text in given for n in text.split(",") if n.strip()]
     for name in names:
         if name not in LAWS:
             raise unknown("law", name, LAWS)
-    return list(dict.fromkeys(names)) or ["slotine-li"]
+    return list(dict.fromkeys(names)) or [otherwise]
 
 
 def laws_of(names: Sequence[str], robot: Any, terms: tuple[str, ...], gains: Sequence[str] | None) -> dict[str, Any]:
@@ -61,8 +68,10 @@ def laws_of(names: Sequence[str], robot: Any, terms: tuple[str, ...], gains: Seq
             raise unknown("gain", gain, sorted(set().union(*fields.values())), ", ".join(names))
         for name in having:
             chosen[name][gain] = _number(text, value)
-    base = {name: {"columns": "base"} if name in BASE else {} for name in names}
-    return {name: kinds[name](robot, terms=terms, **base[name], **chosen[name]) for name in names}
+    for name in names:
+        chosen[name] |= {"columns": "base"} if name in BASE else {}
+        chosen[name] |= {"terms": terms} if name != ELASTIC else {}
+    return {name: kinds[name](robot, **chosen[name]) for name in names}
 
 
 def _number(text: str, value: str) -> Any:

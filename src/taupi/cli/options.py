@@ -21,9 +21,16 @@ ReferenceOption = Annotated[
 DurationOption = Annotated[float, typer.Option("--duration", help="Seconds.")]
 RateOption = Annotated[float, typer.Option("--rate", help="Control periods a second.")]
 IntegratorOption = Annotated[
-    str, typer.Option("--integrator", help="euler, semi_implicit, midpoint, rk4, rk45, dop853 or lsoda.")
+    str,
+    typer.Option(
+        "--integrator", help="euler, semi_implicit, midpoint, rk4, rosenbrock, rk45, dop853, lsoda, radau or bdf."
+    ),
 ]
-SubstepsOption = Annotated[int, typer.Option("--substeps", help="Steps of the integrator in a period.")]
+SubstepsOption = Annotated[
+    int | None,
+    typer.Option("--substeps", help="Steps of the integrator in a period; by default 1, or enough for springs."),
+]
+RigidOption = Annotated[bool, typer.Option("--rigid", help="Take elastic joints as rigid.")]
 InitialOption = Annotated[
     str | None, typer.Option("--initial", help="Where it starts, at rest: JSON list q. By default on the reference.")
 ]

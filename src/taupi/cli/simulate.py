@@ -20,17 +20,18 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         robot: o.RobotArgument,
         reference: o.ReferenceOption = "sine",
         law: Annotated[
-            str,
+            str | None,
             typer.Option(
                 "--law",
-                help="computed-torque, pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural or none.",
+                help="computed-torque (the default), pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural, "
+                "elastic-pd-gravity (the default of elastic joints) or none.",
             ),
-        ] = "computed-torque",
+        ] = None,
         gain: o.GainOption = None,
         duration: o.DurationOption = 10.0,
         rate: o.RateOption = 1000.0,
         integrator: o.IntegratorOption = "rk4",
-        substeps: o.SubstepsOption = 1,
+        substeps: o.SubstepsOption = None,
         initial: o.InitialOption = None,
         terms: Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")] = "",
         stiction: Annotated[
@@ -51,6 +52,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         lock: o.LockOption = None,
         tip: o.TipOption = None,
         snap: o.SnapOption = True,
+        rigid: o.RigidOption = False,
         force: o.ForceOption = False,
         as_json: o.JsonOption = False,
     ) -> None:
@@ -59,6 +61,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         \b
         taupi simulate puma560 --reference puma560 --duration 5 -o out
         taupi simulate panda --law slotine-li --payload-at 2s:1.5kg --json
+        taupi simulate zollo2r --resolution 5e-6 -o out    (elastic joints: links and motors)
         """
         import taupi as tp
         from taupi.cli import controlling, laws, simulating
@@ -79,11 +82,14 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
             snr_db,
             velocity,
             sensor_delay,
+            rigid,
         )
         plant, sensors = world.plant(arm), world.sensors()
+        steps = simulating.steps_of(plant, integrator, rate, substeps)
         motion = simulating.reference_of(reference, arm, duration)
-        none = law == "none" or motion is None
-        controller = None if none else laws.laws_of([law], arm, chosen, gain)[law]
+        named = law or laws.default_law(world.elastic(arm), "computed-torque")
+        none = named == "none" or motion is None
+        controller = None if none else laws.laws_of([named], arm, chosen, gain)[named]
         start = simulating.start_at(initial, arm.n)
         run = tp.simulate(
             plant,
@@ -92,12 +98,12 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
             duration,
             rate,
             integrator,
-            substeps,
+            steps,
             sensors=sensors,
             initial=start,
             seed=seed,
         )
-        trial = tp.Trial(run, controller, plant, "" if none else law)
+        trial = tp.Trial(run, controller, plant, "" if none else named)
         print(json.dumps(simulating.run_data(run), indent=2) if as_json else run)
         for remark in trial.remarks:
             print(remark, file=sys.stderr)

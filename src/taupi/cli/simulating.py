@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, unknown
 
+_TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
 _DOCUMENTS = ("planar2", "puma560")
 
@@ -32,22 +35,33 @@ class World:
     snr_db: float | None = None
     velocity: str | None = None
     sensor_delay: str = "0"
+    rigid: bool = False
+
+    def elastic(self, robot: Any) -> bool:
+        """Return whether links and motors are simulated."""
+        return bool(robot.elastic_joints) and not self.rigid
 
     def plant(self, robot: Any) -> Any:
-        """Return the plant."""
+        """Return the plant: links and motors where the robot has elastic joints, and say so."""
         import taupi as tp
 
         described = self.torque_limit == "description"
-        return tp.RigidPlant(
-            robot,
-            self.terms,
-            stiction=self.stiction,
-            payloads=payload_changes(self.payloads),
-            torque_limits=True if described else numbers(self.torque_limit, "--torque-limit", robot.n),
-            rate_limits=numbers(self.rate_limit, "--rate-limit", robot.n),
-            delay=seconds(self.delay, "--delay"),
-            disturbance=numbers(self.disturbance, "--disturbance", robot.n),
-        )
+        outside: dict[str, Any] = {
+            "payloads": payload_changes(self.payloads),
+            "torque_limits": True if described else numbers(self.torque_limit, "--torque-limit", robot.n),
+            "rate_limits": numbers(self.rate_limit, "--rate-limit", robot.n),
+            "delay": seconds(self.delay, "--delay"),
+            "disturbance": numbers(self.disturbance, "--disturbance", robot.n),
+        }
+        if not self.elastic(robot):
+            return tp.RigidPlant(robot, self.terms, stiction=self.stiction, **outside)
+        if self.stiction:
+            raise TaupiError(f"--stiction is for rigid joints, and {robot.name} has elastic ones: add --rigid.")
+        plant = tp.ElasticPlant(robot, self.terms or None, **outside)
+        count, words = len(robot.elastic_joints), ", ".join(t.name for t in plant.terms) or "no friction"
+        told = f"{count} elastic joint{'s' * (count > 1)}: simulating links and motors, {words}"
+        print(f"{robot.name} has {told}; --rigid holds the springs stiff", file=sys.stderr)
+        return plant
 
     def sensors(self) -> Any:
         """Return the sensors, None where nothing is said of them."""
@@ -62,6 +76,19 @@ class World:
         if kind == "filter" and cutoff is None:
             raise TaupiError("--velocity is filter, expected filter:HZ, such as filter:100.")
         return tp.Sensors(self.resolution, self.noise, 0.0, self.snr_db, kind, cutoff, late)
+
+
+def steps_of(plant: Any, integrator: str, rate: float, given: int | None) -> int:
+    """Return how many steps a period has: as given, or so many that the fastest spring turns by 0.7 rad in one."""
+    from taupi.simulation.integrators import UNDAMPED
+
+    if given is not None or integrator not in UNDAMPED or not hasattr(plant, "fastest"):
+        return 1 if given is None else given
+    swing = plant.fastest(np.zeros(plant.robot.n))
+    steps = max(1, math.ceil(swing / rate / _TURN)) if rate > 0 else 1
+    told = f"{steps} step{'s' * (steps > 1)} of {integrator} a control period"
+    print(f"springs swing at up to {swing:.4g} rad/s: {told}", file=sys.stderr)
+    return steps
 
 
 # Words and numbers ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.simulation.plant import RigidPlant
+from taupi.simulation.rigid import RigidPlant
 from taupi.simulation.run import Run
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this.
@@ -108,14 +108,14 @@ class Trial:
 
     @cached_property
     def lyapunov(self) -> LyapunovRecord | None:
-        """V and its rates along the run with the plant's own parameters; None where it cannot be known.
+        """V and its rates along the run with the plant's own parameters; None where it cannot be known, as of elastic joints.
 
         Of a law that remembers more than its estimate the rates need that memory, which a run does not keep: they are NaN.
         """
         run, law = self.run, self.law
         if not isinstance(law, Law) or self._true is None or run.parameters is None or run.reference is None:
             return None
-        if len(run) < 2 or getattr(law, "forgetting", None) is not None:
+        if len(run) < 2 or run.theta is not None or getattr(law, "forgetting", None) is not None:
             return None
         wanted, terms = (run.reference.q, run.reference.qd, run.reference.qdd), self.plant.effective_terms
         with np.errstate(all="ignore"):
@@ -159,6 +159,9 @@ class Trial:
     def _claims(self) -> list[str]:
         if not isinstance(self.law, Law) or self._true is None or self.run.reference is None:
             return []
+        if self.run.theta is not None:
+            rigid = "theta" not in self.law.measured
+            return ["The joints are elastic, the law is that of a rigid arm: it may shake the springs."] * rigid
         record = self.lyapunov
         if record is None:
             return [

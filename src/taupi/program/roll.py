@@ -18,20 +18,15 @@ from taupi.program.targets.simd.objects import load
 # A step is worth thousands of operations, so that already this many samples repay a thread.
 _SAMPLES_A_THREAD = 16
 
-# kernel(table, start, stop) again and again; after each call every entry of the table moves on by its stride.
+# kernel(table, start, stop) again and again; after each call every entry of the table moves on by its stride. After each, the
+# inner kernel for some `times` in the same way, and then its table moves on to what follows the next call of the outer one.
 _LOOP = """
-define void @roll(ptr %kernel, ptr %table, ptr %strides, i64 %entries, i64 %count, i64 %start, i64 %stop) {
+define internal void @move(ptr %table, ptr %strides, i64 %entries) alwaysinline {
 entry:
-  br label %check
-check:
-  %k = phi i64 [ 0, %entry ], [ %next, %moved ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %loop, label %end
-loop:
-  call void %kernel(ptr %table, i64 %start, i64 %stop)
-  br label %move
+  %any = icmp slt i64 0, %entries
+  br i1 %any, label %move, label %end
 move:
-  %j = phi i64 [ 0, %loop ], [ %after, %move ]
+  %j = phi i64 [ 0, %entry ], [ %after, %move ]
   %at = getelementptr i64, ptr %table, i64 %j
   %by = getelementptr i64, ptr %strides, i64 %j
   %old = load i64, ptr %at
@@ -40,8 +35,34 @@ move:
   store i64 %new, ptr %at
   %after = add i64 %j, 1
   %again = icmp slt i64 %after, %entries
-  br i1 %again, label %move, label %moved
-moved:
+  br i1 %again, label %move, label %end
+end:
+  ret void
+}
+
+define void @roll(ptr %kernel, ptr %table, ptr %strides, i64 %entries, i64 %count,
+                  ptr %inner, ptr %its, ptr %steps, ptr %ahead, i64 %own, i64 %times, i64 %start, i64 %stop) {
+entry:
+  br label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %next, %done ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %loop, label %end
+loop:
+  call void %kernel(ptr %table, i64 %start, i64 %stop)
+  call void @move(ptr %table, ptr %strides, i64 %entries)
+  br label %checks
+checks:
+  %s = phi i64 [ 0, %loop ], [ %after, %step ]
+  %some = icmp slt i64 %s, %times
+  br i1 %some, label %step, label %done
+step:
+  call void %inner(ptr %its, i64 %start, i64 %stop)
+  call void @move(ptr %its, ptr %steps, i64 %own)
+  %after = add i64 %s, 1
+  br label %checks
+done:
+  call void @move(ptr %its, ptr %ahead, i64 %own)
   %next = add i64 %k, 1
   br label %check
 end:
@@ -53,7 +74,8 @@ end:
 @lru_cache(maxsize=1)
 def _loop() -> tuple[Any, Any]:
     engine = load(_LOOP)
-    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4]
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    kinds = [*[pointer] * 3, *[number] * 2, *[pointer] * 4, *[number] * 4]
     return engine, ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address("roll"))
 
 
@@ -104,26 +126,113 @@ class Rolling:
         taken = [_result(p.name, carried, results) for p in kernel.program.outputs]
         for port, array in zip(ports, (*given, *taken), strict=True):
             _check(port.name, array, (steps, batch, port.size), kernel.dtype)
-        parts = max(1, min(threads, batch // _SAMPLES_A_THREAD))
-        edges = [batch * k // parts // 8 * 8 for k in range(parts)] + [batch]
-        self._kept = (kernel, given, taken, scratches := [kernel.scratch() for _ in range(parts)])
-        self._address = kernel._engine.get_function_address("kernel")
-        tables = [_table(kernel, given, taken, s) for s in scratches] if steps and batch else []
-        self._parts = [(t, strides, a, b) for (t, strides), (a, b) in zip(tables, pairwise(edges), strict=False)]
+        self._parts = _shared_out([(kernel, given, taken)], 0, batch, threads) if steps and batch else []
 
     def __call__(self, first: int, last: int) -> None:
         """Run the steps first .. last - 1."""
-        if len(self._parts) == 1:
-            self._run(first, last, self._parts[0])
-            return
-        with ThreadPoolExecutor(max(1, len(self._parts))) as pool:
-            for _ in pool.map(lambda part: self._run(first, last, part), self._parts):
-                pass
+        _run(self._parts, first, last)
 
-    def _run(self, first: int, last: int, part: tuple[np.ndarray, np.ndarray, int, int]) -> None:
-        table, strides, start, stop = part
-        moving = table + first * strides
-        _loop()[1](self._address, moving.ctypes.data, strides.ctypes.data, len(strides), last - first, start, stop)
+
+class Nested:
+    """A step and, after each, `times` of another: `nested(0, 10)` runs ten of the first and 10 times of the second.
+
+    `z` is (1 + K (times + 1), B, size): the first step takes row k (times + 1) and gives the next row, the second goes on from
+    there. `inputs` and `results` are those of the first, as in `roll`; `inner` are the other inputs of the second, (K or 1, times
+    or 1, B or 1, size) each.
+
+    >>> import numpy as np, taupi as tp
+    >>> add = tp.trace("add", lambda z, u: z + u, [tp.Port("z", (1,)), tp.Port("u", (1,))], [tp.Port("z_next", (1,))])
+    >>> twice = tp.trace("twice", lambda z: 2 * z, [tp.Port("z", (1,))], [tp.Port("z_next", (1,))])
+    >>> z, u = np.zeros((7, 1, 1)), np.full((1, 1, 1), 1.0)
+    >>> Nested(add.compile("cpu"), twice.compile("cpu"), z, {"u": u}, {}, {}, times=2)(0, 2)
+    >>> z.ravel().tolist()
+    [0.0, 1.0, 2.0, 4.0, 5.0, 10.0, 20.0]
+    """
+
+    def __init__(
+        self,
+        outer: Kernel,
+        step: Kernel,
+        z: np.ndarray,
+        inputs: Mapping[str, np.ndarray],
+        results: Mapping[str, np.ndarray],
+        inner: Mapping[str, np.ndarray],
+        times: int,
+        threads: int = 1,
+    ) -> None:
+        steps, batch, size = (len(z) - 1) // (times + 1), z.shape[1], z.shape[2]
+        rows = z[1:].reshape(steps, times + 1, batch, size)
+        given = [z[: -1 : times + 1] if p.name == "z" else inputs[p.name] for p in outer.program.inputs]
+        taken = [rows[:, 0] if p.name == "z_next" else results[p.name] for p in outer.program.outputs]
+        moved = [rows[:, :-1] if p.name == "z" else inner[p.name] for p in step.program.inputs]
+        calls = [(outer, given, taken), (step, moved, [rows[:, 1:]])]
+        for (kernel, ins, outs), lead in zip(calls, ((steps,), (steps, times)), strict=True):
+            ports = (*kernel.program.inputs, *kernel.program.outputs)
+            for port, array in zip(ports, (*ins, *outs), strict=True):
+                _check(port.name, array, (*lead, batch, port.size), kernel.dtype)
+        self._parts = _shared_out(calls, times, batch, threads) if steps and batch else []
+
+    def __call__(self, first: int, last: int) -> None:
+        """Run the steps first .. last - 1, each with those that follow it."""
+        _run(self._parts, first, last)
+
+
+# A kernel, and the arrays of its inputs and outputs for all steps.
+_Call = tuple[Kernel, list[np.ndarray], list[np.ndarray]]
+
+
+class _Table:
+    """A kernel's arguments of its first step, and by how much each moves on along every axis of steps: addresses by rows."""
+
+    def __init__(self, call: _Call, axes: int, batch: int) -> None:
+        kernel, given, taken = call
+        first, arrays, scratch = (0,) * axes, (*given, *taken), kernel.scratch()
+        self.address = kernel._engine.get_function_address("kernel")
+        self.entries = kernel.table([a[first] for a in given], [a[first] for a in taken], batch, scratch)
+        self.strides = np.zeros((axes, len(self.entries)), dtype=np.int64)
+        for axis in range(axes):
+            self.strides[axis, : 2 * len(arrays) : 2] = [a.strides[axis] if a.shape[axis] > 1 else 0 for a in arrays]
+        self._kept = (call, scratch)  # what the addresses point into
+
+
+class _Part:
+    """What one thread runs: samples start .. stop - 1, with scratch memory of its own."""
+
+    def __init__(self, calls: list[_Call], times: int, batch: int, start: int, stop: int) -> None:
+        self._outer, *inner = [_Table(call, axes, batch) for axes, call in enumerate(calls, start=1)]
+        self._inner, self._times, self._samples = inner[0] if inner else None, times, (start, stop)
+        if self._inner is not None:
+            period, step = self._inner.strides
+            self._ahead = period - times * step
+
+    def run(self, first: int, last: int) -> None:
+        """Run the steps first .. last - 1."""
+        outer, inner = self._outer, self._inner
+        moving = outer.entries + first * outer.strides[0]
+        args = [outer.address, moving.ctypes.data, outer.strides.ctypes.data, len(moving), last - first]
+        if inner is None:
+            _loop()[1](*args, None, None, None, None, 0, 0, *self._samples)
+            return
+        own = inner.entries + first * inner.strides[0]
+        steps = inner.strides[1]
+        args += [inner.address, own.ctypes.data, steps.ctypes.data, self._ahead.ctypes.data, len(own), self._times]
+        _loop()[1](*args, *self._samples)
+
+
+def _run(parts: list[_Part], first: int, last: int) -> None:
+    if len(parts) == 1:
+        parts[0].run(first, last)
+        return
+    with ThreadPoolExecutor(max(1, len(parts))) as pool:
+        for _ in pool.map(lambda part: part.run(first, last), parts):
+            pass
+
+
+def _shared_out(calls: list[_Call], times: int, batch: int, threads: int) -> list[_Part]:
+    """Return the parts of threads; the second of two calls is done `times` after each of the first."""
+    parts = max(1, min(threads, batch // _SAMPLES_A_THREAD))
+    edges = [batch * k // parts // 8 * 8 for k in range(parts)] + [batch]
+    return [_Part(calls, times, batch, a, b) for a, b in pairwise(edges)]
 
 
 def _sizes(carried: Mapping[str, np.ndarray]) -> tuple[int, int]:
@@ -138,18 +247,8 @@ def _result(name: str, carried: Mapping[str, np.ndarray], results: Mapping[str, 
     return carried[source][1:] if name.endswith("_next") and source in carried else results[name]
 
 
-def _check(name: str, array: np.ndarray, full: tuple[int, int, int], dtype: Any) -> None:
-    fits = array.ndim == 3 and all(a in (1, b) for a, b in zip(array.shape[:2], full[:2], strict=True))
-    if not fits or array.shape[2] != full[2] or array.dtype != dtype or not array.flags.c_contiguous:
+def _check(name: str, array: np.ndarray, full: tuple[int, ...], dtype: Any) -> None:
+    fits = array.ndim == len(full) and all(a in (1, b) for a, b in zip(array.shape[:-1], full[:-1], strict=True))
+    rows = array[(0,) * (array.ndim - 2)] if fits and array.size else array
+    if not fits or array.shape[-1] != full[-1] or array.dtype != dtype or not rows.flags.c_contiguous:
         raise TaupiError(f"{name} is {array.dtype} {array.shape}, expected C-contiguous {dtype} {full}.")
-
-
-def _table(
-    kernel: Kernel, given: list[np.ndarray], taken: list[np.ndarray], scratch: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the kernel's arguments of the first step, and by how much each moves on in a step: addresses by a row."""
-    first = kernel.table([a[0] for a in given], [a[0] for a in taken], taken[0].shape[1], scratch)
-    ahead = np.zeros_like(first)
-    strides = [a.strides[0] if len(a) > 1 else 0 for a in (*given, *taken)]
-    ahead[: 2 * len(strides) : 2] = strides
-    return first, ahead

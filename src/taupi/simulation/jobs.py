@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,13 +12,14 @@ import numpy as np
 from taupi.errors import TaupiError, TaupiWarning, shown, unknown
 from taupi.simulation.arguments import positive, schedule, setting_rows, whole, with_payloads
 from taupi.simulation.controller import Controller
-from taupi.simulation.integrators import FIXED, checked_integrator
+from taupi.simulation.integrators import FIXED, UNDAMPED, checked_integrator
 from taupi.simulation.loop import Loop
 from taupi.simulation.reach import unreachable
 from taupi.simulation.references import Motion, as_reference
 from taupi.simulation.rollout import Job, Records, roll_out
 from taupi.simulation.run import Run
 from taupi.simulation.sensors import Sensors
+from taupi.simulation.stepwise import step_out
 from taupi.version import __version__
 
 MODES = ("sampled", "continuous")
@@ -44,7 +46,9 @@ class Jobs:
         single: bool,
     ) -> None:
         if not hasattr(plant, "robot"):
-            raise TaupiError(f"plant is {shown(plant)}, expected a plant: taupi.RigidPlant(robot).")
+            raise TaupiError(
+                f"plant is {shown(plant)}, expected a plant: taupi.RigidPlant(robot), taupi.ElasticPlant(robot)."
+            )
         if control not in MODES:
             raise unknown("control", control, MODES)
         self.plant, self.reference, self.sensors, self.single = plant, reference, sensors, single
@@ -60,7 +64,7 @@ class Jobs:
             raise TaupiError(f"sensors is {shown(sensors)}, expected taupi.Sensors(...) or None.")
         if getattr(plant, "stiction", False) and (integrator in FIXED or self.continuous):
             raise TaupiError(
-                "stiction needs integrator='rk45', 'dop853' or 'lsoda' and control='sampled'; or use smoothing= instead."
+                "stiction needs an adaptive integrator, such as 'rk45', and control='sampled'; or use smoothing= instead."
             )
 
     def run(
@@ -75,13 +79,18 @@ class Jobs:
         """Return the runs of one controller."""
         asked = controller.function is not None and self.continuous
         tableau = None if asked else FIXED.get(self.integrator)
+        if controller.sees_motors and not getattr(self.plant, "motors", ()):
+            raise TaupiError(
+                f"{controller.name} sees motors, but a {type(self.plant).__name__} has none: use taupi.ElasticPlant(robot)."
+            )
         loop = Loop(self.plant, controller, self.sensors, 1 / self.rate, tableau, self.substeps, self.continuous)
         reference = self._reference(controller)
         whole_motion = None if reference is None else _floats(reference(np.arange(self.steps + 1) / self.rate))
         z = self._start(loop, controller, starts, reference, batch)
+        self._warn_of_springs(z[:, : self.n])
         deviations = None
         if self.sensors is not None:
-            deviations = self.sensors.deviations(self.n, None if whole_motion is None else whole_motion.q)
+            deviations = self.sensors.deviations(loop.joints, None if whole_motion is None else whole_motion.q)
         loads, times = self._loads(payloads)
         job = Job(
             loop,
@@ -101,7 +110,7 @@ class Jobs:
             self.tolerance,
         )
         self._doubts(controller, whole_motion)
-        records = roll_out(job)
+        records = step_out(job) if job.stepwise else roll_out(job)
         motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
         records |= _audit(job, records)
         told = self._provenance(loop)
@@ -121,6 +130,20 @@ class Jobs:
             self.doubts += unreachable(self.plant, motion, times)
         for doubt in self.doubts:
             warnings.warn(f"{doubt[0].upper()}{doubt[1:]}.", TaupiWarning, stacklevel=4)
+
+    def _warn_of_springs(self, q: np.ndarray) -> None:
+        """Say so where a step is too long for the fastest spring."""
+        if self.integrator not in UNDAMPED or not hasattr(self.plant, "fastest"):
+            return
+        step, swing = 1 / (self.rate * self.substeps), self.plant.fastest(q)
+        if step * swing > UNDAMPED[self.integrator]:
+            enough = math.ceil(swing / self.rate / UNDAMPED[self.integrator] * 1.5)
+            warnings.warn(
+                f"A spring of {self.plant.robot.name} swings at {swing:.4g} rad/s, too fast for {self.integrator} in steps of "
+                f"{step:.3g} s: use substeps={enough} or more, or integrator='rosenbrock'.",
+                TaupiWarning,
+                stacklevel=4,
+            )
 
     def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
         if self.reference is None:
@@ -153,22 +176,34 @@ class Jobs:
             motion = reference(np.zeros(1))
             q, qd = motion.q, motion.qd
         z = np.zeros((batch, loop.size))
-        for name, value, place in (("q", q, 0), ("qd", qd, size)):
-            if value is not None:
-                if value.shape[-1] not in (n, size):
-                    raise TaupiError(f"initial {name} has shape {value.shape[1:]}, expected ({n},): one per joint.")
-                if not np.isfinite(value).all():
-                    raise TaupiError(f"initial {name} is {shown(value.tolist())}, expected finite numbers.")
-                z[:, place : place + value.shape[-1]] = value
+        for name, value in (("q", q), ("qd", qd)):
+            if value is None:
+                continue
+            if value.shape[-1] not in (n, size):
+                raise TaupiError(f"initial {name} has shape {value.shape[1:]}, expected ({n},): one per joint.")
+            if not np.isfinite(value).all():
+                raise TaupiError(f"initial {name} is {shown(value.tolist())}, expected finite numbers.")
+        z[:, loop.parts["x"]] = self._state(q, qd)
         if controller.start is not None:
             if not np.isfinite(controller.start).all():
                 raise TaupiError("parameters has entries that are not finite: an estimate has to start somewhere.")
             z[:, loop.parts["pi_hat"]] = controller.start
         if self.sensors is not None:
-            seen = self.sensors.start(z[:, :n], z[:, size : size + n], loop.dt, loop.sensor_delay)
+            seen = self.sensors.start(z[:, :size], z[:, size : 2 * size], loop.dt, loop.sensor_delay)
             for name in set(seen) & set(loop.parts):
                 z[:, loop.parts[name]] = seen[name]
         return z
+
+    def _state(self, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
+        """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 where none are given."""
+        n, size = self.n, self.plant.size
+        q = np.zeros((1, n)) if q is None else q
+        qd = np.zeros((1, q.shape[-1])) if qd is None else qd
+        if q.shape[-1] != qd.shape[-1]:
+            raise TaupiError(f"initial has {q.shape[-1]} positions and {qd.shape[-1]} velocities, expected as many.")
+        if q.shape[-1] < size:
+            q, qd = self.plant.started(*np.broadcast_arrays(q, qd))
+        return np.concatenate(np.broadcast_arrays(q, qd), axis=-1)
 
     def _run(self, job: Job, records: Records, motion: Motion | None, told: dict[str, Any], b: int) -> Run:
         """Return one of the roll-outs as a Run, cut where it stopped being finite."""
@@ -183,12 +218,14 @@ class Jobs:
         time = np.arange(rows) * self.every / self.rate
         notes = [*self.doubts] if complete else [*self.doubts, self._ended(job, records, b, rows)]
         seen = Motion(own["q_seen"], own["qd_seen"], None) if "q_seen" in own else None
+        seen_motors = Motion(own["theta_seen"], own["thetad_seen"], None) if "theta_seen" in own else None
+        p, v = own["z"][:, :size], own["z"][:, size : 2 * size]
         robot, channels = self.plant.robot, {k[4:]: v for k, v in own.items() if k.startswith("law_")}
         prismatic = [j.prismatic for j in robot.driving_joints]
         return Run(
             time,
-            own["z"][:, :n].copy(),
-            own["z"][:, size : size + n].copy(),
+            p[:, :n].copy(),
+            v[:, :n].copy(),
             own["qdd"],
             own["tau"],
             own["tau_command"],
@@ -206,6 +243,10 @@ class Jobs:
             complete=complete,
             notes=tuple(notes),
             provenance=told | {"seed": int(job.seeds[b % len(job.seeds)])},
+            theta=p[:, loop.motors] if loop.motors else None,
+            thetad=v[:, loop.motors] if loop.motors else None,
+            thetadd=own.get("thetadd"),
+            measured_motors=seen_motors,
         )
 
     def _ended(self, job: Job, records: Records, b: int, rows: int) -> str:

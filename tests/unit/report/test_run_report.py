@@ -174,6 +174,18 @@ def test_a_loop_that_diverged_is_shown_to_its_end():
     assert t.max() <= bad.run.time[-1] + 1e-4 < good.run.time[-1]
 
 
+def test_elastic_joints_have_deflections_and_no_v():
+    plant = tp.ElasticPlant(ARM, (tp.StribeckCurve.document(), "damping"), payloads=[(0.1, tp.Payload(0.3))])
+    own, rigid = (trial(law, plant, 0.2) for law in (tp.ElasticPDGravity(ARM), tp.SlotineLi(ARM)))
+    assert own.lyapunov is None and rigid.lyapunov is None and not own.remarks
+    assert rigid.remarks == ("The joints are elastic, the law is that of a rigid arm: it may shake the springs.",)
+    t, value, span = line(figure(report_text(own), "deflection theta - q"), "n1 c1")
+    bent = (own.run.theta - own.run.q)[:, 1]
+    assert np.abs(np.interp(t, own.run.time, bent) - value).max() < 0.01 * span
+    beside = report_text([own, rigid])
+    assert len(figures(beside)) and figure(beside, "joint2, deflection") and "coupling" in beside
+
+
 def test_names_of_users_are_text():
     joints = tuple(dataclasses.replace(j, name=f"<i>{j.name}") for j in ARM.joints)
     arm = dataclasses.replace(ARM, name="<script>x</script>", joints=joints)

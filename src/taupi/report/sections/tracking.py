@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
+
+from taupi.control.trial import Trial
 from taupi.report.chart import Line, coloured
 from taupi.report.story import Story
+from taupi.simulation.run import Run
 
 
 class TrackingSection:
-    """A chart a joint, then the errors."""
+    """A chart a joint, then the errors, then by how much springs give."""
 
     name: ClassVar[str] = "tracking"
     title: ClassVar[str] = "Tracking"
@@ -23,15 +28,32 @@ class TrackingSection:
             wanted = [Line("reference", "ghost", longest.reference.q[:, j])] if tracks and longest.reference else []
             unit = content.unit(j, "rad", "m")
             joints.append(content.chart(name, unit, lambda t, j=j: t.run.q[:, j], wanted))  # type: ignore[misc]
-        return {"joints": "".join(joints), "errors": "".join(_errors(content)) if tracks else ""}
+        return {
+            "joints": "".join(joints),
+            "errors": _differences(content, "error", "q - q_des", lambda run: run.error) if tracks else "",
+            "deflections": _differences(content, "deflection", "theta - q", _deflection),
+        }
 
 
-def _errors(content: Story) -> list[str]:
-    run = content.first.run
-    if not content.several:
-        lines = [coloured(name, j, run.error[:, j]) for j, name in enumerate(run.names)]
-        return [content.drawn("error q - q_des", content.units("rad", "m"), lines)]
-    return [
-        content.chart(f"{name}, error", content.unit(j, "rad", "m"), lambda t, j=j: t.run.error[:, j])  # type: ignore[misc]
-        for j, name in enumerate(run.names)
+def _deflection(run: Run) -> np.ndarray | None:
+    return None if run.theta is None else run.theta - run.q
+
+
+def _differences(content: Story, word: str, formula: str, of: Callable[[Run], np.ndarray | None]) -> str:
+    """Return a chart of all joints; of several runs, one a joint; nothing where no run has it."""
+    names, values = content.first.run.names, [of(run) for run in content.runs]
+    if all(v is None for v in values):
+        return ""
+    if not content.several and values[0] is not None:
+        lines = [coloured(name, j, values[0][:, j]) for j, name in enumerate(names)]
+        return content.drawn(f"{word} {formula}", content.units("rad", "m"), lines)
+
+    def joint(trial: Trial, j: int) -> np.ndarray | None:
+        own = of(trial.run)
+        return None if own is None else own[:, j]
+
+    charts = [
+        content.chart(f"{name}, {word}", content.unit(j, "rad", "m"), lambda t, j=j: joint(t, j))  # type: ignore[misc]
+        for j, name in enumerate(names)
     ]
+    return "".join(charts)
