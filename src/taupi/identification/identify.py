@@ -16,6 +16,7 @@ from taupi.errors import TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
+from taupi.identification.cutoff import ENOUGH, telling_cutoff
 from taupi.identification.equations import Equations
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
@@ -23,10 +24,11 @@ from taupi.identification.fit import Fit
 from taupi.identification.friction import dry_directions, friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.runs import Preparation, Run, open_run
+from taupi.identification.runs import Preparation, Run, first_samples, is_ready, open_run
 from taupi.identification.terms import basis_of, coupled_directions, dry, resolved, smoothed, with_directions
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.signals.clean import clean_log
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
 
@@ -131,6 +133,9 @@ def build_problem(
     asked = (ELASTIC_TERMS if rows.elastic else DEFAULT_TERMS) if terms is None else terms
     wanted = with_directions(resolved(asked, rows.elastic), coupled_directions(robot, columns))
     given = _several(logs)
+    said: list[str] = []
+    if rows.elastic and preparation.cutoff_hz is None:
+        given, preparation, said = _with_cutoff(given, rows, wanted, preparation, columns, rate_hz, stream, base)
     with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
         runs = list(pool.map(lambda g: open_run(g, rows, preparation, columns, rate_hz, stream), given))
         chosen, runs = _settled(rows, wanted, runs, preparation)
@@ -146,7 +151,7 @@ def build_problem(
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += [*_elastic_notes(rows, basis), *_friction_notes(rows, chosen, runs[0].slow)]
+    notes += [*said, *_elastic_notes(rows, basis), *_friction_notes(rows, chosen, runs[0].slow)]
     return Problem(
         robot,
         chosen,
@@ -170,6 +175,32 @@ def _equations(robot: Robot, elastic: bool | None) -> Equations:
     if elastic:
         check_elastic(robot)
     return Equations(robot, bool(robot.elastic_joints) if elastic is None else elastic)
+
+
+def _with_cutoff(
+    given: list[Any],
+    rows: Equations,
+    terms: tuple[Term, ...],
+    settings: Preparation,
+    columns: ColumnsLike,
+    rate_hz: float | None,
+    stream: bool | None,
+    base: BaseParameters | None,
+) -> tuple[list[Any], Preparation, list[str]]:
+    """Return the logs, the first of them read if it is not to be streamed, and settings with the cutoff that tells most on it."""
+    log, read = first_samples(given[0], rows, columns, rate_hz, stream)
+    given = [log, *given[1:]] if read else given
+    if is_ready(log):
+        return given, settings, []
+    found = basis_of(rows.robot, terms, base, elastic=True)
+    start = clean_log(log.rows(slice(ENOUGH)), short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+
+    def build(hz: float) -> Problem:
+        chosen = dataclasses.replace(settings, cutoff_hz=hz)
+        return build_problem(rows.robot, start, terms, preparation=chosen, elastic=True, base=found)
+
+    hz, note = telling_cutoff(start, rows, build)
+    return given, dataclasses.replace(settings, cutoff_hz=hz), [note]
 
 
 def _settled(

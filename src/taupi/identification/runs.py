@@ -165,9 +165,33 @@ def open_run(
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
-    if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
+    if _to_stream(path, stream):
         return _streamed(path, rows, settings, columns, rate_hz)
     return _whole(read_log(path, rows.robot, columns, rate_hz=rate_hz), rows, settings)
+
+
+def first_samples(
+    given: Any, rows: Equations, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> tuple[Log, bool]:
+    """Return a log as it was recorded, and whether it is all of it: of a file that is to be streamed, the first block."""
+    if isinstance(given, Log):
+        log, whole = given, True
+    elif not isinstance(given, str | os.PathLike):
+        raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
+    else:
+        whole = not _to_stream(Path(given), stream)
+        reading = {"rate_hz": rate_hz}
+        if whole:
+            log = read_log(given, rows.robot, columns, **reading)
+        else:
+            log = next(iter(log_blocks(given, _BLOCK, rows.robot, columns, **reading)))
+    rows.refuse(log)
+    log.need("tau")
+    return log, whole
+
+
+def _to_stream(path: Path, stream: bool | None) -> bool:
+    return stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path))
 
 
 def _streams(path: Path) -> bool:
@@ -178,7 +202,7 @@ def _streams(path: Path) -> bool:
 def _whole(log: Log, rows: Equations, settings: Preparation) -> Run:
     rows.refuse(log)
     log.need("tau")
-    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log, rows)
+    ready, cutoff, step = (log, None, 1) if is_ready(log) else settings.filtered(log, rows)
     rows.motion(ready)
 
     def source() -> Iterator[Log]:
@@ -192,7 +216,7 @@ def _whole(log: Log, rows: Equations, settings: Preparation) -> Run:
     )  # fmt: skip
 
 
-def _is_ready(log: Log) -> bool:
+def is_ready(log: Log) -> bool:
     """Tell whether a log has been through `prepare` already, which its notes say."""
     return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 

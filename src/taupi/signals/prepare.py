@@ -14,12 +14,12 @@ from taupi.signals.derivatives import central, check_method, spline
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapped, settle_rows
 from taupi.signals.log import Log
 from taupi.signals.periodic import fourier, period_of
+from taupi.signals.rules import EFFORTS
 
 # Samples that are kept per period of the cutoff: enough for every detail that is left, few enough to be almost independent.
 _PER_CUTOFF = 10
 # A joint that has left its first (last) position by less than this share of its range has not begun (has ended) its motion.
 _AWAY = 0.02
-_EFFORTS = ("tau", "current", "tau_m")
 _VELOCITIES = ("auto", "position", "measured")
 
 
@@ -158,7 +158,7 @@ def trim_standstill(log: Log) -> Log:
 def _processed(
     log: Log, rate: float, cutoff: float, order: int, derivatives: str, velocity: str, period: float | None
 ) -> Log:
-    signals = {name: butterworth(log.signals[name], rate, cutoff, order) for name in _EFFORTS if name in log.signals}
+    signals = {name: butterworth(log.signals[name], rate, cutoff, order) for name in EFFORTS if name in log.signals}
     notes = [f"filtered by a zero-phase Butterworth of order {order}, cutoff {cutoff:.4g} Hz"]
     for x, xd, xdd in (("q", "qd", "qdd"), ("theta", "thetad", "thetadd")):
         if x not in log.signals:
