@@ -1,7 +1,7 @@
 """The cutoff at which a log tells most: where the spectrum shows no end of what the model can explain, the fit does.
 
-Behind springs there is motion at frequencies that no rigid link on a spring has, such as a beam's second mode. It is no noise, so a
-spectrum does not tell it from what the model is about; a filter that lets it through makes parameters small.
+Behind springs there is motion at frequencies that no rigid link on a spring has, such as a beam's second mode. It is no noise,
+so a spectrum does not tell it from what the model is about; a filter that lets it through makes parameters small.
 """
 
 from __future__ import annotations
