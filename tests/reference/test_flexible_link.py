@@ -96,3 +96,20 @@ def test_the_spring_agrees_with_what_was_published(files, fitted):
     published = np.sqrt(p["K_s"] / p["J_l"])
     assert np.sqrt(known["base.stiffness"] / known["arm.Izz"]) == pytest.approx(published, rel=0.1)
     assert known["base.rotor_inertia"] == pytest.approx(p["J_eq"], rel=0.3)
+
+
+def test_motors_alone_tell_the_spring(files):
+    """From the command line, by output error: the link's side is not read, and stiffness and rotor come out as published."""
+    words = ["identify", files / "arm.toml", files / "first.csv", "--columns", files / "motors.toml", "--cutoff", 8]
+    words += ["--estimator", "output_error", "--validate", files / "second.csv", "-o", files / "motors", "--json"]
+    text = (files / "columns.toml").read_text()
+    link = next(line for line in text.splitlines() if line.startswith("q = "))
+    (files / "motors.toml").write_text(text.replace(link, ""))
+    answer = CliRunner().invoke(app, [str(w) for w in words])
+    assert answer.exit_code == 0, answer.output
+    p = json.loads((DATA / "model.json").read_text())["parameters_from_source"]
+    fit = tp.load_fit(files / "motors")
+    known = dict(zip(fit.names, fit.values, strict=True))
+    assert known["base.stiffness"] == pytest.approx(p["K_s"], rel=0.1)
+    assert known["base.rotor_inertia"] == pytest.approx(p["J_eq"], rel=0.15)
+    assert json.loads(answer.stdout)["validation"][0]["relative"] < 0.15

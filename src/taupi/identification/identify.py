@@ -95,8 +95,8 @@ def identify(
     """
     if preparation is None:
         preparation = Preparation(
-            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=_frozen(slow), threshold=_frozen(threshold),
-            leave_out=leave_out, torque=torque, encoder_delay=_frozen(encoder_delay),
+            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=frozen(slow), threshold=frozen(threshold),
+            leave_out=leave_out, torque=torque, encoder_delay=frozen(encoder_delay),
         )  # fmt: skip
     chosen = resolve_estimator(estimator)
     problem = build_problem(
@@ -278,7 +278,8 @@ def _friction_notes(rows: Equations, terms: Sequence[Term], slow: np.ndarray) ->
     return told
 
 
-def _frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+def frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+    """Return a number, or several as a tuple, which settings can hold."""
     if slow is None or isinstance(slow, int | float):
         return slow
     return tuple(float(v) for v in slow)
