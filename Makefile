@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint bench bench-short docs clean
+.PHONY: demo test lint bench bench-short bench-stream docs clean
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit('taupi needs Python 3.10 or newer, this is ' + sys.version) if sys.version_info < (3, 10) else None"
@@ -45,6 +45,9 @@ bench: $(VENV)/bench  ## ratios against peers in one run; rewrites docs/benchmar
 
 bench-short: $(VENV)/test  ## the same measurements with few repeats and no peer beyond the tests' own; writes nothing
 	$(BIN)/python benchmarks/run.py --short
+
+bench-stream: $(VENV)/test  ## ten million samples, from files: minutes, and 4 GB of disk for a while; rewrites its section
+	$(BIN)/python benchmarks/run.py --only streaming
 
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

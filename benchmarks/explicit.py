@@ -5,7 +5,6 @@ Each case runs in a process of its own, so that its peak memory is its own and a
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import resource
@@ -243,18 +242,3 @@ def _lagrange_row(label: str, case: Case) -> list[str]:
         f"{case['sympy'] / case['taupi']:.0f} x",
         "yes" if case["agree"] else "NO",
     ]
-
-
-def into_page(page: Path, data: Path, told: Case, table: Any) -> None:
-    """Replace this section of a page that is there, and its part of the data; the others keep their numbers."""
-    text = page.read_text(encoding="utf-8")
-    lines = "\n".join(section(told, table))
-    before, found, after = text.partition("## Explicit forms\n")
-    if found:
-        _, mark, rest = after.partition("\n## ")
-        page.write_text(before + lines + "\n" + mark + rest, encoding="utf-8")
-    else:
-        before, mark, rest = text.partition("## Growth\n")
-        page.write_text(before + lines + "\n\n" + mark + rest, encoding="utf-8")
-    stored = json.loads(data.read_text(encoding="utf-8"))
-    data.write_text(json.dumps(stored | {"explicit": told}, indent=2) + "\n", encoding="utf-8")

@@ -44,6 +44,13 @@ def pinocchio_calls(model: pin.Model) -> dict[str, Callable[..., Any]]:
     }
 
 
+def has_figaroh() -> bool:
+    """Tell whether FIGAROH is installed."""
+    import importlib.util
+
+    return importlib.util.find_spec("figaroh") is not None
+
+
 def figaroh_stack(model: pin.Model) -> Callable[..., Any] | None:
     """Return FIGAROH's builder of the stacked matrix, or None where it is not installed."""
     try:

@@ -2,7 +2,7 @@
 
 python benchmarks/run.py            everything: minutes
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
-python benchmarks/run.py --only explicit    that section alone (or simulation); the others keep their numbers
+python benchmarks/run.py --only explicit    that section alone (or another); the others keep their numbers
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
 import explicit
 import growth
+import identification
 import numpy as np
+import pages
 import peers
 import pinocchio as pin
 import simulation
+import streaming
 
 import taupi as tp
 from taupi.program.targets.simd.objects import load
@@ -33,6 +36,7 @@ from taupi.program.targets.simd.objects import load
 ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
+SECTIONS = {"explicit": explicit, "simulation": simulation, "identification": identification, "streaming": streaming}
 FEW = 300  # samples of a peer that takes one a call
 
 
@@ -193,9 +197,7 @@ def table(heading: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(r) + " |" for r in (heading, ["---"] * len(heading), *rows)]
 
 
-def page(
-    results: dict[str, Any], machine: dict[str, float], forms: dict[str, Any], loops: dict[str, Any], plots: bool
-) -> str:
+def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str, Any], plots: bool) -> str:
     """Return the page that documents a run."""
     lines = [
         "# Benchmarks",
@@ -271,7 +273,8 @@ def page(
     lines += table(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
-    lines += ["", *explicit.section(forms, table), "", *simulation.section(loops, table)]
+    for key, told in sections.items():
+        lines += ["", *SECTIONS[key].section(told, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
@@ -311,17 +314,15 @@ def main() -> None:
     """Run the benchmarks."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
-    options.add_argument(
-        "--only", choices=("explicit", "simulation"), help="measure one section and put it into the page"
-    )
+    options.add_argument("--only", choices=tuple(SECTIONS), help="measure one section and put it into the page")
     given = options.parse_args()
     docs = ROOT / "docs"
     if given.only:
-        chosen = {"explicit": explicit, "simulation": simulation}[given.only]
-        told = chosen.measure(given.short)
+        told = SECTIONS[given.only].measure(given.short)
+        lines = SECTIONS[given.only].section(told, table)
         if not given.short:
-            chosen.into_page(docs / "benchmarks.md", docs / "benchmarks.json", told, table)
-        print("\n".join(chosen.section(told, table)))
+            pages.into_page(docs / "benchmarks.md", docs / "benchmarks.json", given.only, lines, told)
+        print("\n".join(lines))
         return
     repeats = 2 if given.short else 15
     machine = bandwidth(repeats)
@@ -333,14 +334,13 @@ def main() -> None:
     for name in peers.ARMS:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
-    forms = explicit.measure(given.short)
-    loops = simulation.measure(given.short)
+    sections = {key: part.measure(given.short) for key, part in SECTIONS.items()}
     if not given.short:
         growth.draw(docs / "images")
-        (docs / "benchmarks.md").write_text(page(results, machine, forms, loops, True))
-        data = {"machine": machine, "processor": processor(), "arms": results, "explicit": forms, "simulation": loops}
+        (docs / "benchmarks.md").write_text(page(results, machine, sections, True))
+        data = {"machine": machine, "processor": processor(), "arms": results, **sections}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, forms, loops, not given.short))
+    print(page(results, machine, sections, not given.short))
 
 
 if __name__ == "__main__":

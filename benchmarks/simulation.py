@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import ctypes
+import dataclasses
 import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +17,13 @@ import peers
 import pinocchio as pin
 
 import taupi as tp
+from taupi.model.body import move_body
+from taupi.model.placement import Placement
 
 RATE, BATCH = 1000.0, 256
 ARMS = {"PUMA 560": None, "Panda": peers.ARMS["Panda"]}
+LAWS = ("computed torque", "Slotine-Li")
+KNOWN = 0.8  # the part of the true parameters that an estimate starts at
 
 
 def arm_and_model(name: str) -> tuple[tp.Robot, pin.Model]:
@@ -24,17 +31,25 @@ def arm_and_model(name: str) -> tuple[tp.Robot, pin.Model]:
     if ARMS[name] is not None:
         path, lock = ARMS[name]
         return tp.Robot.from_urdf(path, lock=lock), peers.pinocchio_model(path, lock)
-    arm, model = tp.load("puma560"), pin.Model()
+    arm, model = in_joint_frames(tp.load("puma560")), pin.Model()
     # Pinocchio divides by the mass of a link, and the first has none in the tables: 0.1 kg on its own axis changes nothing.
     arm = arm.with_parameters([0.1, *arm.parameters.values[1:]])
     order = arm.parameters.to("pinocchio").reshape(arm.n, 10)
-    parent, carried = 0, pin.SE3.Identity()
+    parent = 0
     for k, joint in enumerate(arm.joints):
-        before, after = (_placement(p, dict(arm.symbols)) for p in (joint.before, joint.after))
-        parent = model.addJoint(parent, pin.JointModelRZ(), carried * before, joint.name)
-        model.appendBodyToJoint(parent, pin.Inertia.FromDynamicParameters(order[k]), after)
-        carried = after
+        parent = model.addJoint(parent, pin.JointModelRZ(), _placement(joint.before, dict(arm.symbols)), joint.name)
+        model.appendBodyToJoint(parent, pin.Inertia.FromDynamicParameters(order[k]), pin.SE3.Identity())
     return arm, model
+
+
+def in_joint_frames(arm: tp.Robot) -> tp.Robot:
+    """Return the same arm with every link's frame in its joint, where Pinocchio has them: parameters then mean the same."""
+    joints, links, carried = [], [], Placement()
+    for joint, link in zip(arm.joints, arm.links, strict=True):
+        joints.append(dataclasses.replace(joint, before=carried @ joint.before, after=Placement()))
+        links.append(dataclasses.replace(link, body=move_body(link.body, joint.after)))
+        carried = joint.after
+    return dataclasses.replace(arm, joints=tuple(joints), links=tuple(links))
 
 
 def _placement(placement: Any, symbols: dict[str, Any]) -> pin.SE3:
@@ -45,8 +60,31 @@ def _placement(placement: Any, symbols: dict[str, Any]) -> pin.SE3:
     return pin.SE3(rotation, np.array([number(v) for v in placement.translation]))
 
 
-def pinocchio_loop(model: pin.Model, motion: Any, steps: int) -> np.ndarray:
-    """Return q and tau over time: computed torque held for each period, RK4 over Pinocchio's articulated bodies."""
+Control = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def pinocchio_law(model: pin.Model, law: str, gains: Any) -> Control:
+    """Return a law over Pinocchio, called once a period: computed torque, or Slotine and Li's with its estimate kept inside."""
+    data, n, regressor = model.createData(), model.nq, peers.pinocchio_calls(model)["Y_r"]
+    if law == "computed torque":
+        return lambda q, v, q_d, v_d, a_d: pin.rnea(model, data, q, v, a_d - 10 * (v - v_d) - 25 * (q - q_d)).copy()
+    # Our parameters in Pinocchio's order; a gain goes where its parameter goes.
+    order = gains.robot.with_parameters(np.arange(10.0 * n)).parameters.to("pinocchio").astype(int)
+    estimate, pace = KNOWN * gains.robot.parameters.values[order], gains.Gamma_inv[order] / RATE
+
+    def slotine_li(q: Any, v: Any, q_d: Any, v_d: Any, a_d: Any) -> np.ndarray:
+        e, rate = q - q_d, v - v_d
+        v_r, a_r = v_d - gains.Lambda * e, a_d - gains.Lambda * rate
+        y, s = regressor(q, v, v_r, a_r), v - v_r
+        tau = y @ estimate - gains.K * s
+        estimate[:] -= pace * (y.T @ s)
+        return tau
+
+    return slotine_li
+
+
+def pinocchio_loop(model: pin.Model, motion: Any, steps: int, control: Control) -> np.ndarray:
+    """Return q and tau over time: a law held for each period, RK4 over Pinocchio's articulated bodies."""
     data, dt, n = model.createData(), 1 / RATE, model.nq
     q, qd, qdd = motion(np.arange(steps + 1) * dt)
     x = np.concatenate([q[0], qd[0]])
@@ -56,14 +94,31 @@ def pinocchio_loop(model: pin.Model, motion: Any, steps: int) -> np.ndarray:
         return np.concatenate([y[n:], pin.aba(model, data, y[:n], y[n:], tau)])
 
     for k in range(steps + 1):
-        a = qdd[k] - 10 * (x[n:] - qd[k]) - 25 * (x[:n] - q[k])
-        tau = pin.rnea(model, data, x[:n], x[n:], a).copy()
+        tau = control(x[:n], x[n:], q[k], qd[k], qdd[k])
         rows[k, :n], rows[k, n:] = x[:n], tau
         k1 = f(x, tau)
         k2 = f(x + dt / 2 * k1, tau)
         k3 = f(x + dt / 2 * k2, tau)
         x = x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + f(x + dt * k3, tau))
     return rows
+
+
+def pinocchio_calls_alone(model: pin.Model, law: str, repeats: int) -> float:
+    """Return the seconds of a period that Pinocchio's own functions take, called from Python with ready arguments."""
+    data, n = model.createData(), model.nq
+    q, v, tau = np.full(n, 0.1), np.full(n, 0.2), np.full(n, 0.3)
+    y_r = peers.pinocchio_calls(model)["Y_r"]
+
+    def calls() -> None:
+        for _ in range(100):
+            for _ in range(4):
+                pin.aba(model, data, q, v, tau)
+            if law == "computed torque":
+                pin.rnea(model, data, q, v, tau)
+            else:
+                y_r(q, v, tau, tau)
+
+    return best(calls, 10 * repeats) / 100
 
 
 def computed_torque(arm: tp.Robot) -> tp.Program:
@@ -77,89 +132,154 @@ def computed_torque(arm: tp.Robot) -> tp.Program:
     return tp.trace("computed_torque", body, [tp.Port(k, (arm.n,)) for k in names], [tp.Port("tau", (arm.n,))])
 
 
-def best(run: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of several runs, in seconds."""
+def best(run: Callable[[], object], repeats: int, clock: Callable[[], float] = time.thread_time) -> float:
+    """Return the shortest of several runs, in seconds of one core."""
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
 def measure(short: bool) -> dict[str, Any]:
-    """Return seconds a control period, of both arms."""
-    results: dict[str, Any] = {}
-    steps, repeats = (2000, 2) if short else (10_000, 5)
-    for name in ARMS:
-        arm, model = arm_and_model(name)
-        motion = tp.Sinusoids(np.zeros(arm.n), np.full((arm.n, 1), 0.4), np.linspace(1, 2, arm.n)[:, None])
-        plant, law = tp.RigidPlant(arm), computed_torque(arm)
-        start = time.perf_counter()
-        tp.simulate(plant, law, motion, duration=1 / RATE, rate=RATE)
-        build = time.perf_counter() - start
-        run = tp.simulate(plant, law, motion, duration=steps / RATE, rate=RATE)
-        theirs = pinocchio_loop(model, motion, steps)
-        difference = float(np.abs(np.hstack([run.q, run.tau]) - theirs).max())
-        assert difference < 1e-6, f"{name}: the loops differ by {difference}"
+    """Return seconds a control period, of both arms under both laws, and of one step of a controller."""
+    loops = {name: {law: _loop(name, law, short) for law in LAWS} for name in ARMS}
+    return {"loops": loops, "step": _step(short)}
 
-        def many(threads: int, plant: Any = plant, law: Any = law, motion: Any = motion) -> object:
-            initial = np.tile(motion(0.0).q, (BATCH, 1))
-            return tp.simulate_many(
-                plant, law, motion, duration=0.5, rate=RATE, initial=initial, threads=threads, every=10
-            )
 
-        def alone(plant: Any = plant, law: Any = law, motion: Any = motion) -> object:
-            return tp.simulate(plant, law, motion, duration=steps / RATE, rate=RATE)
+def _loop(name: str, law: str, short: bool) -> dict[str, Any]:
+    steps, repeats = (1000, 3) if short else (4000, 25)
+    arm, model = arm_and_model(name)
+    motion = tp.Sinusoids(np.zeros(arm.n), np.full((arm.n, 1), 0.4), np.linspace(1, 2, arm.n)[:, None])
+    adaptive = tp.SlotineLi(arm)
+    made, start = (computed_torque(arm), None) if law == LAWS[0] else (adaptive, KNOWN * arm.parameters.values)
+    given: dict[str, Any] = {"plant": tp.RigidPlant(arm), "controller": made, "reference": motion, "parameters": start}
+    begin = time.perf_counter()
+    tp.simulate(duration=1 / RATE, rate=RATE, **given)
+    build = time.perf_counter() - begin
+    run = tp.simulate(duration=steps / RATE, rate=RATE, **given)
+    peer = pinocchio_loop(model, motion, steps, pinocchio_law(model, law, adaptive))
+    difference = float(np.abs(np.hstack([run.q, run.tau]) - peer).max())
+    assert difference < 1e-6, f"{name}, {law}: the loops differ by {difference}"
+    initial = np.tile(motion(0.0).q, (BATCH, 1)), np.tile(motion(0.0).qd, (BATCH, 1))
 
-        results[name] = {
-            "build": build,
-            "alone": best(alone, repeats) / steps,
-            "batch": best(lambda: many(1), repeats) / (BATCH * 0.5 * RATE),
-            "all cores": best(lambda: many(os.cpu_count() or 1), repeats) / (BATCH * 0.5 * RATE),
-            "pinocchio": best(lambda: pinocchio_loop(model, motion, 1000), repeats) / 1000,  # noqa: B023
-            "difference": difference,
-        }
-    return results
+    def many(threads: int) -> object:
+        options = {"duration": 0.5, "rate": RATE, "initial": initial, "threads": threads, "every": 10}
+        return tp.simulate_many(**given, **options)
+
+    return {
+        "build": build,
+        "alone": best(lambda: tp.simulate(duration=steps / RATE, rate=RATE, **given), repeats) / steps,
+        "batch": best(lambda: many(1), max(3, repeats // 5)) / (BATCH * 0.5 * RATE),
+        "all cores": best(lambda: many(os.cpu_count() or 1), max(3, repeats // 5), time.perf_counter)
+        / (BATCH * 0.5 * RATE),
+        "pinocchio": best(lambda: pinocchio_loop(model, motion, 200, pinocchio_law(model, law, adaptive)), 2 * repeats)
+        / 200,
+        "calls": pinocchio_calls_alone(model, law, repeats),
+        "difference": difference,
+        "operations": _operations(given["plant"], made),
+    }
+
+
+def _operations(plant: Any, law: Any) -> list[int]:
+    """Return the scalar operations of the plant's acceleration and of the law."""
+    program = law if isinstance(law, tp.Program) else law.step_program()
+    return [plant.program().operations.total, program.operations.total]
+
+
+# One step of a controller ---------------------------------------------------------------------------------------------
+
+HARNESS = """
+#include "law_controller.h"
+void steps(long count, const double *x, double *tau)
+{
+    law_controller c;
+    law_init(&c);
+    for (long k = 0; k < count; ++k) law_update(&c, x, x + 6, x + 12, x + 18, x + 24, 1e-3, tau);
+}
+"""
+
+
+def _step(short: bool) -> dict[str, float]:
+    """Return seconds of one Slotine-Li step of the PUMA 560: bound in Python, as C, and over Pinocchio."""
+    repeats = 20 if short else 300
+    arm, model = arm_and_model("PUMA 560")
+    law = tp.SlotineLi(arm)
+    rng = np.random.default_rng(0)
+    states = rng.uniform(-0.5, 0.5, (5, arm.n))
+    bound = law.step_program().compile("cpu").bound()
+    for name, value in zip(("q", "qd", "q_des", "qd_des", "qdd_des"), states, strict=True):
+        bound.inputs[name][:] = value
+    bound.inputs["pi_hat"][:], bound.inputs["dt"][...] = law.parameters.values, 1e-3
+
+    def written() -> None:
+        bound.inputs["q"][:], bound.inputs["qd"][:] = states[0], states[1]
+        bound.run()
+
+    peer = pinocchio_law(model, LAWS[1], law)
+    calls = {"bound": bound.run, "written": written, "pinocchio": lambda: peer(*states)}
+    made = {name: best(lambda call=call: [call() for _ in range(50)], repeats) / 50 for name, call in calls.items()}
+    made["init_step"] = best(lambda: law.step(law.init(), *states, 1e-3), repeats)
+    return made | {"c": _as_c(law, states, repeats), "operations": law.step_program().operations.total}
+
+
+def _as_c(law: Any, states: np.ndarray, repeats: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        tp.emit_controller(law, folder, name="law")
+        (Path(folder) / "steps.c").write_text(HARNESS)
+        command = ["cc", "-std=c99", "-O2", "-march=native", "-shared", "-fPIC", "steps.c", "law_controller.c", "law.c"]
+        subprocess.run([*command, "-o", "law.so", "-lm"], cwd=folder, check=True)
+        steps = ctypes.CDLL(str(Path(folder) / "law.so")).steps
+    x, tau = np.ascontiguousarray(states), np.zeros(6)
+    where = (ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(tau.ctypes.data))
+    return best(lambda: steps(ctypes.c_long(200), *where), repeats) / 200
 
 
 def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
     """Return the page's section."""
-    rows = []
-    for name, r in results.items():
-        seconds = [r["pinocchio"], r["alone"], r["batch"], r["all cores"]]
-        told = [f"{s * 1e6:.2f} ({1 / (s * RATE):.0f} s/s)" for s in seconds]
-        rows.append(
-            [name, *told, f"{seconds[0] / seconds[1]:.0f} x, {seconds[0] / seconds[2]:.0f} x", f"{r['build']:.1f} s"]
-        )
+    rows, differences = [], []
+    for name, laws in results["loops"].items():
+        for law, r in laws.items():
+            seconds = [r["pinocchio"], r["alone"], r["batch"], r["all cores"]]
+            told = [f"{s * 1e6:.2f} ({1 / (s * RATE):.0f} s/s)" for s in seconds]
+            told[0] += f"; calls alone {r['calls'] * 1e6:.1f}"
+            ratio = f"{seconds[0] / seconds[1]:.0f} x, {seconds[0] / seconds[2]:.0f} x"
+            counts = " and ".join(map(str, r["operations"]))
+            rows.append([f"{name}, {law}", *told, ratio, counts, f"{r['build']:.1f} s"])
+            differences.append(r["difference"])
     heading = [
-        "robot",
+        "robot and law",
         "Pinocchio in a Python loop",
         "ours, one roll-out",
         f"ours, {BATCH} roll-outs, one core",
         f"{os.cpu_count()} cores",
         "ratio on one core: one, many",
+        "operations: plant (four times), law",
         "trace and compile",
+    ]
+    step = results["step"]
+    steps = [
+        ["bound, inputs in place", f"{step['bound'] * 1e9:.0f}"],
+        ["bound, q and qd written first", f"{step['written'] * 1e9:.0f}"],
+        ["`law.step(state, ...)`: checked, new arrays", f"{step['init_step'] * 1e9:.0f}"],
+        ["C of `taupi emit ... controller`, cc -O2", f"{step['c'] * 1e9:.0f}"],
+        ["the same law over Pinocchio's regressor", f"{step['pinocchio'] * 1e9:.0f}"],
     ]
     return [
         "## Simulation",
         "",
-        "Computed torque at 1 kHz, RK4, one step a period; microseconds a period (seconds simulated per second). Both sides",
-        "follow the same motion, and their positions and torques agree to "
-        f"{max(r['difference'] for r in results.values()):.0e} rad and N m throughout.",
-        "Ours includes the energy audit and the results.",
+        "A law at 1 kHz, held for each period; RK4, one step a period; microseconds a period of one core (seconds simulated per",
+        "second of it).",
+        "Both sides follow the same motion, and their positions and torques agree to "
+        f"{max(differences):.0e} rad and N m throughout.",
+        "Ours includes the energy audit and the results. The peer's loop is as its users write it: `pin.aba` four times and",
+        "`pin.rnea` once, or, for Slotine and Li's law, `pin.computeJointTorqueRegressor` three times, and NumPy around them;",
+        '"calls alone" is what those functions take without the loop.',
         "",
         *table(heading, rows),
+        "",
+        f"One step of Slotine and Li's law for the PUMA 560, torque and new estimate, {step['operations']} operations:",
+        "",
+        *table(["from", "ns"], steps),
     ]
-
-
-def into_page(page: Path, data: Path, results: dict[str, Any], table: Callable[..., list[str]]) -> None:
-    """Put the section into the page, in the place of an older one, and the numbers into the data."""
-    text = page.read_text(encoding="utf-8")
-    lines = "\n".join(section(results, table))
-    before, found, after = text.partition("## Simulation\n")
-    mark = "## Growth\n"
-    before, rest = (before, after[after.index("\n## ") + 1 :]) if found else text.split(mark, 1)
-    page.write_text(before + lines + "\n\n" + ("" if found else mark) + rest, encoding="utf-8")
-    numbers = json.loads(data.read_text())
-    data.write_text(json.dumps(numbers | {"simulation": results}, indent=2) + "\n")

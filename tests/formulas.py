@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 
-from taupi.program.explicit.expand import expand, symbolic_constants
-from taupi.program.explicit.from_text import quotient
+from taupi.papers.formulas import differing
 
 FUNCTIONS = {
     "sin": math.sin,
@@ -55,9 +54,4 @@ def constants(program):
 
 def same(program, expressions, spare=32):
     """Tell, exactly, whether a program's outputs are these expressions (text or SymPy, flat and row-major)."""
-    expansion = expand(program, symbolic_constants(program), spare=spare)
-    ring = expansion.ring
-    wanted = [quotient(ring, e, "test") for e in expressions]
-    flat = [p for output in expansion.outputs for p in output]
-    assert len(flat) == len(wanted)
-    return [k for k, (p, w) in enumerate(zip(flat, wanted, strict=True)) if ring.add(p, w, -1).numerator != 0] == []
+    return differing(program, expressions, spare) == []

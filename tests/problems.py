@@ -5,7 +5,6 @@ import numpy as np
 import taupi as tp
 from taupi.identifiability.conditioning import judged
 from taupi.identification.factor import Compressor, merged, stacked
-from taupi.identification.motion import Samples
 from taupi.identification.problem import Problem, prior_of
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
@@ -21,8 +20,8 @@ def problem_of(robot, truth, noise=0.0, samples=400, seed=0, sign=1.0, terms=FRI
     q, qd, qdd = states(robot, samples, seed) if motion is None else motion
     tau = sign * base.regressor()(q, qd, qdd) @ base.project(truth)
     tau = tau + noise * np.maximum(tau.std(axis=0), 1e-9) * np.random.default_rng(seed + 1).normal(size=tau.shape)
-    gather = Compressor(base.regressor())
-    gather.add(Samples(q, qd, qdd, tau, np.ones(tau.shape, dtype=bool)))
+    gather = Compressor(base.regressor().sparsity())
+    gather.add(base.regressor()(q, qd, qdd).transpose(2, 1, 0), tau, np.ones(tau.shape, dtype=bool))
     pieces = tuple(gather.result(file=0))
     factors = tuple(merged(pieces))
     seen = judged(base.regressor(), len(tau), stacked(factors)[:, :-1])

@@ -51,6 +51,7 @@ _HOME: dict[str, str] = {
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
     "Projection": "taupi.control.modifications",
+    "Reproduction": "taupi.papers.study",
     "Ridge": "taupi.identification.estimators.ridge",
     "RigidPlant": "taupi.simulation.plant",
     "Robot": "taupi.model.robot",
@@ -66,6 +67,7 @@ _HOME: dict[str, str] = {
     "Stribeck": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
+    "Trial": "taupi.control.trial",
     "Validation": "taupi.identification.validation",
     "Viscous": "taupi.dynamics.terms",
     "Walker": "taupi.control.walker",
@@ -136,11 +138,13 @@ _HOME: dict[str, str] = {
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
     "report": "taupi.report:room",
+    "reproduce": "taupi.papers.reproduce",
     "simulate": "taupi.simulation.simulate",
     "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.dynamics.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "spatial_dynamics": "taupi.control.spatial",
+    "studies": "taupi.papers.registry",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
     "validate": "taupi.identification.validation",
@@ -184,6 +188,7 @@ if TYPE_CHECKING:
     from taupi.control.pd_gravity import PDGravity as PDGravity
     from taupi.control.slotine_li import SlotineLi as SlotineLi
     from taupi.control.spatial import spatial_dynamics as spatial_dynamics
+    from taupi.control.trial import Trial as Trial
     from taupi.control.walker import Walker as Walker
     from taupi.dynamics.bound_results import Bound as Bound
     from taupi.dynamics.bound_results import Bounds as Bounds
@@ -261,6 +266,9 @@ if TYPE_CHECKING:
     from taupi.model.parameters import ParameterLayout as ParameterLayout
     from taupi.model.parameters import Parameters as Parameters
     from taupi.model.robot import Robot as Robot
+    from taupi.papers.registry import studies as studies
+    from taupi.papers.reproduce import reproduce as reproduce
+    from taupi.papers.study import Reproduction as Reproduction
     from taupi.program.accumulate import Accumulator as Accumulator
     from taupi.program.emit import emit as emit
     from taupi.program.program import Constants as Constants

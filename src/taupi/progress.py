@@ -1,10 +1,14 @@
-"""A line of progress for long work: on a terminal only, nothing anywhere else."""
+"""Lines of progress for long work: on a terminal only, nothing anywhere else."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+# The lines that are shown now, if any: work that is part of other work adds its own below.
+_shown: list[Any] = []
 
 
 @contextmanager
@@ -15,20 +19,51 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
     ...     step("mass matrix")
     ...     step("gravity")
     """
+    with _line(title, total) as (bar, task):
+        started = False
+
+        def step(name: str) -> None:
+            nonlocal started
+            if bar is not None:
+                bar.update(task, description=f"{title}: {name}", advance=1 if started else 0)
+            started = True
+
+        yield step
+
+
+@contextmanager
+def counted(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Give a function to call with how many of `total` things are done since the last call; None where nobody knows.
+
+    It may be called by several threads.
+
+    >>> with counted("samples", 100) as count:
+    ...     count(60)
+    """
+    with _line(title, total) as (bar, task):
+        yield (lambda done: None) if bar is None else (lambda done: bar.update(task, advance=done))
+
+
+@contextmanager
+def _line(title: str, total: int | None) -> Iterator[tuple[Any, Any]]:
+    """Give a bar and a line of it, or two times None where there is no terminal to draw on."""
+    if _shown:
+        task = _shown[-1].add_task(title, total=total)
+        try:
+            yield _shown[-1], task
+        finally:
+            _shown[-1].remove_task(task)
+        return
     if not sys.stderr.isatty():
-        yield lambda name: None
+        yield None, None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        started = False
-
-        def step(name: str) -> None:
-            nonlocal started
-            bar.update(task, description=f"{title}: {name}", advance=1 if started else 0)
-            started = True
-
-        yield step
+        _shown.append(bar)
+        try:
+            yield bar, bar.add_task(title, total=total)
+        finally:
+            _shown.remove(bar)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from emitted import need, run
+from pages import Page
 
 import taupi as tp
 
@@ -17,8 +18,8 @@ def taupi(*arguments, cwd):
 
 
 def test_laws_side_by_side(tmp_path):
-    laws = "slotine-li,niemeyer-slotine"
-    done = taupi("control", "elbow2r", "--law", laws, "--duration", "2", "--json", "-o", "out", cwd=tmp_path)
+    laws = ("--law", "slotine-li", "--law", "niemeyer-slotine")
+    done = taupi("control", "elbow2r", *laws, "--duration", "2", "--json", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     one, other = json.loads(done.stdout)["runs"]
     assert one["rms_error_last"] < 0.5 * one["rms_error_first"]
@@ -27,14 +28,96 @@ def test_laws_side_by_side(tmp_path):
         assert other[key] == pytest.approx(one[key], rel=1e-6)
     run_ = tp.Run.load(tmp_path / "out" / "slotine-li" / "run.parquet")
     assert run_.parameters.shape == (2001, 20)
-    assert (tmp_path / "out" / "niemeyer-slotine" / "run.png").exists()
+    out = tmp_path / "out"
+    found = sorted(str(p.relative_to(out)) for p in out.rglob("*") if p.is_file())
+    each = [
+        f"{law}/{file}"
+        for law in ("niemeyer-slotine", "slotine-li")
+        for file in ("report.html", "run.parquet", "run.png")
+    ]
+    assert found == ["arm.svg", *each[:3], "report.html", *each[3:]]
+    _, *rows = Page((out / "report.html").read_text()).table("law")
+    assert [row[0] for row in rows] == ["slotine-li", "niemeyer-slotine"]
+    assert rows[0][1] == f"{one['rms_error_first']:.3g}"
+    assert "next: open out/report.html in a browser" in done.stderr
+    again = taupi("control", "elbow2r", *laws, "-o", "out", cwd=tmp_path)
+    assert again.returncode == 3 and "--force" in again.stderr
 
 
 def test_a_payload_in_words(tmp_path):
-    done = taupi("control", "elbow2r", "--duration", "1", "--payload-at", "0.5s:1kg", cwd=tmp_path)
+    done = taupi("control", "elbow2r", "--duration", "1", "--payload-at", "0.5s:1kg", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].startswith("law ")
     assert done.stdout.splitlines()[2].startswith("slotine-li ")
+    page = Page((tmp_path / "out" / "report.html").read_text())
+    assert "elbow2r under slotine-li" in page.words and "--payload-at 0.5s:1kg" in " ".join(page.words)
+    assert (tmp_path / "out" / "arm.svg").read_text().startswith("<svg")
+
+
+def test_gains_limits_delays_and_sensors_in_words(tmp_path):
+    words = [
+        "--gain",
+        "Lambda=4",
+        "--gain",
+        "walker.gamma=9",
+        "--torque-limit",
+        "60,20",
+        "--rate-limit",
+        "1e5",
+        "--delay",
+        "1ms",
+    ]
+    words += [
+        "--noise",
+        "1e-5",
+        "--velocity",
+        "filter:80",
+        "--sensor-delay",
+        "1ms",
+        "--seed",
+        "3",
+        "--initial",
+        "[0.1, 0.2]",
+    ]
+    words += ["--disturbance", "0.1,0", "--terms", "viscous", "--known", "0.8"]
+    done = taupi(
+        "control", "elbow2r", "--law", "walker,pd-gravity", *words, "--duration", "0.5", "-o", "out", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    page = Page((tmp_path / "out" / "report.html").read_text())
+    gains = {row[0]: row[1:] for row in page.table("law")[1:]} | {
+        row[0]: row[1:] for t in page.tables if t[0] == ["law", "walker", "pd-gravity"] for row in t[1:]
+    }
+    assert gains["Lambda"] == ["4", "-"] and gains["gamma"] == ["9", "-"] and gains["Kp"][0] == "-"
+    plant = {row[0]: row[1] for row in page.table("plant")[1:]}
+    assert plant["torque_limits"] == "60, 20" and plant["rate_limits"] == "1e+05" and plant["delay"] == "0.001"
+    run_ = tp.Run.load(tmp_path / "out" / "walker" / "run.parquet")
+    assert run_.q[0].tolist() == [0.1, 0.2] and run_.measured is not None
+    assert "delay=0.001" in run_.provenance["sensors"] and run_.provenance["seed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("planar2", "Sinusoids"),
+        ('{"offset": [0, 0], "amplitude": [[0.1], [0.2]], "omega": [[2], [3]]}', "Sinusoids"),
+        ("minjerk:[[0,0],[0.2,0.1]]", "MinimumJerk"),
+        ("bspline:[[0,0],[0.2,0.1],[0.1,0.3]]", "BSpline"),
+    ],
+)
+def test_kinds_of_references(reference, kind, tmp_path):
+    done = taupi("control", "elbow2r", "--reference", reference, "--duration", "0.2", "-o", "o", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run_ = tp.Run.load(tmp_path / "o" / "slotine-li" / "run.parquet")
+    assert run_.provenance["reference"] == kind and run_.reference is not None
+
+
+def test_a_loop_that_diverges_is_kept_and_shown(tmp_path):
+    done = taupi("control", "elbow2r", "--gain", "K=[1e5,1e5]", "--duration", "1", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 4 and "The loop diverged after" in done.stderr
+    run_ = tp.Run.load(tmp_path / "out" / "slotine-li" / "run.parquet")
+    assert not run_.complete and len(run_) > 2
+    assert "then it diverged" in Page((tmp_path / "out" / "report.html").read_text()).words
 
 
 @pytest.mark.parametrize(
@@ -42,9 +125,27 @@ def test_a_payload_in_words(tmp_path):
     [
         (["control", "elbow2r", "--law", "slotine"], "No law 'slotine'. Did you mean 'slotine-li'?"),
         (["control", "elbow2r", "--reference", "none"], "expected a motion to follow"),
+        (["control", "elbow2r", "--reference", "{}"], "expected a JSON object with offset"),
+        (["control", "elbow2r", "--reference", "bspline:[[0,0]]"], "expected at least two way-points"),
+        (["control", "elbow2r", "--gain", "K"], "expected NAME=VALUE"),
+        (["control", "elbow2r", "--gain", "K=fast"], "expected a number or a JSON list"),
+        (["control", "elbow2r", "--gain", "K=-3"], "K has an entry of -3, expected positive"),
+        (["control", "elbow2r", "--gain", "K=[1,2,3]"], "K has shape (3,)"),
+        (["control", "elbow2r", "--gain", "gamma=1"], "No gain 'gamma' in slotine-li"),
+        (["control", "elbow2r", "--gain", "walker.gamma=1"], "No law 'walker' in --gain"),
+        (["control", "elbow2r", "--torque-limit", "1,2,3"], "--torque-limit has 3 numbers, expected one, or 2"),
+        (["control", "elbow2r", "--torque-limit", "description"], "states no effort"),
+        (["control", "elbow2r", "--delay", "soon"], "--delay is 'soon', expected a number"),
+        (["control", "elbow2r", "--delay", "0.4ms"], "expected a whole number of control periods"),
+        (["control", "elbow2r", "--velocity", "filter"], "expected filter:HZ"),
+        (["control", "elbow2r", "--velocity", "guess"], "No velocity 'guess'"),
+        (["control", "elbow2r", "--initial", "[1]"], "--initial is '[1]', expected 2 numbers"),
         (["emit", "elbow2r", "controller", "-o", "x"], "A controller needs a law: --law slotine-li"),
         (["emit", "elbow2r", "controller", "--law", "walkr", "-o", "x"], "Did you mean 'walker'?"),
-        (["emit", "elbow2r", "regressor", "--law", "walker", "-o", "x"], "--law goes with the program controller"),
+        (
+            ["emit", "elbow2r", "regressor", "--law", "walker", "-o", "x"],
+            "--law and --gain go with the program controller",
+        ),
         (["emit", "elbow2r", "controller", "--law", "walker", "--dtype", "float32", "-o", "x"], "written in float64"),
         (["emit", "elbow2r", "control", "-o", "x"], "Did you mean 'controller'?"),
     ],
@@ -57,7 +158,8 @@ def test_bad_requests_are_one_sentence(arguments, told, tmp_path):
 
 
 def test_an_emitted_controller_passes_its_own_test(tmp_path):
-    done = taupi("emit", "puma560", "controller", "--law", "slotine-li", "--language", "c", "-o", "out", cwd=tmp_path)
+    words = ("--law", "slotine-li", "--gain", "Lambda=4", "--language", "c")
+    done = taupi("emit", "puma560", "controller", *words, "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "out/slotine_li.c"
     need("cc")

@@ -117,7 +117,9 @@ def test_files_and_what_is_printed(done, logs):
     assert process.returncode == 0, process.stderr
     assert sorted(p.name for p in out.iterdir()) == RESULTS and [p.name for p in out.parent.iterdir()] == ["out"]
     first, second = process.stdout.splitlines()
-    assert first.startswith(f"{COUNT} base parameters of elbow2r by wls") and second.startswith("held out: run3.csv")
+    assert first.startswith(f"{COUNT} base parameters of elbow2r by consistent") and second.startswith(
+        "held out: run3.csv"
+    )
     assert f"next: open {out}/report.html" in process.stderr and len(process.stderr.splitlines()) == 1
     fit = tp.load_fit(out)
     assert (out / "fit.txt").read_text().startswith(first)
@@ -242,16 +244,76 @@ def test_the_identified_robot_is_exported(command, tmp_path):
     code, _, err = command(*given, "-o", out, "--cutoff", "15", "--urdf", "--toml", "--c")
     assert code == 0, err
     assert sorted(p.name for p in out.iterdir()) == ["c", *RESULTS[:2], "model.toml", "model.urdf", RESULTS[2]]
-    predicted = tp.load_fit(out).validate(log)
     ready = tp.prepare(log, cutoff_hz=15)
+    predicted = tp.load_fit(out).predict(ready)
     written = tp.inverse_dynamics(tp.load(out / "model.toml"), terms=("viscous",))(ready.q, ready.qd, ready.qdd)
-    assert np.abs(written - predicted.predicted).max() < 1e-6 * np.abs(written).max()
+    assert np.abs(written - predicted).max() < 1e-6 * np.abs(written).max()
     rigid = tp.inverse_dynamics(tp.load(out / "model.urdf"))(q, qd, qdd)
     assert np.abs(rigid - log.tau).max() < 0.02 * np.abs(log.tau).max()
     assert "inverse_dynamics" in (out / "c" / "inverse_dynamics.h").read_text()
     # A later result without exports leaves no old ones beside it.
     assert command(*given, "-o", out, "--cutoff", "15", "--force")[0] == 0
     assert sorted(p.name for p in out.iterdir()) == RESULTS
+
+
+@pytest.fixture
+def two(command, tmp_path):
+    """A robot from a URDF, identified from a log of it, or of it with the torque flipped; the URDF is gone by then."""
+
+    def made(sign):
+        (tmp_path / "two.urdf").write_text(URDF)
+        robot = tp.load(tmp_path / "two.urdf")
+        t, q, qd, qdd = motion(5)
+        log = tp.Log(t, q, tau=sign * 1.2 * tp.inverse_dynamics(robot)(q, qd, qdd), names=robot.joint_names)
+        tp.write_log(log, tmp_path / "run.csv")
+        arguments = [
+            "identify",
+            tmp_path / "two.urdf",
+            tmp_path / "run.csv",
+            "--terms",
+            "none",
+            "--estimator",
+            "feasible",
+        ]
+        assert command(*arguments, "-o", tmp_path / "out", "--cutoff", "15")[0] == 0
+        (tmp_path / "two.urdf").unlink()
+        return tmp_path / "out", log
+
+    return made
+
+
+def test_a_fit_is_exported_from_its_file(command, two, tmp_path):
+    fit, log = two(1)
+    for name in ("new.urdf", "new.toml", "c"):
+        code, out, err = command("export", fit, "-o", tmp_path / name)
+        assert (code, out) == (0, "") and err.splitlines()[-1] == f"wrote {tmp_path / name}", err
+    ready = tp.prepare(log, cutoff_hz=15)
+    for name in ("new.urdf", "new.toml"):
+        torque = tp.inverse_dynamics(tp.load(tmp_path / name))(ready.q, ready.qd, ready.qdd)
+        assert np.abs(torque - ready.tau).max() < 0.01 * np.abs(ready.tau).max()
+    assert (tmp_path / "c" / "inverse_dynamics.h").exists()
+    code, _, err = command("export", fit, "-o", tmp_path / "new.urdf")
+    assert code == 3 and "exists already" in err and "--force" in err
+    assert command("export", fit, "-o", tmp_path / "new.urdf", "--force")[0] == 0
+    code, _, err = command("export", fit, "-o", tmp_path / "new.xml")
+    assert code == 3 and "expected a name ending in .urdf or .toml" in err and not (tmp_path / "new.xml").exists()
+
+
+def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):
+    fit, _ = two(-1)
+    for name in ("new.urdf", "new.toml", "c"):
+        code, out, err = command("export", fit, "-o", tmp_path / name)
+        assert (code, out) == (3, "") and len(err.strip().splitlines()) == 1
+        assert "Check the logs' signs" in err and "--anyway does so all the same" in err
+        assert not (tmp_path / name).exists()
+    code, _, err = command("export", fit, "-o", tmp_path / "new.urdf", "--anyway")
+    assert code == 0 and err.startswith("warning: ") and (tmp_path / "new.urdf").exists()
+    (tmp_path / "two.urdf").write_text(URDF)
+    arguments = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--estimator", "feasible", "--terms", "none"]
+    code, _, err = command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15")
+    assert code == 3 and "--anyway" in err and not (tmp_path / "more").exists()
+    assert command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15", "--anyway")[0] == 0
+    assert (tmp_path / "more" / "model.urdf").exists()
 
 
 def test_what_cannot_be_exported_is_refused_and_nothing_is_written(command, tmp_path):
@@ -385,7 +447,7 @@ def test_validate_compare_and_report(command, done, tmp_path):
     assert data == json.loads(json.dumps(tp.load_fit(fit).validate("run3.csv").to_dict()))
     assert command("identify", "arm.toml", "run1.csv", "--estimator", "ols", "-o", tmp_path / "ols")[0] == 0
     code, out, _ = command("compare", tmp_path / "ols", fit, "run3.csv")
-    assert code == 0 and "first (ols)" in out and "second (wls)" in out
+    assert code == 0 and "first (ols)" in out and "second (consistent)" in out
     (data,) = json.loads(command("compare", tmp_path / "ols", fit, "run3.csv", "--json")[1])
     assert set(data) == {"first", "second", "parameters"} and len(data["parameters"]) == COUNT
     page = tmp_path / "page.html"

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from pages import Page
 
 import taupi as tp
 
@@ -19,7 +20,8 @@ def test_a_run_is_written_and_told(tmp_path):
     done = taupi("elbow2r", "--duration", "0.5", "--payload-at", "0.2s:1kg", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Run of elbow2r under computed_torque: 501 samples, 0.5 s; energy audit within")
-    assert "wrote out/run.parquet" in done.stderr and "next: taupi log out/run.parquet" in done.stderr
+    assert "wrote out: report.html, arm.svg, run.png, run.parquet; next: open out/report.html" in done.stderr
+    assert Page((tmp_path / "out" / "report.html").read_text()).ids[:2] == ["overview", "arm"]
     run = tp.Run.load(tmp_path / "out" / "run.parquet")
     assert (tmp_path / "out" / "run.png").exists() and len(run) == 501
     # The law does not know of the load.

@@ -3,36 +3,14 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from plants import pinocchio_model
 from support import error
 
 import taupi as tp
-from taupi.model.scalars import to_float
 
 STEP = 5e-4
 RISE = 1e-7  # RK4's own error over a sample, relative to V at the start
 SAMPLES = 1500
-
-
-def serial(arm):
-    """The PUMA as a Pinocchio model, joint by joint from our link frames and bodies."""
-    model, known = pin.Model(), dict(arm.symbols)
-    model.gravity.linear = np.array([to_float(g, "g", known) for g in arm.gravity])
-    parent, placement = 0, pin.SE3.Identity()
-    for joint, link in zip(arm.joints, arm.links, strict=True):
-        before, after = (pin.SE3(*_matrices(p, known)) for p in (joint.before, joint.after))
-        axis = np.array([to_float(v, "axis", known) for v in joint.axis])
-        parent = model.addJoint(parent, pin.JointModelRevoluteUnaligned(axis), placement * before, joint.name)
-        ten = np.array([to_float(v, "body", known) for v in link.body])
-        # ours: m, h, xx, xy, xz, yy, yz, zz; theirs has yy before xz
-        body = pin.Inertia.FromDynamicParameters(ten[[0, 1, 2, 3, 4, 5, 7, 6, 8, 9]])
-        model.appendBodyToJoint(parent, body, after)
-        placement = after
-    return model
-
-
-def _matrices(p, known):
-    rows = [[to_float(v, "R", known) for v in row] for row in p.rotation]
-    return np.array(rows), np.array([to_float(v, "p", known) for v in p.translation])
 
 
 def wanted(t):
@@ -62,7 +40,7 @@ def test_v_falls_on_a_plant_that_is_not_ours(arm, kind):
         if kind == "walker"
         else tp.SlotineLi(arm, K=K, **settings)
     )
-    model = serial(arm)
+    model = pinocchio_model(arm)
     data, program, n = model.createData(), law.program(), 6
     q, qd = np.full(6, 0.3), np.full(6, 0.2)
     assert error(tp.forward_dynamics(arm)(q, qd, q), pin.aba(model, data, q, qd, q)) < 1e-9

@@ -54,7 +54,7 @@ def test_mujoco_accepts_the_inertias(robots_dir, tmp_path):
     truth = np.concatenate([robot.parameters.values, np.full(4 * robot.n, 0.5)])
     for noise, sign in ((0.1, 1.0), (1.0, 1.0), (0.1, -1.0)):
         path = tmp_path / f"{noise}{sign}.urdf"
-        tp.write_urdf(tp.Feasible().fit(problem_of(robot, truth, noise, 60, sign=sign)), path)
+        tp.write_urdf(tp.Feasible().fit(problem_of(robot, truth, noise, 60, sign=sign)), path, anyway=True)
         assert mujoco.MjModel.from_xml_string(without_shapes(path)).nv == robot.n  # it refuses what no body has
 
 
@@ -96,8 +96,13 @@ def test_terms_without_a_place_are_named(tmp_path):
     terms = ("viscous", "spring")
     truth = np.concatenate([arm.parameters.values, np.full(4, 0.5)])
     fit = tp.Feasible().fit(problem_of(arm, truth, terms=terms))
-    with pytest.warns(TaupiWarning, match=r"2 parameters have no place in a description: shoulder\.spring"):
-        robot = fit.robot_identified()
+    told = r"2 parameters have no place in a description: shoulder\.spring, elbow\.spring"
+    for take in (fit.robot_identified, lambda: tp.write_toml(fit, tmp_path / "arm.toml")):
+        with pytest.raises(TaupiError, match=told + r".*predicts another torque.*anyway=True"):
+            take()
+    assert not list(tmp_path.iterdir())
+    with pytest.warns(TaupiWarning, match=told):
+        robot = fit.robot_identified(anyway=True)
     assert [float(j.friction.viscous) for j in robot.joints] == pytest.approx([0.5, 0.5], rel=1e-6)
 
 
@@ -122,3 +127,70 @@ def test_other_things_are_refused(tmp_path):
     for write in (tp.write_urdf, tp.write_toml):
         with pytest.raises(TaupiError, match="no robot and no fit"):
             write("ur10", tmp_path / "x.urdf")
+
+
+def wrong_logs(log):
+    """A log as people get it wrong, each with a word of what is said of its fit."""
+    tau = log.tau
+    return {
+        "flipped": (log.with_(tau=-tau), "would weigh|far worse than the estimate"),
+        "millinewtons": (log.with_(tau=1000 * tau), r"would weigh \S+ kg, and its description says"),
+        "another unit": (log.with_(tau=tau / 100), "links would weigh less than 3%"),
+        "other joints": (log.with_(tau=tau[:, ::-1]), "links would weigh less than 3%"),
+        "noise": (
+            log.with_(tau=np.random.default_rng(0).normal(size=tau.shape)),
+            "leaves 9[0-9]% of the torque|leaves 100%",
+        ),
+    }
+
+
+@pytest.mark.parametrize("estimator", ["wls", "feasible"])
+@pytest.mark.parametrize("kind", ["flipped", "millinewtons", "another unit", "other joints", "noise"])
+def test_a_fit_that_is_plainly_wrong_is_not_exported(robots_dir, tmp_path, kind, estimator):
+    from excite import fourier
+
+    robot = tp.load(robots_dir / "ur_description/urdf/ur10_robot.urdf")
+    ones = np.ones(robot.n)
+    arm = robot.with_friction(viscous=ones, coulomb=ones).with_transmissions(rotor_inertia=0.2 * ones)
+    good = fourier(arm, FRICTION, 0, 4000, 200.0, noise=0.5)
+    log, words = wrong_logs(good)[kind]
+    fit = tp.identify(robot, log, estimator, cutoff_hz=10)
+    for write in (tp.write_urdf, tp.write_toml):
+        with pytest.raises(TaupiError, match=f"({words}).*Check the logs' signs.*anyway=True"):
+            write(fit, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+    with pytest.warns(TaupiWarning, match=words):
+        tp.write_urdf(fit, tmp_path / "x.urdf", anyway=True)
+    assert tp.load(tmp_path / "x.urdf").n == 6
+
+
+def test_a_good_fit_with_a_heavy_tool_is_exported(robots_dir, tmp_path):
+    """Thirty times the last link that was described: a tool, and no reason to refuse. Not all of its mass can be told."""
+    robot = tp.load(robots_dir / "ur_description/urdf/ur10_robot.urdf")
+    truth = robot.parameters.values.copy()
+    truth[-10:] *= 30
+    fit = tp.Feasible().fit(problem_of(robot, np.concatenate([truth, np.full(4 * robot.n, 0.5)]), noise=0.01))
+    tp.write_urdf(fit, tmp_path / "x.urdf")
+    assert float(tp.load(tmp_path / "x.urdf").parameters["wrist_3_link.m"]) > 4 * robot.parameters.values[-10]
+
+
+def test_a_fit_from_its_file_exports_the_same(fit, tmp_path):
+    """The URDF that the robot came from is in the file, so that it need not lie where it lay."""
+    tp.write_fit(fit, tmp_path / "fit.json")
+    loaded = tp.load_fit(tmp_path / "fit.json")
+    for write, name in ((tp.write_urdf, "urdf"), (tp.write_toml, "toml")):
+        write(fit, tmp_path / f"a.{name}")
+        write(loaded, tmp_path / f"b.{name}")
+        assert (tmp_path / f"a.{name}").read_bytes() == (tmp_path / f"b.{name}").read_bytes()
+    assert loaded.robot.source == fit.robot.source
+
+
+def test_a_locked_robot_from_its_file(robots_dir, tmp_path):
+    robot = tp.Robot.from_urdf(robots_dir / "panda_description/urdf/panda.urdf", lock={"panda_finger_joint1": 0.02})
+    truth = np.concatenate([robot.parameters.values, np.full(4 * robot.n, 0.5)])
+    fit = tp.Feasible().fit(problem_of(robot, truth, noise=0.01))
+    tp.write_fit(fit, tmp_path / "fit.json")
+    loaded = tp.load_fit(tmp_path / "fit.json")
+    tp.write_urdf(loaded, tmp_path / "b.urdf")
+    again = tp.Robot.from_urdf(tmp_path / "b.urdf", lock={"panda_finger_joint1": 0.02})
+    assert np.allclose(again.parameters.values, fit.parameters.values[: len(robot.parameters)], atol=1e-9)

@@ -1,103 +1,72 @@
-"""What the words of `taupi control` and `taupi emit ROBOT controller` stand for, and what they print and write."""
+"""What `taupi control` and `taupi simulate` write, all of it or nothing, and how laws are put side by side."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from taupi.cli.programs import CONTROLLER
-from taupi.errors import TaupiError, unknown
+from taupi.files import refuse_to_replace, write_folder
 from taupi.tables import table
 
-# Names on the command line and the laws they stand for.
-LAWS = {
-    "slotine-li": "SlotineLi",
-    "niemeyer-slotine": "NiemeyerSlotine",
-    "walker": "Walker",
-    "composite": "CompositeAdaptation",
-    "natural": "NaturalAdaptation",
-    "computed-torque": "ComputedTorque",
-    "pd-gravity": "PDGravity",
-}
-# Of many parameters the composite law adapts the base alone: its filters hold a number a joint and parameter.
-BASE = ("composite",)
+PAGE, STRIP, RUN, PICTURE = "report.html", "arm.svg", "run.parquet", "run.png"
+OWN = (PAGE, STRIP, RUN, PICTURE)
 
 
-def law_of(name: str, robot: Any, terms: tuple[str, ...]) -> Any:
-    """Return a law by its name, with the gains that the robot suggests."""
+def refuse(directory: Path | None, names: Sequence[str], force: bool) -> None:
+    """Refuse a directory that holds results already, before time is spent on new ones."""
+    if directory is not None:
+        refuse_to_replace(directory, (*OWN, *names), force)
+
+
+def save(trials: Sequence[Any], directory: Path, names: Sequence[str], force: bool) -> list[Path]:
+    """Write page and strip of all trials and the run of each, in a folder of its own where it has one of the `names`."""
+    paths: list[Path] = []
+
+    def fill(folder: Path) -> None:
+        for trial, name in zip(trials, names or [""], strict=True):
+            place = folder / name
+            place.mkdir(exist_ok=True)
+            paths.extend(folder / name / file for file in _run(trial, place, page=len(trials) > 1))
+        paths.extend(folder / file for file in _page(trials, folder))
+        paths[:] = [directory / path.relative_to(folder) for path in paths]
+
+    write_folder(directory, fill, force, (*OWN, *names))
+    return paths[::-1]
+
+
+def _run(trial: Any, folder: Path, page: bool) -> list[str]:
     import taupi as tp
 
-    if name not in LAWS:
-        raise unknown("law", name, LAWS)
-    more = {"columns": "base"} if name in BASE else {}
-    return getattr(tp, LAWS[name])(robot, terms=terms, **more)
+    trial.run.save(folder / RUN)
+    files = [RUN]
+    if find_spec("matplotlib") and len(trial.run) > 1:
+        tp.plot(trial.run, path=folder / PICTURE)
+        files.append(PICTURE)
+    return files + (_page([trial], folder, strip=False) if page else [])
 
 
-def emit_law(
-    robot: Any,
-    asked: tuple[str, str | None, str, bool],
-    terms: tuple[str, ...],
-    language: str,
-    directory: Path,
-    name: str | None,
-    force: bool,
-) -> str:
-    """Write a controller; return the paths, one a line."""
-    import taupi as tp
+def _page(trials: Sequence[Any], folder: Path, strip: bool = True) -> list[str]:
+    from taupi.report.arm import strip as drawn
+    from taupi.report.document import runs_text
+    from taupi.report.story import story
 
-    program, law, dtype, project = asked
-    if program != CONTROLLER:
-        raise TaupiError(f"--law goes with the program {CONTROLLER}, got {program}.")
-    if law is None:
-        raise TaupiError(f"A controller needs a law: --law {next(iter(LAWS))}. Known: {', '.join(LAWS)}.")
-    if dtype != "float64" or project:
-        raise TaupiError("A controller is written in float64, with its own README: leave --dtype and --project out.")
-    paths = tp.emit_controller(law_of(law, robot, terms), directory, language, name, force)
-    if language == "c":
-        stem, folder = paths[0].stem, shlex.quote(str(directory))
-        files = f"test_{stem}.c {stem}_controller.c {stem}.c"
-        step = f"cd {folder} && cc -std=c99 -O2 {files} -o test_{stem} -lm && ./test_{stem}"
-        print(f"wrote {len(paths)} files; next: {step}", file=sys.stderr)
-    return "\n".join(map(str, paths))
+    shown = [t for t in trials if len(t.run) > 1]
+    if not shown:
+        return []
+    told = {"command": shlex.join(["taupi", *sys.argv[1:]])}
+    (folder / PAGE).write_text(runs_text(shown, provenance=told), encoding="utf-8")
+    made = story(shown)
+    if not strip or made.robot is None:
+        return [PAGE]
+    (folder / STRIP).write_text(drawn(made.robot, made.arms(), alone=True), encoding="utf-8")
+    return [STRIP, PAGE]
 
 
-def start_of(law: Any, known: float) -> np.ndarray:
-    """Return the estimate that a law starts from: a fraction of the robot's parameters, made real where it must be."""
-    estimate = known * law.parameters.values
-    return law.real(estimate) if hasattr(law, "real") else estimate
-
-
-def told(name: str, law: Any, run: Any, steady: bool) -> dict[str, Any]:
-    """Return what a run of a law showed: tracking error, torque and, where the plant stays the same, V."""
-    from taupi.control.lyapunov import lyapunov_record
-
-    error = np.linalg.norm(run.error, axis=1)
-    last = max(1, len(error) // 5)
-    data = {
-        "law": name,
-        "complete": run.complete,
-        "rms_error_first": float(np.sqrt((error[:last] ** 2).mean())),
-        "rms_error_last": float(np.sqrt((error[-last:] ** 2).mean())),
-        "largest_torque": float(np.abs(run.tau).max()),
-    }
-    adapts = run.parameters is not None and run.parameters.shape[-1] == law.size
-    if steady and adapts and run.complete and hasattr(law, "Gamma_inv"):
-        wanted = (run.reference.q, run.reference.qd, run.reference.qdd)
-        record = lyapunov_record(law, run.time, run.q, run.qd, wanted, run.parameters)
-        if np.isfinite(record.V).all():  # of a body without extent the log-det divergence is infinite
-            data |= {
-                "V_first": float(record.V[0]),
-                "V_last": float(record.V[-1]),
-                "V_largest_rise": record.largest_rise,
-            }
-    return data
-
-
-def comparison(rows: list[dict[str, Any]]) -> str:
+def comparison(rows: Sequence[dict[str, Any]]) -> str:
     """Return the laws side by side."""
     head = ("law", "rms error, first fifth", "last fifth", "largest torque", "V", "largest rise of V")
     lines = []
@@ -107,3 +76,11 @@ def comparison(rows: list[dict[str, Any]]) -> str:
         first, last = f"{row['rms_error_first']:.3e}", f"{row['rms_error_last']:.3e}"
         lines.append((row["law"], first, last, f"{row['largest_torque']:.4g}", v, rise))
     return "\n".join(table([head, *lines]))
+
+
+def written(paths: Sequence[Path], directory: Path) -> str:
+    """Return what was written, and what to do with it."""
+    page = next((p for p in paths if p.name == PAGE), None)
+    log = next(p for p in paths if p.name == RUN)
+    step = f"open {page} in a browser, or taupi log {log}" if page else f"taupi log {log}"
+    return f"wrote {directory}: {', '.join(str(p.relative_to(directory)) for p in paths)}; next: {step}"

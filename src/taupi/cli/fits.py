@@ -26,6 +26,9 @@ MaxErrorOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite results that are there.")]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", help="Export a fit that is plainly wrong, or without terms that have no place.")
+]
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="A log to hold out and predict; may be repeated.")
 ]
@@ -42,14 +45,14 @@ def identify(
     columns: ColumnsOption = None,
     rate_hz: RateOption = None,
     estimator: Annotated[
-        str, typer.Option("--estimator", help="wls, ols, ..., or output_error for motors alone.")
-    ] = "wls",
+        str, typer.Option("--estimator", help="consistent, wls, ols, ...; output_error for motors alone.")
+    ] = "consistent",
     terms: Annotated[
         str | None,
         typer.Option(
             "--terms",
             help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none. Elastic joints by default: "
-            "coulomb,viscous,offset,damping.",
+            "coulomb,viscous,offset; damping is another.",
         ),
     ] = None,
     cutoff: Annotated[
@@ -62,6 +65,9 @@ def identify(
         bool | None,
         typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the robot has transmissions."),
     ] = None,
+    gaps: Annotated[
+        str, typer.Option("--gaps", help="Long gaps in logs: refuse, interpolate, or longest (stretch is kept).")
+    ] = "refuse",
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")] = 0,
     urdf: Annotated[bool, typer.Option("--urdf", help="Write model.urdf too: the given one, identified.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Write model.toml too: the identified robot.")] = False,
@@ -71,6 +77,7 @@ def identify(
     tip: Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")] = None,
     snap: Annotated[bool, typer.Option("--snap/--no-snap", help="Take near-right angles as right angles.")] = True,
     force: ForceOption = False,
+    anyway: AnywayOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none.
@@ -81,6 +88,7 @@ def identify(
     """
     from taupi.cli.identify import Job, data, next_step, run
 
+    _threshold(max_error, {})
     chosen = {k: v for k, v in {"lock": lock, "tip": tip, "snap": None if snap else False}.items() if v is not None}
     exports = tuple(kind for kind, wanted in {"urdf": urdf, "toml": toml, "c": c}.items() if wanted)
     job = Job(
@@ -99,6 +107,8 @@ def identify(
         seed,
         exports,
         force,
+        anyway,
+        gaps,
     )
     done = run(job)
     told = [done.fit.summary, *(f"held out: {v.summary}" for v in done.held_out)]
@@ -126,6 +136,7 @@ def validate(
     """
     import taupi as tp
 
+    _threshold(max_error, {})
     loaded = tp.load_fit(fit)
     found = [loaded.validate(log, columns=columns, rate_hz=rate_hz) for log in logs]
     shown = json.dumps([v.to_dict() for v in found], indent=2) if as_json else "\n\n".join(map(repr, found))
@@ -186,8 +197,41 @@ def report(
     print(f"wrote {output}; next: open it in a browser", file=sys.stderr)
 
 
+@fits.command()
+def export(
+    fit: FitArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A .urdf or .toml file, or a directory for a C99 project.")
+    ],
+    anyway: AnywayOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Write the identified robot of a fit: as the URDF it was read from, as TOML, or its inverse dynamics as C.
+
+    \b
+    taupi export out -o better.urdf
+    taupi export out/fit.json -o c
+    """
+    import taupi as tp
+    from taupi.cli.identify import export as write
+    from taupi.errors import TaupiError
+
+    kind = {".urdf": "urdf", ".toml": "toml", "": "c"}.get(output.suffix.lower())
+    if kind is None:
+        raise TaupiError(f"output is {str(output)!r}, expected a name ending in .urdf or .toml, or a directory for C.")
+    loaded = tp.load_fit(fit)
+    write(loaded, kind, output, anyway, force)
+    if not loaded.consistency.exact:
+        print(f"warning: {loaded.consistency.sentence}", file=sys.stderr)
+    print(f"wrote {output}", file=sys.stderr)
+
+
 def _threshold(most: float | None, errors: dict[str, float]) -> None:
-    """End with 5 where an error is above what the user would accept."""
+    """End with 5 where an error is above what the user would accept, which has to be a share of the torque."""
+    from taupi.errors import TaupiError
+
+    if most is not None and not 0 <= most < float("inf"):
+        raise TaupiError(f"--max-error is {most:g}, expected a share of the torque, such as 0.05.")
     missed = [f"{name} {error:.2%}" for name, error in errors.items() if most is not None and not error <= most]
     if missed:
         print(f"taupi: the relative error is above --max-error {most:g}: {', '.join(missed)}.", file=sys.stderr)

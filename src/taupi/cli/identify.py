@@ -19,7 +19,6 @@ from taupi.identification.store import fit_json, fit_text
 from taupi.identification.validation import Validation
 from taupi.progress import progress
 from taupi.report.document import report_text
-from taupi.report.gather import overall
 from taupi.signals.formats.files import sha256
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
@@ -48,6 +47,8 @@ class Job:
     seed: int
     exports: tuple[str, ...]
     force: bool
+    anyway: bool = False
+    gaps: str = "refuse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,10 @@ def run(job: Job) -> Done:
     for path in (*job.logs, *job.held_out):  # before minutes are spent on the first
         if not path.exists():
             raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
+    fitted = {p.resolve() for p in job.logs}
+    for path in job.held_out:
+        if path.resolve() in fitted:
+            raise TaupiError(f"{path} is fitted and cannot be held out as well: --validate another log.")
     small = [p for p in job.logs if p.is_dir() or p.stat().st_size <= STREAMED_BYTES]
     with progress("identify", 2 + len(job.held_out) + len(small)) as step:
         step("reading and fitting")
@@ -81,12 +86,12 @@ def run(job: Job) -> Done:
             for name, text in zip(RESULTS, texts, strict=True):
                 (folder / name).write_text(text, encoding="utf-8")
             for kind in job.exports:
-                _export(fit, kind, folder / EXPORTS[kind])
+                export(fit, kind, folder / EXPORTS[kind], job.anyway)
 
         write_folder(job.output, fill, job.force, own=own)
     written = (*RESULTS, *(EXPORTS[kind] for kind in job.exports))
     remarks = (fit.consistency.sentence,) if job.exports and not fit.consistency.exact else ()
-    return Done(fit, held_out, overall(fit), tuple(job.output / name for name in written), remarks)
+    return Done(fit, held_out, fit.relative, tuple(job.output / name for name in written), remarks)
 
 
 def data(done: Done) -> dict[str, Any]:
@@ -132,8 +137,7 @@ def _fitted(job: Job) -> Fit:
         _terms(job.terms),
         columns=job.columns,
         rate_hz=job.rate_hz,
-        cutoff_hz=job.cutoff_hz,
-        decimate=job.decimate,
+        preparation=tp.Preparation(job.cutoff_hz, job.decimate, long_gaps=job.gaps),
         elastic=job.elastic,
         seed=job.seed,
     )
@@ -165,19 +169,17 @@ def _validated(fit: Fit, path: Path, job: Job, step: Any) -> Validation:
     return fit.validate(path, columns=job.columns, rate_hz=job.rate_hz)
 
 
-def _export(fit: Fit, kind: str, path: Path) -> None:
-    """Write the identified robot; what no real body has is refused, with the reason."""
+def export(fit: Fit, kind: str, path: Path, anyway: bool = False, force: bool = False) -> None:
+    """Write the identified robot as "urdf", "toml" or "c"; what should not be taken away is refused, with the reason."""
     if kind == "urdf":
-        tp.write_urdf(fit, path)
+        tp.write_urdf(fit, path, force, anyway)
     elif kind == "toml":
-        tp.write_toml(fit, path)
+        tp.write_toml(fit, path, force, anyway)
     else:
-        from taupi.identification.export import identified_robot
-
         elastic = fit.basis.elastic
         terms = tuple(t for t in fit.terms if t.name in (*_DESCRIBED, *(_OF_SPRINGS if elastic else ())))
         dynamics = tp.elastic_inverse_dynamics if elastic else tp.inverse_dynamics
-        tp.emit(dynamics(identified_robot(fit), terms=terms), "c", path, project=True)
+        tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)
 
 
 def _terms(given: str | None) -> tuple[str, ...] | None:

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from taupi import __version__
-from taupi.cli import control, simulate
+from taupi.cli import control, reproduce, simulate
 from taupi.cli.fits import fits
+from taupi.cli.options import GainOption
 from taupi.cli.programs import CONTROLLER, PROGRAMS, TASK_PROGRAMS, built, next_step
 from taupi.cli.words import spelled
 
@@ -253,6 +254,7 @@ def emit(
     snap: SnapOption = True,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
     law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
+    gain: GainOption = None,
 ) -> None:
     """Write a program of a robot, or a controller, as source: C99, Python, MATLAB/Octave or CUDA.
 
@@ -262,11 +264,12 @@ def emit(
     """
     import taupi as tp
 
-    if program == CONTROLLER or law is not None:
-        from taupi.cli.controlling import emit_law
+    if program == CONTROLLER or law is not None or gain:
+        from taupi.cli.laws import emit_law
 
         plain = (program, law, dtype, project)
-        print(emit_law(_load(robot, lock, tip, snap), plain, _split(terms), language, directory, name, force))
+        arm = _load(robot, lock, tip, snap)
+        print(emit_law(arm, plain, _split(terms), gain, language, directory, name, force))
         return
     made = built(program, _load(robot, lock, tip, snap), _split(terms))
     paths = tp.emit(made, language, directory, name, dtype, project, force)
@@ -423,3 +426,4 @@ def log(
 
 simulate.register(app, _load)
 control.register(app, _load)
+reproduce.register(app)

@@ -5,30 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-RobotArgument = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="A built-in robot, or a .urdf, .xml (MJCF) or .toml file.")
-]
-ReferenceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--reference", help="sine, planar2, puma560, none, way-points [[q], [q], ...], or a file of positions."
-    ),
-]
-LawOption = Annotated[
-    str,
-    typer.Option("--law", help="computed-torque, pd-gravity, slotine-li, niemeyer-slotine, walker or none."),
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Directory for run.parquet and run.png; made if missing.")
-]
-PayloadOption = Annotated[
-    list[str] | None, typer.Option("--payload-at", help="time:mass at the tip, such as 2s:1.5kg; may be repeated.")
-]
+from taupi.cli import options as o
 
 
 def register(app: typer.Typer, load: Callable[..., Any]) -> None:
@@ -36,50 +17,91 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
 
     @app.command()
     def simulate(
-        robot: RobotArgument,
-        reference: ReferenceOption = "sine",
-        law: LawOption = "computed-torque",
-        duration: Annotated[float, typer.Option("--duration", help="Seconds.")] = 10.0,
-        rate: Annotated[float, typer.Option("--rate", help="Control periods a second.")] = 1000.0,
-        integrator: Annotated[
-            str, typer.Option("--integrator", help="euler, semi_implicit, midpoint, rk4, rk45, dop853 or lsoda.")
-        ] = "rk4",
-        substeps: Annotated[int, typer.Option("--substeps", help="Steps of the integrator in a period.")] = 1,
+        robot: o.RobotArgument,
+        reference: o.ReferenceOption = "sine",
+        law: Annotated[
+            str,
+            typer.Option(
+                "--law",
+                help="computed-torque, pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural or none.",
+            ),
+        ] = "computed-torque",
+        gain: o.GainOption = None,
+        duration: o.DurationOption = 10.0,
+        rate: o.RateOption = 1000.0,
+        integrator: o.IntegratorOption = "rk4",
+        substeps: o.SubstepsOption = 1,
+        initial: o.InitialOption = None,
         terms: Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")] = "",
-        payload: PayloadOption = None,
-        resolution: Annotated[
-            float | None, typer.Option("--resolution", help="Encoder step in rad; velocities are then differences.")
-        ] = None,
-        seed: Annotated[int, typer.Option("--seed", help="Seed of the noise.")] = 0,
-        output: OutputOption = None,
-        lock: Annotated[list[str] | None, typer.Option("--lock", help="Joint held at zero; may be repeated.")] = None,
-        tip: Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")] = None,
-        snap: Annotated[
-            bool, typer.Option("--snap/--no-snap", help="Take near-right angles of the file as right angles.")
-        ] = True,
-        force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+        stiction: Annotated[
+            bool, typer.Option("--stiction", help="Let joints stick; needs --integrator rk45, dop853 or lsoda.")
+        ] = False,
+        payload: o.PayloadOption = None,
+        torque_limit: o.TorqueLimitOption = None,
+        rate_limit: o.RateLimitOption = None,
+        delay: o.DelayOption = "0",
+        disturbance: o.DisturbanceOption = None,
+        resolution: o.ResolutionOption = None,
+        noise: o.NoiseOption = 0.0,
+        snr_db: o.SnrOption = None,
+        velocity: o.VelocityOption = None,
+        sensor_delay: o.SensorDelayOption = "0",
+        seed: o.SeedOption = 0,
+        output: o.OutputOption = None,
+        lock: o.LockOption = None,
+        tip: o.TipOption = None,
+        snap: o.SnapOption = True,
+        force: o.ForceOption = False,
+        as_json: o.JsonOption = False,
     ) -> None:
-        """Simulate a robot under a control law; write the run and its picture. Exit 4 where the loop diverges.
+        """Simulate a robot under a control law; write the run and its page. Exit 4 where the loop diverges.
 
         \b
         taupi simulate puma560 --reference puma560 --duration 5 -o out
         taupi simulate panda --law slotine-li --payload-at 2s:1.5kg --json
         """
         import taupi as tp
-        from taupi.cli import simulating
+        from taupi.cli import controlling, laws, simulating
 
+        controlling.refuse(output, (), force)
         arm = load(robot, lock, tip, snap)
         chosen = tuple(t.strip() for t in terms.split(",") if t.strip())
-        plant = tp.RigidPlant(arm, chosen, payloads=simulating.payload_changes(payload))
+        world = simulating.World(
+            chosen,
+            payload,
+            torque_limit,
+            rate_limit,
+            delay,
+            disturbance,
+            stiction,
+            resolution,
+            noise,
+            snr_db,
+            velocity,
+            sensor_delay,
+        )
+        plant, sensors = world.plant(arm), world.sensors()
         motion = simulating.reference_of(reference, arm, duration)
-        sensors = None if resolution is None else tp.Sensors(resolution=resolution, velocity="difference")
-        controller = simulating.law_of(law if motion is not None else "none", arm, chosen)
-        run = tp.simulate(plant, controller, motion, duration, rate, integrator, substeps, sensors=sensors, seed=seed)
-        paths = simulating.save(run, output, force) if output is not None else []
+        none = law == "none" or motion is None
+        controller = None if none else laws.laws_of([law], arm, chosen, gain)[law]
+        start = simulating.start_at(initial, arm.n)
+        run = tp.simulate(
+            plant,
+            controller,
+            motion,
+            duration,
+            rate,
+            integrator,
+            substeps,
+            sensors=sensors,
+            initial=start,
+            seed=seed,
+        )
+        trial = tp.Trial(run, controller, plant, "" if none else law)
         print(json.dumps(simulating.run_data(run), indent=2) if as_json else run)
-        for path in paths:
-            print(f"wrote {path}", file=sys.stderr)
-        if paths:
-            print(f"next: taupi log {paths[0]}", file=sys.stderr)
+        for remark in trial.remarks:
+            print(remark, file=sys.stderr)
+        if output is not None:
+            paths = controlling.save([trial], output, (), force)
+            print(controlling.written(paths, output), file=sys.stderr)
         raise typer.Exit(0 if run.complete else 4)

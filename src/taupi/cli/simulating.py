@@ -1,8 +1,10 @@
-"""What the words of `taupi simulate` stand for, and what it prints and writes."""
+"""What the words of `taupi simulate` and `taupi control` stand for, and what they print."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,33 +12,160 @@ import numpy as np
 
 from taupi.errors import TaupiError, unknown
 
-# Names on the command line and the laws they stand for.
-LAWS = {
-    "computed-torque": "ComputedTorque",
-    "pd-gravity": "PDGravity",
-    "slotine-li": "SlotineLi",
-    "niemeyer-slotine": "NiemeyerSlotine",
-    "walker": "Walker",
-}
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
+_DOCUMENTS = ("planar2", "puma560")
 
 
-def reference_of(given: str | None, robot: Any, duration: float) -> Any:
-    """Return the reference that a word stands for: sine, planar2, puma560, JSON way-points, or a file."""
+@dataclass(frozen=True)
+class World:
+    """What stands between a law and the motion, in the words of the command line."""
+
+    terms: tuple[str, ...] = ()
+    payloads: Sequence[str] | None = None
+    torque_limit: str | None = None
+    rate_limit: str | None = None
+    delay: str = "0"
+    disturbance: str | None = None
+    stiction: bool = False
+    resolution: float | None = None
+    noise: float = 0.0
+    snr_db: float | None = None
+    velocity: str | None = None
+    sensor_delay: str = "0"
+
+    def plant(self, robot: Any) -> Any:
+        """Return the plant."""
+        import taupi as tp
+
+        described = self.torque_limit == "description"
+        return tp.RigidPlant(
+            robot,
+            self.terms,
+            stiction=self.stiction,
+            payloads=payload_changes(self.payloads),
+            torque_limits=True if described else numbers(self.torque_limit, "--torque-limit", robot.n),
+            rate_limits=numbers(self.rate_limit, "--rate-limit", robot.n),
+            delay=seconds(self.delay, "--delay"),
+            disturbance=numbers(self.disturbance, "--disturbance", robot.n),
+        )
+
+    def sensors(self) -> Any:
+        """Return the sensors, None where nothing is said of them."""
+        import taupi as tp
+
+        late = seconds(self.sensor_delay, "--sensor-delay")
+        if self.resolution is None and not self.noise and self.snr_db is None and self.velocity is None and not late:
+            return None
+        kind, cutoff = self.velocity or ("exact" if self.resolution is None else "difference"), None
+        if kind.startswith("filter:"):
+            kind, cutoff = "filter", _one(kind.removeprefix("filter:").removesuffix("Hz"), "--velocity", kind)
+        if kind == "filter" and cutoff is None:
+            raise TaupiError("--velocity is filter, expected filter:HZ, such as filter:100.")
+        return tp.Sensors(self.resolution, self.noise, 0.0, self.snr_db, kind, cutoff, late)
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def _one(text: str, option: str, given: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TaupiError(f"{option} is {given[:40]!r}, expected a number.") from None
+
+
+def numbers(given: str | None, option: str, n: int) -> np.ndarray | None:
+    """Return a number for every joint from one, or from n by commas."""
+    if given is None:
+        return None
+    values = [_one(part, option, given) for part in given.strip("[]() ").split(",")]
+    if len(values) not in (1, n):
+        raise TaupiError(f"{option} has {len(values)} numbers, expected one, or {n} by commas: one per joint.")
+    return np.broadcast_to(np.array(values), (n,)).copy()
+
+
+def seconds(given: str, option: str) -> float:
+    """Return a time from 0.002, 2ms or 0.002s.
+
+    >>> seconds("2ms", "--delay"), seconds("0.5s", "--delay")
+    (0.002, 0.5)
+    """
+    text = given.strip()
+    if text.endswith("ms"):
+        return _one(text.removesuffix("ms"), option, given) / 1000
+    return _one(text.removesuffix("s"), option, given)
+
+
+def payload_changes(given: Sequence[str] | None) -> list[tuple[float, Any]]:
+    """Return changes of the load from words such as 2s:1.5kg."""
     import taupi as tp
 
-    if given is None or given == "none":
+    changes: list[tuple[float, Any]] = []
+    for text in given or []:
+        time, _, mass = text.partition(":")
+        try:
+            at, kg = float(time.strip().removesuffix("s")), float(mass.strip().removesuffix("kg"))
+        except ValueError:
+            raise TaupiError(f"--payload-at is {text[:40]!r}, expected time:mass, such as 2s:1.5kg.") from None
+        changes.append((at, tp.Payload(kg) if kg else None))
+    return changes
+
+
+def start_at(given: str | None, n: int) -> np.ndarray | None:
+    """Return where the arm starts from a JSON list."""
+    if given is None:
         return None
-    if given in ("planar2", "puma560"):
+    point = _array(given)
+    if point.shape != (n,):
+        raise TaupiError(f"--initial is {given[:60]!r}, expected {n} numbers: [...].")
+    return point
+
+
+# References -----------------------------------------------------------------------------------------------------------
+
+
+def reference_of(given: str, robot: Any, duration: float) -> Any:
+    """Return the reference that a word stands for: sine, a document's, way-points, control points, sines, or a file."""
+    import taupi as tp
+
+    if given == "none":
+        return None
+    if given in _DOCUMENTS:
         return tp.Sinusoids.document(given)
     if given == "sine":
         return gentle(robot)
-    if given.lstrip().startswith("["):
-        points = waypoints(given, robot.n)
-        return tp.MinimumJerk(points, np.linspace(0.0, duration, len(points)))
+    text = given.strip()
+    kind, mark, rest = text.partition(":")
+    if text.startswith("[") or (mark and kind == "minjerk"):
+        way = points(text if text.startswith("[") else rest, robot.n)
+        return tp.MinimumJerk(way, np.linspace(0.0, duration, len(way)))
+    if mark and kind == "bspline":
+        return tp.BSpline(points(rest, robot.n), duration)
+    if text.startswith("{"):
+        return _sines(text)
     if Path(given).suffix.lower() in _FILES:
         return tp.SampledMotion.read(given, robot)
-    raise unknown("reference", given, ("sine", "planar2", "puma560", "none", "[[q], [q], ...]", "a file"))
+    known = ("sine", *_DOCUMENTS, "none", "[[q], [q], ...]", "minjerk:[[q], ...]", "bspline:[[q], ...]", "a file")
+    raise unknown("reference", given, known)
+
+
+def _sines(text: str) -> Any:
+    import taupi as tp
+
+    try:
+        told = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not {"offset", "amplitude", "omega"} <= set(told) <= {
+        "offset",
+        "amplitude",
+        "omega",
+        "phase",
+    }:
+        raise TaupiError(
+            f"--reference is {text[:60]!r}, expected a JSON object with offset, amplitude, omega and, if you like, phase."
+        )
+    return tp.Sinusoids(told["offset"], told["amplitude"], told["omega"], told.get("phase", 0.0))
 
 
 def gentle(robot: Any) -> Any:
@@ -53,61 +182,24 @@ def gentle(robot: Any) -> Any:
     return tp.Sinusoids(middle, np.array(width)[:, None] * np.array([0.7, 0.3]), omega)
 
 
-def waypoints(text: str, n: int) -> np.ndarray:
-    """Return way-points from a JSON list of lists."""
-    try:
-        points = np.array(json.loads(text), dtype=float)
-    except (json.JSONDecodeError, RecursionError, TypeError, ValueError):
-        points = np.zeros(0)
-    if points.ndim != 2 or points.shape[1] != n or len(points) < 2:
+def points(text: str, n: int) -> np.ndarray:
+    """Return way-points or control points from a JSON list of lists."""
+    found = _array(text)
+    if found.ndim != 2 or found.shape[1] != n or len(found) < 2:
         raise TaupiError(
             f"--reference is {text[:60]!r}, expected at least two way-points of {n} numbers: [[...], [...]]."
         )
-    return points
+    return found
 
 
-def law_of(given: str, robot: Any, terms: tuple[str, ...]) -> Any:
-    """Return the law that a word stands for, with the robot's default gains; None for none."""
-    import taupi as tp
-
-    if given == "none":
-        return None
-    if given not in LAWS:
-        raise unknown("law", given, (*LAWS, "none"))
-    known = tuple(t for t in terms if t not in ("coulomb", "stribeck") or given == "computed-torque")
-    return getattr(tp, LAWS[given])(robot, terms=known)
-
-
-def payload_changes(given: list[str] | None) -> list[tuple[float, Any]]:
-    """Return changes of the load from words such as 2s:1.5kg."""
-    import taupi as tp
-
-    changes: list[tuple[float, Any]] = []
-    for text in given or []:
-        time, _, mass = text.partition(":")
-        try:
-            at, kg = float(time.strip().removesuffix("s")), float(mass.strip().removesuffix("kg"))
-        except ValueError:
-            raise TaupiError(f"--payload-at is {text[:40]!r}, expected time:mass, such as 2s:1.5kg.") from None
-        changes.append((at, tp.Payload(kg) if kg else None))
-    return changes
-
-
-def save(run: Any, directory: Path, force: bool) -> list[Path]:
-    """Write run.parquet and run.png into a directory, made if missing; return their paths."""
-    import taupi as tp
-    from taupi.files import refuse_to_overwrite
-
+def _array(text: str) -> np.ndarray:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TaupiError(f"{directory} cannot be made: {error.strerror}.") from None
-    paths = [directory / "run.parquet", directory / "run.png"]
-    for path in paths:
-        refuse_to_overwrite(path, force)
-    run.save(paths[0], force=force)
-    tp.plot(run, path=paths[1], force=force)
-    return paths
+        return np.array(json.loads(text), dtype=float)
+    except (json.JSONDecodeError, RecursionError, TypeError, ValueError):
+        return np.zeros(0)
+
+
+# What is told ---------------------------------------------------------------------------------------------------------
 
 
 def run_data(run: Any) -> dict[str, Any]:

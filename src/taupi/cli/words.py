@@ -6,7 +6,18 @@ import re
 
 _SPELLINGS = (
     (re.compile(r"force=True"), "--force"),
-    (re.compile(r"^cutoff_hz\b|(?<=Give )cutoff_hz\b"), "--cutoff"),
+    (re.compile(r"anyway=True"), "--anyway"),
+    (
+        re.compile(r"Use log\.\w+\(\)(, short_gap=\.\.\.)?, or long_gaps='\w+' or '\w+'"),
+        "Use --gaps longest or --gaps interpolate",
+    ),
+    (
+        re.compile(r"Leave the joint out with log\.select\(\.\.\.\)"),
+        "Leave its columns out of the mapping, and --lock the joint",
+    ),
+    (re.compile(r"columns=(\{.*\})"), r"--columns FILE.toml with \1"),
+    (re.compile(r", or read it whole with stream=False"), ""),
+    (re.compile(r"\bcutoff_hz(?= is )|(?<=Give )cutoff_hz\b"), "--cutoff"),
     (re.compile(r"^rate_hz\b|\brate_hz=\.\.\."), "--rate-hz"),
     (re.compile(r'estimator="feasible"'), "--estimator feasible"),
     (re.compile(r"intermediates=20"), "--intermediates 20"),

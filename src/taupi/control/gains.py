@@ -131,14 +131,15 @@ def default_adaptation(robot: Robot, parameters: Parameters, columns: np.ndarray
     every group learns at the same relative pace (spec A7). kappa is such that M^-1 Y Gamma^-1 Y^T, the stiffness that adaptation
     adds, stays below (50 rad/s)^2 in random motions; `columns` are those of Y (k, n, p) there.
     """
-    scale = _scales(parameters)
+    scale = scales(parameters)
     if columns is None or not columns.size:
         return scale**2
     stiffness = typical(robot).inverse @ ((columns * scale**2) @ np.swapaxes(columns, -1, -2))
     return PACE**2 / max(float(np.linalg.eigvals(stiffness).real.max()), 1e-12) * scale**2
 
 
-def _scales(parameters: Parameters) -> np.ndarray:
+def scales(parameters: Parameters) -> np.ndarray:
+    """Return the size of each parameter: the largest of its group in its link, at least a floor."""
     entries, values = parameters.layout.entries, np.abs(parameters.values)
     groups = {k: group for group in (MASS, MOMENT, INERTIA) for k in group}
     keys = [(e.index, groups.get(e.kind.removesuffix("R"), (e.kind,))) for e in entries]

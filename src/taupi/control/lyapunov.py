@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import casadi as cs
@@ -25,6 +26,7 @@ from taupi.program.program import Constants, Port, Program, trace
 
 # V from sampled states has the rounding of its sums; and numerical integration of the run itself moves V by this much.
 RISE = 1e-6
+NOTHING = 1e-9  # of the largest V: a start from which no share can be told
 
 
 def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
@@ -82,7 +84,10 @@ def _truth(law: Law, constants: Constants, q: Any, pi: Any, plant: Parameters, t
 
 @dataclass(frozen=True, eq=False)
 class LyapunovRecord:
-    """V along a run, its part V_1, its rate as claimed, as the chain rule gives it, and by differences of V over time."""
+    """V along a run, its part V_1, its rate as claimed, as the chain rule gives it, and by differences of V over time.
+
+    `changes` are the rows at which the plant became another one, and V with it: such jumps are no rises.
+    """
 
     time: np.ndarray
     V: np.ndarray
@@ -91,11 +96,18 @@ class LyapunovRecord:
     rate: np.ndarray
     numerical: np.ndarray
     reasons: tuple[str, ...]
+    changes: tuple[int, ...] = ()
 
     @property
     def largest_rise(self) -> float:
-        """The largest rise of V from one sample to the next, relative to V at the start."""
-        return float(np.diff(self.V).max(initial=-np.inf) / max(float(self.V[0]), np.finfo(float).tiny))
+        """The largest rise of V from one sample to the next, relative to V at the start, the largest after a change.
+
+        Where V starts at nothing, the estimate being right and the arm on its way, it is relative to the largest V.
+        """
+        steps = np.delete(np.diff(self.V), [k - 1 for k in self.changes])
+        start, most = max(float(self.V[k]) for k in (0, *self.changes)), float(np.max(self.V))
+        whole = start if start > NOTHING * most else most
+        return float(steps.max(initial=-np.inf) / max(whole, np.finfo(float).tiny))
 
     @property
     def holds(self) -> bool:
@@ -147,21 +159,27 @@ def lyapunov_record(
     plant: Any = None,
     terms: TermsLike | None = None,
 ) -> LyapunovRecord:
-    """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des."""
+    """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des.
+
+    `plant` is (p,), or (N, p) of a plant that changes on the way: it picks something up.
+    """
     actual = plant_parameters(law, terms)
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
-    if pi.shape != (len(actual),):
-        raise TaupiError(f"plant has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms.")
     t = np.asarray(time, dtype=float)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise TaupiError(f"time is {shown(time)}, expected two or more rising values.")
-    estimate = law.init(parameters).vector
+    if pi.shape not in ((len(actual),), (len(t), len(actual))):
+        raise TaupiError(f"plant has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms.")
+    changes = tuple((np.flatnonzero((np.diff(pi, axis=0) != 0).any(axis=1)) + 1).tolist()) if pi.ndim == 2 else ()
+    estimate = Law.init(law, parameters).vector  # as it is: a run that diverged may hold what no law would start from
     V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
     V = np.broadcast_to(V, t.shape)
-    reasons = _reasons(law, pi, actual, claimed, rate)
+    reasons = _reasons(law, pi if pi.ndim == 1 else pi[-1], actual, claimed, rate)
     if not np.isfinite(V).all():
         reasons += ("V is not finite: a state is not, or a body has no extent and the law measures bodies",)
-    return LyapunovRecord(t, V, V_1, claimed, rate, np.gradient(V, t), reasons)
+    edges = (0, *changes, len(t))
+    slopes = [np.gradient(V[a:b], t[a:b]) if b - a > 1 else np.full(b - a, np.nan) for a, b in pairwise(edges)]
+    return LyapunovRecord(t, V, V_1, claimed, rate, np.concatenate(slopes), reasons, changes)
 
 
 def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from typing import Any
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.closed_form import both_sides
+from taupi.dynamics.joint_frames import JointFrames, mass, torque
 from taupi.dynamics.kinematics import JACOBIANS
-from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import newton_euler, tip_torque
+from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia, term_torque
 from taupi.errors import TaupiError, unknown
@@ -20,17 +21,20 @@ from taupi.program.program import Port, Program
 def solve_positive(matrix: Any, right: Any) -> Any:
     """Return X with M X = B for a symmetric positive definite M, by M = L D L^T; no square root, so exact over rationals."""
     n = matrix.shape[0]
-    lower, diagonal = SX.eye(n), SX.zeros(n)
+    lower, inverses = SX.eye(n), [SX(0)] * n
     for j in range(n):
-        diagonal[j] = matrix[j, j] - sum(lower[j, k] ** 2 * diagonal[k] for k in range(j))
-        for i in range(j + 1, n):
-            lower[i, j] = (matrix[i, j] - sum(lower[i, k] * lower[j, k] * diagonal[k] for k in range(j))) / diagonal[j]
+        row: list[Any] = []  # of L D
+        for k in range(j):
+            row.append(matrix[j, k] - sum(row[r] * lower[k, r] for r in range(k)))
+        for k in range(j):
+            lower[j, k] = row[k] * inverses[k]
+        inverses[j] = 1 / (matrix[j, j] - sum(row[k] * lower[j, k] for k in range(j)))
     x = SX(right)
     for i in range(n):
         for k in range(i):
             x[i, :] -= lower[i, k] * x[k, :]
     for i in range(n):
-        x[i, :] /= diagonal[i]
+        x[i, :] *= inverses[i]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
             x[i, :] -= lower[k, i] * x[k, :]
@@ -38,9 +42,10 @@ def solve_positive(matrix: Any, right: Any) -> Any:
 
 
 def by_cholesky(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any) -> Any:
-    """Return qdd with M qdd = tau - b (spec 2.6), M factorised without square roots."""
-    bias = newton_euler(chain, q, qd, SX.zeros(chain.n))
-    return solve_positive(composite_bodies(chain, q) + inertia, tau - bias)
+    """Return qdd with M qdd = tau - b (spec 2.6), M factorised without square roots; both from the frames of the joints."""
+    frames = JointFrames(chain, q)
+    bias = torque(frames, qd, SX.zeros(chain.n), chain.gravity)
+    return solve_positive(both_sides(chain, mass(frames)) + inertia, tau - bias)
 
 
 def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any) -> Any:
@@ -63,7 +68,7 @@ def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any)
         u[i] = tau[i] - screw[i].T @ wrench[i]
         parent = chain.robot.joints[i].parent
         if parent != BASE:
-            articulated = body[i] - big_u[i] @ big_u[i].T / d[i]
+            articulated = body[i] - (big_u[i] / d[i]) @ big_u[i].T
             body[parent] = body[parent] + x[i].T @ articulated @ x[i]
             wrench[parent] = wrench[parent] + x[i].T @ (wrench[i] + articulated @ drift[i] + big_u[i] * (u[i] / d[i]))
     qdd: list[Any] = []
@@ -84,6 +89,14 @@ def is_coupled(robot: Robot) -> bool:
 
 
 ALGORITHMS = {"articulated": by_articulated_bodies, "cholesky": by_cholesky}
+# Up to this many joints factorising M takes fewer operations than articulated bodies, which grow with n alone.
+FACTORISED = 30
+
+
+def default_algorithm(robot: Robot) -> str:
+    """Return the algorithm that takes fewest operations; articulated bodies do not cover mimic or coupled joints."""
+    coupled = len(robot.joints) != robot.n or any(j.also for j in robot.joints)
+    return "cholesky" if coupled or robot.n <= FACTORISED else "articulated"
 
 
 @builder
@@ -92,8 +105,8 @@ def forward_dynamics(
 ) -> Program:
     """Return qdd(q, qd, tau) with M qdd = tau - C qd - g - friction - J^T F_tip (spec 2.6).
 
-    `algorithm`: "articulated" bodies (the default), or "cholesky", which factorises M (the default and the only one with mimic
-    joints). `terms` and `tip_wrench` are as in `inverse_dynamics`.
+    `algorithm`: "cholesky" factorises M (the default up to 30 joints, and the only one with mimic joints); "articulated" bodies
+    take a fixed number of operations for each further joint. `terms` and `tip_wrench` are as in `inverse_dynamics`.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -103,7 +116,7 @@ def forward_dynamics(
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
     """
     coupled = is_coupled(robot)
-    chosen = algorithm or ("cholesky" if coupled else "articulated")
+    chosen = algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
         raise unknown("algorithm", chosen, ALGORITHMS)
     if chosen == "articulated" and coupled:

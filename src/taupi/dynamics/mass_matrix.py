@@ -8,30 +8,18 @@ import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides, closed_mass_derivative, closed_mass_matrix
+from taupi.dynamics.joint_frames import JointFrames, mass
 from taupi.dynamics.kinematics import gathered_columns, link_screws
-from taupi.dynamics.spatial import SX, adjoint, inverse
+from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
 from taupi.errors import unknown
-from taupi.model.robot import BASE, Robot
+from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
 
 def composite_bodies(chain: Chain, q: Any) -> Any:
-    """Return M by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
-
-    Inward: Gc_i = G_i + sum_c X_c^T Gc_c X_c. Then M_ij = A_j^T (X ... X)^T Gc_i A_i for every joint j before i.
-    """
-    joints = chain.spread(q)
-    x = [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
-    composite = chain.inward(chain.inertia, lambda i, g: x[i].T @ g @ x[i])
-    matrix = SX(chain.links, chain.links)
-    for i in range(chain.links):
-        wrench = composite[i] @ chain.screw(i)
-        j = i
-        while j != BASE:
-            matrix[i, j] = matrix[j, i] = chain.screw(j).T @ wrench
-            wrench, j = x[j].T @ wrench, chain.robot.joints[j].parent
-    return both_sides(chain, cs.densify(matrix))
+    """Return M by composite bodies in the frames of the joints (Walker & Orin 1982; Featherstone 2008, 6.2)."""
+    return both_sides(chain, mass(JointFrames(chain, q)))
 
 
 def link_sum(chain: Chain, q: Any) -> Any:

@@ -8,18 +8,14 @@ from typing import Any
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
+from taupi.dynamics.joint_frames import JointFrames, torque
 from taupi.dynamics.kinematics import frame_jacobian
 from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
 
 
 def newton_euler(chain: Chain, q: Any, qd: Any, qdd: Any, gravity: Any = None) -> Any:
-    """Return tau = M qdd + c + g (spec 2.4, in recursive form; Lynch & Park 2017, 8.3).
-
-    Outward: V_i = X_i V_p + A_i qd_i,  Vd_i = X_i Vd_p + ad(V_i) A_i qd_i + A_i qdd_i,  X_i = Ad(T_ip), Vd_0 = (0, -g).
-    Inward:  F_i = sum_c X_c^T F_c + G_i Vd_i - ad(V_i)^T G_i V_i,  tau_i = A_i^T F_i.
-    """
-    walk = outward_walk(chain, q, qd, qdd, gravity)
-    return inward_walk(chain, walk, [own_wrench(chain, i, *walk.motion[i]) for i in range(chain.links)])
+    """Return tau = M qdd + c + g (spec 2.4, in recursive form; Luh, Walker & Paul 1980), in the frames of the joints."""
+    return torque(JointFrames(chain, q), qd, qdd, chain.gravity if gravity is None else gravity)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from taupi.model.scalars import exact
 from taupi.program.accumulate import Accumulator
 from taupi.program.boundary import batch
 from taupi.program.program import Program
+from taupi.threads import small_algebra
 
 # Half the digits of a double: columns closer than this, as unit vectors, differ by less than any filter or encoder leaves.
 TOLERANCE = 1e-8
@@ -225,6 +226,7 @@ def _rubbing(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np
     return v, a
 
 
+@small_algebra
 def judged(
     program: Program, samples: int, r: np.ndarray, facts: tuple[str, ...] = (), tolerance: float = TOLERANCE
 ) -> Conditioning:

@@ -14,11 +14,13 @@ from taupi.identification.fit import Fit, JointStatistics, Status
 from taupi.identification.problem import Problem
 from taupi.identification.solve import WEAK, Solution
 from taupi.identification.uncertainty import sandwich
+from taupi.threads import small_algebra
 from taupi.version import __version__
 
 Weights = dict[tuple[int, int], float]
 
 
+@small_algebra
 def assemble(
     problem: Problem,
     estimator: str,

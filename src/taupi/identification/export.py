@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
 from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.identification.doubts import doubts
 from taupi.identification.fit import Fit
 from taupi.identification.physical import inconsistencies
 from taupi.model.formats import toml, urdf
+from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
 
 _FRICTION = ("viscous", "coulomb", "offset", "stribeck")
@@ -19,35 +21,59 @@ _FRICTION = ("viscous", "coulomb", "offset", "stribeck")
 _TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
 
-def identified_robot(fit: Fit) -> Robot:
+def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
     """Return the robot with the parameters of a fit: its links' inertias, its joints' friction, rotors and springs.
 
-    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Terms that a
-    description has no place for (springs to a rest position, friction of coupled motors) are left out, with a warning. What is
-    not physically consistent is refused.
+    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused with the
+    reason: parameters that no real bodies have; a fit that is plainly wrong (`taupi.identification.doubts`); terms that a
+    description has no place for (springs to a rest position, friction of coupled motors). With `anyway` the last two are
+    warnings, and such terms are left out.
     """
+    _refuse(_homeless_sentences(fit), anyway)
+    return _identified(fit, anyway)
+
+
+def _identified(fit: Fit, anyway: bool) -> Robot:
     pi = fit.parameters
     wrong = inconsistencies(pi)
     if wrong:
         more = f" ({len(wrong)} such in all)" if len(wrong) > 1 else ""
         raise TaupiError(f'{wrong[0]}{more} Use estimator="feasible", whose parameters can be exported.')
+    _refuse(doubts(fit), anyway)
     robot = fit.robot
     links = len(robot.parameters)
     values: dict[str, list[Any]] = {}
-    homeless = []
     for e, value in zip(pi.layout.entries[links:], pi.values[links:].tolist(), strict=True):
-        joint = robot.joints[e.index]
-        if e.owner != joint.name or e.kind not in (*_FRICTION, *_TRANSMISSION, "rotor"):
-            homeless.append(e.name)
-        else:
+        if _has_place(fit, e):
             values.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
-    if homeless:
-        told = ", ".join(homeless[:6]) + (", ..." if len(homeless) > 6 else "")
-        warnings.warn(f"{len(homeless)} parameters have no place in a description: {told}.", TaupiWarning, stacklevel=2)
     result = robot.with_parameters(pi.values[:links])
     result = result.with_friction(**{k: v for k, v in values.items() if k in _FRICTION})
     drives = {k: v for k, v in values.items() if k in _TRANSMISSION}
     return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
+
+
+def _refuse(sentences: Sequence[str], anyway: bool) -> None:
+    """Refuse what speaks against an export, all of it in one sentence after the other; or warn of it."""
+    if not sentences:
+        return
+    if not anyway:
+        raise TaupiError(f"{' '.join(sentences)} It is not exported; anyway=True does so all the same.")
+    warnings.warn(" ".join(sentences), TaupiWarning, stacklevel=4)
+
+
+def _has_place(fit: Fit, entry: Parameter) -> bool:
+    return entry.owner == fit.robot.joints[entry.index].name and entry.kind in (*_FRICTION, *_TRANSMISSION, "rotor")
+
+
+def _homeless_sentences(fit: Fit) -> list[str]:
+    entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
+    homeless = [e.name for e in entries if not _has_place(fit, e)]
+    if not homeless:
+        return []
+    told = ", ".join(homeless[:6]) + (", ..." if len(homeless) > 6 else "")
+    return [
+        f"{len(homeless)} parameters have no place in a description: {told}. Without them it predicts another torque."
+    ]
 
 
 def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
@@ -60,11 +86,12 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
 
 
 @singledispatch
-def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False) -> None:
+def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write the URDF that a robot, or a fit's robot, was read from, with its parameters; only inertials change.
 
-    A fit is written with `fit.parameters`: physically consistent, or refused with the reason. See
-    `taupi.model.formats.urdf_write.write` for what happens to links that are fixed to others.
+    A fit is written with `fit.parameters`: physically consistent, or refused with the reason. One that is plainly wrong, as
+    from a flipped torque, is refused too, unless `anyway`. `force` overwrites. See `taupi.model.formats.urdf_write.write` for
+    what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp
     >>> text = (
@@ -84,26 +111,24 @@ def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False) ->
 
 
 @write_urdf.register
-def _(given: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
+def _(given: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     urdf.write(given, path, force)
 
 
 @write_urdf.register
-def _(given: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TaupiWarning)  # friction has no place in the inertials of a URDF anyway
-        robot = identified_robot(given)
+def _(given: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     if given.basis.elastic:
         told = "A URDF holds no springs and no rotors behind them: inertias alone are written. Use write_toml for all of it."
         warnings.warn(told, TaupiWarning, stacklevel=2)
-    urdf.write(robot, path, force)
+    urdf.write(_identified(given, anyway), path, force)  # of inertials alone: no term has a place in them
 
 
 @singledispatch
-def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False) -> None:
+def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a robot, or a fit's robot with its identified parameters, friction and rotors, as TOML.
 
-    Reading a robot's file gives the same joints, links, gravity, frames and symbols exactly.
+    Reading a robot's file gives the same joints, links, gravity, frames and symbols exactly. A fit that is plainly wrong, or that
+    has terms which a description cannot hold, is refused unless `anyway`. `force` overwrites.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -117,10 +142,10 @@ def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False) ->
 
 
 @write_toml.register
-def _(given: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
+def _(given: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     toml.write(given, path, force)
 
 
 @write_toml.register
-def _(given: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
-    toml.write(identified_robot(given), path, force)
+def _(given: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    toml.write(identified_robot(given, anyway), path, force)

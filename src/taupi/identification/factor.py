@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identification.friction import FrictionPlan, RowMaker
-from taupi.identification.motion import Samples
-from taupi.program.accumulate import BLOCK_BYTES
-from taupi.program.program import Program
-
 # A stretch of time begins with so many samples: three periods of the cutoff, as `prepare` decimates by default.
 STRETCH = 32
 # With more stretches than this in a file, neighbours are joined, so that memory does not grow with the log.
 MOST_STRETCHES = 64
+# Columns that LAPACK's update of a triangle by rows works on at a time; twice as fast here as a factorisation of both.
+_PANEL = 8
 
 
 @dataclass(frozen=True)
@@ -34,42 +31,32 @@ class JointFactor:
 
 
 class Compressor:
-    """Gathers samples of a regressor into factors, one for each joint and stretch of time.
+    """Gathers rows of a regressor into factors, one for each joint and stretch of time, n x 64 triangles at most.
 
-    Memory holds a block of the regressor and at most n x 64 triangles.
+    `used` (n, p) tells which columns a joint's rows have, the others being zero at any state: its own friction, and links
+    that it carries. Rows that are mixed elsewhere have all.
 
     >>> import numpy as np, taupi as tp
-    >>> from taupi.identification.motion import Samples
     >>> arm = tp.load("elbow2r")
     >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 100, 2))
-    >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd)
-    >>> gather = Compressor(tp.regressor(arm).independent())
-    >>> gather.add(Samples(q, qd, qdd, tau, np.ones((100, 2), dtype=bool)))
+    >>> tau, program = tp.inverse_dynamics(arm)(q, qd, qdd), tp.regressor(arm).independent()
+    >>> gather = Compressor(program.sparsity())
+    >>> gather.add(program(q, qd, qdd).transpose(2, 1, 0), tau, np.ones((100, 2), dtype=bool))
     >>> [f.r.shape for f in merged(gather.result(file=0))]
-    [(7, 7), (7, 7)]
+    [(7, 7), (4, 7)]
     """
 
-    def __init__(self, program: Program, plan: FrictionPlan | None = None) -> None:
-        self.n, self.p = program.outputs[0].shape
-        self.block = max(256, BLOCK_BYTES // (8 * self.n * (self.p + 1)))
+    def __init__(self, used: np.ndarray) -> None:
+        self.n, self.p = used.shape
+        self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # with the torque behind
         self.samples = 0
         self.stretch = STRETCH
-        self._rows_of = RowMaker(program, plan)
         self._pieces: list[list[np.ndarray]] = []  # stretch, joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
 
-    def add(self, samples: Samples) -> None:
-        """Add samples, a block of the regressor at a time."""
-        for start in range(0, len(samples), self.block):
-            part = samples.block(start, start + self.block)
-            self._gather(self._rows_of(part), part.tau, part.use)
-
-    def add_rows(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
-        """Add rows that were made, or whitened, elsewhere: y (p, n, m), tau and use (m, n)."""
-        self._gather(y, tau, use)
-
-    def _gather(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
+    def add(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
+        """Add rows y (p, n, m) and tau (m, n), those that `use` (m, n) counts."""
         done = 0
         while done < len(tau):
             at, inside = divmod(self.samples, self.stretch)
@@ -77,25 +64,26 @@ class Compressor:
                 if at == MOST_STRETCHES:
                     self._join()
                     continue
-                self._pieces.append([np.zeros((0, self.p + 1)) for _ in range(self.n)])
+                self._pieces.append([np.zeros((0, len(c))) for c in self._columns])
                 self._rows.append(np.zeros(self.n, dtype=int))
                 self._total.append(np.zeros(self.n))
             stop = min(len(tau), done + self.stretch - inside)
-            for j in range(self.n):
+            for j, columns in enumerate(self._columns):
                 counts = use[done:stop, j]
-                new = np.column_stack([y[:, j, done:stop].T, tau[done:stop, j]])[counts]
-                self._pieces[at][j] = triangle(np.vstack([self._pieces[at][j], new]))
-                self._rows[at][j] += len(new)
-                self._total[at][j] += float(new[:, -1].sum())
+                # The transpose of what the kernel wrote has LAPACK's order, so that chosen columns are copied in one piece.
+                new = np.empty((len(columns), stop - done))
+                new[:-1], new[-1] = y[columns[:-1], j, done:stop], tau[done:stop, j]
+                rows = new.T if counts.all() else np.asfortranarray(new.T[counts])
+                self._pieces[at][j] = extended(self._pieces[at][j], rows)
+                self._rows[at][j] += len(rows)
+                self._total[at][j] += float(rows[:, -1].sum())
             self.samples += stop - done
             done = stop
 
     def _join(self) -> None:
         """Join neighbouring stretches, which are then twice as long."""
         pairs = [(k, k + 1) for k in range(0, len(self._pieces), 2)]
-        self._pieces = [
-            [triangle(np.vstack(ab)) for ab in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs
-        ]
+        self._pieces = [[extended(a, b) for a, b in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs]
         self._rows = [self._rows[a] + self._rows[b] for a, b in pairs]
         self._total = [self._total[a] + self._total[b] for a, b in pairs]
         self.stretch *= 2
@@ -103,15 +91,53 @@ class Compressor:
     def result(self, file: int) -> list[JointFactor]:
         """Return the factors gathered so far, stretch by stretch, as those of a file."""
         return [
-            JointFactor(file, j, r, int(self._rows[k][j]), float(self._total[k][j]), k)
+            JointFactor(file, j, self._whole(j, r), int(self._rows[k][j]), float(self._total[k][j]), k)
             for k, piece in enumerate(self._pieces)
             for j, r in enumerate(piece)
         ]
 
+    def _whole(self, joint: int, rows: np.ndarray) -> np.ndarray:
+        full = np.zeros((len(rows), self.p + 1))
+        full[:, self._columns[joint]] = rows
+        return full
+
+
+def extended(held: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return rows with more below them: as they are while there are fewer than columns, then R of their factorisation.
+
+    As many held rows as columns are a triangle, made here before; LAPACK's tpqrt puts further rows into it.
+
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(9, 2))
+    >>> r = extended(extended(np.zeros((0, 2)), rows[:5]), rows[5:])
+    >>> r.shape, bool(np.allclose(r.T @ r, rows.T @ rows)), bool(r[1, 0] == 0)
+    ((2, 2), True, True)
+    """
+    from scipy.linalg.lapack import dtpqrt
+
+    width = new.shape[1]
+    if len(held) + len(new) < width:
+        return np.vstack([held, new])
+    if len(held) < width:
+        held, new = np.zeros((width, width)), np.vstack([held, new])
+    if not len(new):
+        return held
+    r, _, _, failed = dtpqrt(0, min(_PANEL, width), np.asfortranarray(held), np.asfortranarray(new))
+    assert failed == 0
+    return np.asarray(r)
+
 
 def triangle(rows: np.ndarray) -> np.ndarray:
-    """Return R of a QR factorisation where there are more rows than columns, else the rows as they are."""
-    return np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > rows.shape[1] else rows
+    """Return R of a QR factorisation where there are more rows than columns with a number in them, else the rows."""
+    used = rows.any(axis=0)
+    width = int(used.sum())
+    if len(rows) <= width:
+        return rows
+    if not width:
+        return rows[:0]
+    full = np.zeros((width, rows.shape[1]))
+    full[:, used] = extended(np.zeros((0, width)), rows[:, used])
+    return full
 
 
 def merged(pieces: Iterable[JointFactor]) -> list[JointFactor]:

@@ -110,11 +110,14 @@ class Fit:
         pairs = zip(self.consistency.values, layout.names, strict=True)
         return Parameters(layout, tuple(exact(float(v), n) for v, n in pairs))
 
-    def robot_identified(self) -> Robot:
-        """Return the robot with these parameters, friction and rotors, for programs, C source and files."""
+    def robot_identified(self, anyway: bool = False) -> Robot:
+        """Return the robot with these parameters, friction and rotors, for programs, C source and files.
+
+        A fit that is plainly wrong, or has terms that a robot cannot hold, is refused with the reason unless `anyway`.
+        """
         from taupi.identification.export import identified_robot
 
-        return identified_robot(self)
+        return identified_robot(self, anyway)
 
     # Uncertainty --------------------------------------------------------------------------------------------------
 
@@ -175,11 +178,15 @@ class Fit:
         return fit_from_dict(data, robot)
 
     @property
+    def relative(self) -> float:
+        """||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
+        power = sum(_power(j) for j in self.joints)
+        return float(np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / power)) if power > 0 else 0.0
+
+    @property
     def summary(self) -> str:
         """One line: how many parameters, by which estimator, from what, how well."""
-        worst = max(self.joints, key=lambda j: j.relative)
-        power = sum(_power(j) for j in self.joints)
-        total = float(np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / power)) if power > 0 else 0.0
+        worst, total = max(self.joints, key=lambda j: j.relative), self.relative
         insignificant = int((~self.significant & ~self.undetermined).sum())
         return (
             f"{len(self.values)} base parameters of {self.robot.name} by {self.estimator}: relative error {total:.2%} over all "

@@ -1,88 +1,109 @@
-"""Dry friction through the filter: its columns jump where a joint reverses, and the torque beside them has been smoothed.
-
-F(tau) = F(Y) pi holds for every column when it passes the filter that the torque passed. Columns of a filtered motion are smooth
-already, but for dry friction's.
-"""
+"""Dry friction along a motion: columns that jump where a joint reverses, and that may remember how it came there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, LinkSide, Term
 from taupi.identifiability.base import BaseParameters
-from taupi.identification.equations import Equations, arguments
-from taupi.identification.motion import Samples
-from taupi.identification.terms import dry
+from taupi.identification.equations import Equations
+from taupi.identification.terms import dry_parts, plain
 from taupi.program.program import Program
+
+
+@dataclass(frozen=True)
+class Past:
+    """Where each direction was, x (k,), and its friction for each of K distances, z (k, K), between -1 and 1."""
+
+    x: np.ndarray
+    z: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionPlan:
-    """Which columns are dry friction: column `places[i]` is `directions[i]` (n,) times s_i, s = tanh(directions qd / widths)."""
+    """Which columns of a regressor are dry friction: column `places[i]` is `directions[i]` (n,) times s_i.
 
+    s_i is tanh(directions qd / widths), sgn where a width is 0, or has a memory where `distances[i]` is not 0. `program` is
+    the regressor with sgn in their place: one for all shapes, so that it is compiled once.
+    """
+
+    program: Program
+    owners: tuple[str, ...]
     places: tuple[int, ...]
     directions: np.ndarray
     widths: np.ndarray
+    distances: np.ndarray
 
-    def signals(self, qd: np.ndarray) -> np.ndarray:
-        """Return s (N, k) for speeds (N, n); sgn where a width is 0."""
+    def at_once(self, qd: np.ndarray) -> np.ndarray:
+        """Return s (N, k) for speeds (N, n) without a past: what programs have."""
         along = qd @ self.directions.T
         smooth = np.tanh(along / np.where(self.widths > 0, self.widths, 1.0))
         return np.where(self.widths > 0, smooth, np.sign(along))
 
+    def along(self, q: np.ndarray, qd: np.ndarray, past: Past | None = None) -> tuple[np.ndarray, Past]:
+        """Return s (N, k) along a motion (N, n), and the past of what comes next; without a past it begins here."""
+        s, (z, past) = self.at_once(qd), self.remembered(q, qd, self.distances[:, None], past)
+        return np.where(self.distances > 0, z[..., 0], s), past
+
+    def remembered(
+        self, q: np.ndarray, qd: np.ndarray, distances: np.ndarray, past: Past | None = None
+    ) -> tuple[np.ndarray, Past]:
+        """Return z (N, k, K) for distances (k, K); a record that begins in motion begins with friction built up."""
+        x = q @ self.directions.T
+        past = past or Past(x[0], np.repeat(self.at_once(qd[:1]).T, distances.shape[1], axis=1))
+        z = np.zeros((*x.shape, distances.shape[1]))
+        for i in np.flatnonzero(distances.any(axis=1)):
+            z[:, i] = built_up(x[:, i], distances[i], past.x[i], past.z[i])
+        return z, Past(x[-1], z[-1])
+
     def put(self, y: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return rows y (p, n, m) with the columns of friction made from s (m, k)."""
-        y = y.copy()
+        """Return the rows y (p, n, m), their columns of friction overwritten from s (m, k)."""
         y[list(self.places)] = self.directions[:, :, None] * s.T[:, None, :]
         return y
+
+
+def built_up(x: np.ndarray, distances: np.ndarray, before: float, z: np.ndarray) -> np.ndarray:
+    """Return z (N, K) along x (N,) for distances d (K,): dz/dx = (sgn(dx) - z) / d, from z (K,) at x = before.
+
+    Between two reversals z = s + (z_0 - s) exp(-|x - x_0| / d): exact, however fast x is sampled.
+
+    >>> import numpy as np
+    >>> built_up(np.array([1.0, 2.0, 2.0, 1.0]), np.array([1.0]), 0.0, np.zeros(1))[:, 0].round(4)
+    array([ 0.6321,  0.8647,  0.8647, -0.314 ])
+    """
+    path = np.concatenate(([before], x))
+    sign = np.sign(np.diff(path))
+    moves = np.flatnonzero(sign)
+    turns = moves[np.flatnonzero(np.diff(sign[moves])) + 1]
+    starts = np.concatenate(([0], turns))
+    stops = np.concatenate((turns, [len(x)]))
+    first = sign[moves[0]] if len(moves) else 0.0
+    result = np.empty((len(x), len(distances)))
+    for a, b, s in zip(starts, stops, [first, *sign[turns]], strict=True):
+        gone = np.abs(path[a + 1 : b + 1] - path[a])[:, None] / distances
+        result[a:b] = z if s == 0 else s + (z - s) * np.exp(-gone)
+        z = result[b - 1]
+    return result
 
 
 def friction_plan(basis: BaseParameters) -> FrictionPlan:
     """Return where the base regressor has dry friction, and what it is made of."""
     rows, names = Equations.of(basis), basis.names
-    found = [part for part in _parts(basis.terms, rows) if part[0] in names]
-    directions = np.array([d for _, d, _ in found]).reshape(len(found), rows.count)
-    return FrictionPlan(tuple(names.index(name) for name, _, _ in found), directions, np.array([w for *_, w in found]))
+    found = [part for part in dry_parts(basis.terms, rows) if part.parameter in names]
+    return FrictionPlan(
+        _plain_regressor(dataclasses.replace(basis, terms=plain(basis.terms))),
+        tuple(part.owner for part in found),
+        tuple(names.index(part.parameter) for part in found),
+        np.array([part.direction for part in found]).reshape(len(found), rows.count),
+        np.array([float(part.term.velocity) for part in found]),  # type: ignore[arg-type]
+        np.array([float(part.term.distance) for part in found]),  # type: ignore[arg-type]
+    )
 
 
-def dry_directions(term: Term, rows: Equations) -> np.ndarray:
-    """Return along which speeds of the rows a term of dry friction acts: (k, rows), one for each of its parameters."""
-    joints = np.eye(rows.robot.n)
-    if isinstance(term, LinkSide):
-        return rows.on_links(joints)
-    return rows.on_motors(np.array([[float(c) for c in term.direction]]) if isinstance(term, Along) else joints)
-
-
-def _parts(terms: Sequence[Term], rows: Equations) -> list[tuple[str, np.ndarray, float]]:
-    """Return the parameter, the direction and the width of every dry friction."""
-    found: list[tuple[str, np.ndarray, float]] = []
-    for t in terms:
-        of = dry(t)
-        if of is None:
-            continue
-        each = [f"{joint}.{t.name}" for joint in rows.robot.joint_names]
-        pairs = zip([f"{t.owner}.{of.name}"] if isinstance(t, Along) else each, dry_directions(t, rows), strict=True)
-        found += [(name, d, _width(of.at(i))) for i, (name, d) in enumerate(pairs)]
-    return found
-
-
-def _width(term: Coulomb) -> float:
-    return float(term.velocity) if not isinstance(term.velocity, tuple) else 0.0
-
-
-class RowMaker:
-    """Makes rows of the base regressor from samples, with filtered friction where the samples have it."""
-
-    def __init__(self, program: Program, plan: FrictionPlan | None) -> None:
-        self._kernel = program.compile("cpu", layout="batch_last")
-        self._program, self._plan = program, plan
-
-    def __call__(self, samples: Samples) -> np.ndarray:
-        """Return y (p, n, m)."""
-        y = np.asarray(self._kernel(*arguments(self._program, samples.q, samples.qd, samples.qdd)))
-        if self._plan is None or samples.friction is None:
-            return y
-        return self._plan.put(y, samples.friction)
+@lru_cache(maxsize=32)
+def _plain_regressor(basis: BaseParameters) -> Program:
+    """Return Y_b, the same object for every log of a robot."""
+    return basis.regressor()

@@ -19,7 +19,7 @@ ONE_WAY = 0.05
 
 @dataclass(frozen=True)
 class Samples:
-    """q, qd, qdd, tau of shape (N, n), and which rows count: `use` (N, n) is false where a joint's row is left out.
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count.
 
     Of an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
     """
@@ -29,32 +29,31 @@ class Samples:
     qdd: np.ndarray
     tau: np.ndarray
     use: np.ndarray
-    friction: np.ndarray | None = None  # (N, k) dry friction that has passed the filter, see `friction.py`
+    time: np.ndarray
 
     def __len__(self) -> int:
         return len(self.q)
 
-    def block(self, start: int, stop: int) -> Samples:
-        """Return some of the samples."""
-        rows = slice(start, stop)
-        friction = None if self.friction is None else self.friction[rows]
-        return Samples(self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows], self.use[rows], friction)
 
+def samples_of(
+    log: Log,
+    equations: Equations,
+    slow: np.ndarray,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    whole: bool = False,
+) -> Samples:
+    """Return a log's samples; rows slower than `slow` (n,), and those outside a `span` of time, do not count.
 
-def samples_of(log: Log, rows: Equations, slow: np.ndarray, whole: bool = False) -> Samples:
-    """Return a prepared log's samples; rows slower than `slow` (n,) do not count, see `counted`."""
-    rows.refuse(log)
-    (q, qd, qdd), tau = rows.motion(log), rows.torque(log)
+    If `whole`, a slow row takes its sample with it.
+    """
+    equations.refuse(log)
+    (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    return Samples(q, qd, qdd, tau, counted(qd, slow, whole))
-
-
-def counted(qd: np.ndarray, slow: np.ndarray, whole: bool = False) -> np.ndarray:
-    """Return which rows count (N, n): those not slower than `slow` (n,); if `whole`, samples of which all rows do."""
-    fast = np.abs(qd) >= slow
-    return np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
+    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
+    return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
 
 
 def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:

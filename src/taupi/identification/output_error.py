@@ -15,15 +15,15 @@ from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
+from taupi.identification.dry import plain_shapes
 from taupi.identification.equations import Equations
 from taupi.identification.factor import JointFactor, triangle
 from taupi.identification.fit import Fit, JointStatistics, Status
-from taupi.identification.friction import dry_directions
 from taupi.identification.identify import ELASTIC_TERMS, frozen
 from taupi.identification.problem import prior_of
-from taupi.identification.runs import Preparation
+from taupi.identification.runs import Extent, Preparation
 from taupi.identification.solve import Solution, solve
-from taupi.identification.terms import basis_of, dry, resolved, smoothed
+from taupi.identification.terms import basis_of, given_widths, open_friction, resolved, shaped
 from taupi.identification.uncertainty import sandwich
 from taupi.identification.unseen import Answer, Behind
 from taupi.identification.validation import JointErrors, Validation, errors_of
@@ -31,10 +31,13 @@ from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
 from taupi.signals.log import Log
+from taupi.signals.prepare import prepare, trim_standstill
 from taupi.signals.read import ColumnsLike, read_log
 from taupi.version import __version__
 
 NAME = "output_error"
+# A link on a spring without damping would never forget how it was started.
+TERMS = (*ELASTIC_TERMS, "damping")
 # Springs so many times as stiff as described are tried where the description's own lead nowhere.
 _SCALES = (0.25, 0.5, 2.0, 4.0)
 # A fit that leaves more than this share of the torque has led nowhere.
@@ -100,7 +103,8 @@ def output_error(
     The links are not seen. They are simulated behind their springs, which the measured motors drive, from an unknown start;
     u_hat is the torque that the motors then need. Nonlinear least squares from the description's values, with the
     sensitivities of the simulation (a trust region; springs, rotors and friction not negative). `log` is a Log or a path: its
-    theta, or its q where it has none, are the motors' positions as seen behind the gears, its tau their torque. All base
+    theta, or its q where it has none, are the motors' positions as seen behind the gears, its tau their torque. `terms` are
+    those of `taupi.identify` and "damping" by default. All base
     parameters act on the motors; which of them one log tells shows in the sensitivities: `fit.conditioning`,
     `fit.undetermined`, and the intervals. Output error as of Gautier, Janot & Vandanjon (2013), but driven by positions, so that
     nothing drifts.
@@ -115,8 +119,8 @@ def output_error(
     rows = _checked(robot)
     given = _motors(log, robot, columns, rate_hz)
     settings = Preparation(cutoff_hz, 1, slow=frozen(slow))
-    ready, cutoff = _smoothed(given, Equations(robot), settings)
-    chosen = _smooth(resolved(ELASTIC_TERMS if terms is None else terms, True), rows, ready, settings)
+    ready, cutoff = _smoothed(given, settings)
+    chosen = _smooth(resolved(TERMS if terms is None else terms, True), rows, ready, settings)
     basis = basis_of(robot, chosen, base, elastic=True)
     behind, start = Behind(basis), prior_of(prior, basis)
     drive = _drive(behind, basis.project(start), ready, given, cutoff)
@@ -152,19 +156,24 @@ def _motors(log: Any, robot: Robot, columns: ColumnsLike, rate_hz: float | None)
 
 def _smooth(terms: Sequence[Term], rows: Equations, ready: Log, settings: Preparation) -> tuple[Term, ...]:
     (speed,) = ready.need("qd")
+    directions = open_friction(terms, rows)
+    if not directions:
+        return tuple(terms)
     both = np.concatenate([speed, speed], axis=1)  # links move about as their motors do
-    along = [both @ dry_directions(t, rows).T for t in terms if dry(t) is not None]
-    every = np.concatenate([np.zeros((len(speed), 0)), *along], axis=1)
-    return smoothed(terms, every.min(axis=0), every.max(axis=0), rows.robot.n, settings.slow)
+    along = both @ np.array(list(directions.values())).T
+    low, high = along.min(axis=0), along.max(axis=0)
+    widths = None if settings.slow is None else given_widths(settings.slow, rows.robot.n)
+    extent = Extent(np.maximum(-low, high), np.zeros(len(low)), low, high)
+    return shaped(terms, rows, plain_shapes(list(directions), extent, widths))
 
 
-def _smoothed(given: Log, rows: Equations, settings: Preparation) -> tuple[Log, float]:
+def _smoothed(given: Log, settings: Preparation) -> tuple[Log, float]:
     """Return the log with positions filtered far above the cutoff, and the cutoff."""
     clean = clean_log(given)
     cutoff = settings.cutoff_hz or choose_cutoff(clean.q, clean.rate_hz).hz
-    wide = dataclasses.replace(settings, cutoff_hz=min(_WIDER * cutoff, 0.4 * clean.rate_hz))
-    ready, _, _ = wide.filtered(clean, rows)
-    return ready, float(cutoff)
+    moving = trim_standstill(clean) if settings.trim else clean
+    wide = min(_WIDER * cutoff, 0.4 * clean.rate_hz)
+    return prepare(moving, cutoff_hz=wide, velocity=settings.velocity, trim=False, decimate=1), float(cutoff)
 
 
 def _drive(behind: Behind, x: np.ndarray, ready: Log, given: Log, cutoff: float) -> Drive:
@@ -369,7 +378,7 @@ def _provenance(robot: Robot, log: Log, drive: Drive) -> dict[str, Any]:
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
     """Return how a fit from motors alone predicts a log's motor torques; where the links start is found from the log."""
     given = _motors(log, fit.robot, None, None)
-    ready, cutoff = _smoothed(given, Equations(fit.robot), settings)
+    ready, cutoff = _smoothed(given, settings)
     behind = Behind(fit.basis)
     drive = _drive(behind, fit.values, ready, given, cutoff)
     solver = _Solver(behind, drive, 20)

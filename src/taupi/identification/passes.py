@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 
 from taupi.identification.factor import Compressor, JointFactor
-from taupi.identification.friction import RowMaker, friction_plan
-from taupi.identification.motion import Samples
 from taupi.identification.problem import Problem
+from taupi.identification.rows import Rows
+from taupi.identification.workers import Workers
+from taupi.threads import small_algebra
 
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n), use (m, n)
-
-
-def regressor_rows(problem: Problem, file: int) -> Iterator[Rows]:
-    """Yield the rows of a run again, a block of the regressor at a time."""
-    rows_of = RowMaker(problem.regressor, friction_plan(problem.base))
-    n, p = problem.regressor.outputs[0].shape
-    size = max(256, (4 << 20) // (8 * n * (p + 1)))
-    for samples in problem.blocks(file):
-        for start in range(0, len(samples), size):
-            part: Samples = samples.block(start, start + size)
-            yield rows_of(part), part.tau, part.use
+Weighed = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
 
 
-def gathered(problem: Problem, change: Callable[[int, Rows], Rows]) -> tuple[JointFactor, ...]:
+@small_algebra
+def gathered(problem: Problem, change: Callable[[int, Rows], Weighed]) -> tuple[JointFactor, ...]:
     """Return factors, stretch by stretch, of all runs after `change(file, rows)`, files in parallel."""
+    n, p = problem.regressor.outputs[0].shape
 
     def one(file: int) -> list[JointFactor]:
-        gather = Compressor(problem.regressor)
-        for rows in regressor_rows(problem, file):
-            gather.add_rows(*change(file, rows))
+        gather = Compressor(np.ones((n, p), dtype=bool))
+        for rows in problem.rows(file):
+            workers.check()
+            gather.add(*change(file, rows), rows.use)
         return gather.result(file)
 
-    with ThreadPoolExecutor(min(len(problem.runs), os.cpu_count() or 1)) as pool:
-        return tuple(f for part in pool.map(one, range(len(problem.runs))) for f in part)
+    with Workers(len(problem.runs)) as workers:
+        return tuple(f for part in workers.map(one, range(len(problem.runs))) for f in part)
 
 
+@small_algebra
 def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
     """Return S (n, n) of each file: the covariance between the joints' residuals, each pair over the rows that both have."""
     result = []
     for file in range(len(problem.runs)):
         n = problem.regressor.outputs[0].shape[0]
         products, counts = np.zeros((n, n)), np.zeros((n, n))
-        for y, tau, use in regressor_rows(problem, file):
-            left = np.where(use, tau - np.tensordot(y, x, axes=(0, 0)).T, 0.0)
+        for rows in problem.rows(file):
+            left = np.where(rows.use, rows.left(x), 0.0)
             products += left.T @ left
-            counts += use.T.astype(float) @ use
+            counts += rows.use.T.astype(float) @ rows.use
         result.append(_positive(products / np.maximum(counts, 1.0)))
     return result
 
@@ -61,9 +53,8 @@ def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
     """
     covariance = residual_covariance(problem, x)
 
-    def change(file: int, rows: Rows) -> Rows:
-        y, tau, use = rows
-        y, tau = y.copy(), tau.copy()
+    def change(file: int, rows: Rows) -> Weighed:
+        y, tau, use = rows.y.copy(), rows.tau.copy(), rows.use
         for pattern in np.unique(use, axis=0):
             at = np.flatnonzero((use == pattern).all(axis=1))
             joints = np.flatnonzero(pattern)
@@ -73,7 +64,7 @@ def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
             place = np.ix_(np.arange(len(y)), joints, at)
             y[place] = np.einsum("ij,pjm->pim", half, y[place])
             tau[np.ix_(at, joints)] = tau[np.ix_(at, joints)] @ half.T
-        return y, tau, use
+        return y, tau
 
     return gathered(problem, change)
 

@@ -169,15 +169,16 @@ def region(
     boxes: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     shapes: Mapping[str, Shape] | None = None,
     sized: np.ndarray | None = None,
+    signless: Sequence[str] = (),
 ) -> Region:
     """Return the region of parameters that real bodies can have: P_i >= 0 for each link, dissipation, and further limits.
 
     `mass_bounds` (kg) are by link, or "*" for each; `total_mass` is that of all links; `boxes` hold centres of mass (lower and
     upper corner, m, link frame), `shapes` the whole body. `prior` (p,) is what to stay near to; `sized` (p,) gives sizes
-    where it has none.
+    where it has none. Parameters named in `signless` may be negative.
     """
     scale = sizes(robot, standard, np.where(prior != 0, prior, 0.0 if sized is None else sized))
-    rows = [(w, 0.0, f"{label} at zero") for w, label in _dissipation(standard)]
+    rows = [(w, 0.0, f"{label} at zero") for w, label in _dissipation(standard) if label not in signless]
     rows += _mass_rows(standard, mass_bounds or {}, total_mass)
     for name, corners in (boxes or {}).items():
         box = Box(*_pair(corners, f"boxes[{name!r}]"))

@@ -12,7 +12,8 @@ from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.factor import JointFactor
-from taupi.identification.motion import Samples
+from taupi.identification.friction import friction_plan
+from taupi.identification.rows import RowMaker, Rows
 from taupi.identification.runs import Preparation, Run
 from taupi.model.robot import Robot
 from taupi.program.program import Program
@@ -26,7 +27,7 @@ class Problem:
     """tau = Y_b pi_b over all runs: minimise |Y_b x - tau| in whatever sense an estimator has.
 
     `factors` hold one triangle [Y_b tau] for each (file, joint), `pieces` the same stretch of time by stretch of time. What
-    is more than quadratic goes through `run.blocks()` again. `prior` (p,) are the standard parameters of the
+    is more than quadratic goes through `problem.rows(file)` again. `prior` (p,) are the standard parameters of the
     description, terms included.
     """
 
@@ -59,9 +60,9 @@ class Problem:
         entries = self.base.parameters.layout.entries
         return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in entries])
 
-    def blocks(self, file: int) -> Iterator[Samples]:
-        """Yield the samples of a run again."""
-        return self.runs[file].blocks()
+    def rows(self, file: int) -> Iterator[Rows]:
+        """Yield the rows of a run again, a block at a time."""
+        return self.runs[file].rows(RowMaker(friction_plan(self.base)))
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.runs)} runs"

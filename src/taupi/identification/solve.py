@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.threads import small_algebra
+
 # Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log that tells
 # them apart by a few samples, or by noise, would answer with numbers of any size.
 WEAK = 1e-4
@@ -23,6 +25,7 @@ class Solution:
     condition: float  # of what was solved for, columns of length one
 
 
+@small_algebra
 def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, weak: float = WEAK) -> Solution:
     """Return the x nearest to the prior among those that minimise |R_Y x - z|, R = [R_Y z] (k, b + 1).
 

@@ -12,6 +12,7 @@ from taupi.identification.inside import closest, exactly
 from taupi.identification.physical import Region, inconsistencies, region
 from taupi.model.parameters import Parameters
 from taupi.model.scalars import exact
+from taupi.threads import small_algebra
 
 # Where the prior is missing, or such that no body has it, and consistency costs more than this share of the torque, the
 # answer is refused: it would rest on neither the data nor the description.
@@ -61,6 +62,7 @@ class Standard:
         return f"No real bodies have these base parameters. {cost} ({held or 'at the edge'})."
 
 
+@small_algebra
 def standard_parameters(
     base: BaseParameters,
     values: np.ndarray,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import math
 import os
 import textwrap
 import warnings
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from taupi.identification.fit import Fit
 from taupi.identification.record import SCHEMA as RECORD
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_write import writes
+from taupi.model.records import Source
 from taupi.tables import table
 
 KIND = "taupi.fit"
@@ -30,7 +34,8 @@ def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> No
     """Write a fit: as JSON (`taupi.load_fit` reads it back), or, to a name ending in .txt, as a table for people.
 
     The JSON object is `Fit.to_dict` with the schema's name, "taupi.fit/1", and under "description" the robot as our TOML text,
-    so that the file is all that a prediction needs.
+    so that the file is all that a prediction needs. A URDF that the robot was read from is under "source", text and all, so that
+    `taupi.write_urdf` of the loaded fit writes what it writes before.
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -66,6 +71,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TaupiWarning)  # what the description is was said when it was read first
             robot = reads(data["description"], data["robot"], str(file))
+        robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
         return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
         raise TaupiError(f"{file}: {error}") from None
@@ -77,6 +83,7 @@ def fit_json(fit: Fit) -> str:
     """Return a fit as JSON text; numbers read back to the last bit, and what is infinite is the text "inf"."""
     data = {"schema": SCHEMA, **{k: v for k, v in fit.to_dict().items() if k != "schema"}}
     data["description"] = writes(fit.robot)
+    data["source"] = _source(fit.robot.source)
     return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -102,6 +109,37 @@ def _record(provenance: Mapping[str, Any]) -> list[str]:
     for run in provenance.get("runs", ()):
         lines.append(f"log: {run.get('path') or run.get('name')} sha256 {run.get('sha256') or '-'}")
     return [line for text in lines for line in textwrap.wrap(text, 130, subsequent_indent="  ")]
+
+
+def _source(source: Source) -> dict[str, Any] | None:
+    """Return where a robot was read from as plain data, for formats that are written back; the text with its hash."""
+    if source.format != "urdf":
+        return None
+    return {
+        "format": source.format,
+        "path": source.path,
+        "sha256": _hash(source.text),
+        "lock": {name: str(value) for name, value in source.lock},
+        "tip": source.tip,
+        "snap": source.snap,
+        "merged": {name: list(others) for name, others in source.merged},
+        "text": source.text,
+    }
+
+
+def _source_of(data: Mapping[str, Any] | None, own: Source) -> Source:
+    """Return the source that `_source` wrote, or else the robot's own; a text that has changed since is refused."""
+    if data is None:
+        return own
+    if _hash(data["text"]) != data["sha256"]:
+        raise TaupiError("its source's text has changed since it was written: the sha256 differs. Identify again.")
+    lock = tuple((name, Fraction(value)) for name, value in data["lock"].items())
+    merged = tuple((name, tuple(others)) for name, others in data["merged"].items())
+    return Source(data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _plain(value: Any) -> Any:

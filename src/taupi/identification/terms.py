@@ -1,9 +1,10 @@
-"""Which terms a fit has: those asked for, the same for coupled drives, and dry friction as smooth as velocities are sure."""
+"""Which terms a fit has: those asked for, the same for coupled drives, and dry friction with its shapes."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,10 @@ from taupi.dynamics.drives import elastic_parameters, resolve_sides
 from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters, base_parameters
-from taupi.identification.motion import one_way
+from taupi.identification.equations import Equations
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-
-# Below about this share of a joint's largest speed the sign of its velocity is not sure: friction is tanh(qd / v) there.
-SMOOTH = 0.01
-
 
 Direction = tuple[str, tuple[Any, ...]]
 
@@ -30,12 +27,6 @@ def resolved(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
         return resolve_terms(terms)
     sides = resolve_sides(terms)
     return (*sides.motor, *sides.spring[1:], *sides.link)
-
-
-def dry(term: Term) -> Coulomb | None:
-    """Return the dry friction that a term is, of a joint, a link or along a direction; None for other terms."""
-    of = term.of if isinstance(term, Along | LinkSide) else term
-    return of if isinstance(of, Coulomb) else None
 
 
 def coupled_directions(robot: Robot, columns: Any) -> tuple[Direction, ...]:
@@ -51,6 +42,7 @@ def coupled_directions(robot: Robot, columns: Any) -> tuple[Direction, ...]:
             found.append((name, tuple(row)))
     settled = Columns.of(columns)
     if settled.motor is not None and settled.motor.coupling:
+        settled.motor.matrices(robot.n)  # says what is wrong with it
         inverse = np.linalg.inv(np.array(settled.motor.coupling, dtype=float))
         for k, row in enumerate(inverse):
             clean = np.where(np.abs(row) > 1e-9 * np.abs(row).max(), row, 0.0)
@@ -78,39 +70,73 @@ def with_directions(terms: Sequence[Term], directions: Sequence[Direction]) -> t
     return (*terms, *more)
 
 
-def smoothed(terms: Sequence[Term], low: np.ndarray, high: np.ndarray, n: int, slow: Any) -> tuple[Term, ...]:
-    """Return the terms with Coulomb's velocity: `slow`, or 1 % of the largest speed; 0 where a joint never reverses.
+Shape = tuple[float, float]  # the velocity and the distance of a Coulomb term
 
-    `low` and `high` are the extremes of the speeds at which each term of dry friction acts, term by term: n of a `Coulomb`, of
-    a joint's motor or of its link, and one of an `Along`.
-    """
-    width = SMOOTH * np.maximum(np.abs(low), np.abs(high))
-    given = _checked_slow(slow, n)
-    at, result = 0, []
+
+@dataclass(frozen=True)
+class DryPart:
+    """Dry friction of one owner: its parameter, the direction (rows,) of the speed it opposes, and its term."""
+
+    owner: str
+    parameter: str
+    direction: np.ndarray
+    term: Coulomb
+
+
+def dry(term: Term) -> Coulomb | None:
+    """Return the dry friction that a term is, of a joint, a link or along a direction; None for other terms."""
+    of = term.of if isinstance(term, Along | LinkSide) else term
+    return of if isinstance(of, Coulomb) else None
+
+
+def dry_parts(terms: Sequence[Term], rows: Equations) -> list[DryPart]:
+    """Return all dry friction, owner by owner: of joints (their motors), of links behind springs, of coupled drives."""
+    found: list[DryPart] = []
+    joints, each = rows.robot.joint_names, np.eye(rows.robot.n)
     for t in terms:
         of = dry(t)
         if of is None:
-            result.append(t)
             continue
-        here = slice(at, at + (1 if isinstance(t, Along) else n))
-        at = here.stop
-        if of.velocity != 0:
-            result.append(t)
+        if isinstance(t, Along):
+            direction = rows.on_motors(np.array([float(c) for c in t.direction]))
+            found.append(DryPart(t.owner, f"{t.owner}.{of.name}", direction, of.at(0)))
             continue
-        wide = width[here] if given is None or isinstance(t, Along) else np.broadcast_to(given, n)
-        wide = np.where(one_way(low[here], high[here]), 0.0, [float(f"{v:.3g}") for v in wide])
-        made = Coulomb(float(wide[0]) if isinstance(t, Along) else tuple(wide.tolist()))
-        result.append(dataclasses.replace(t, of=made) if isinstance(t, Along | LinkSide) else made)
-    return tuple(result)
+        where = rows.on_links(each) if isinstance(t, LinkSide) else rows.on_motors(each)
+        owners = [f"{j}.link" for j in joints] if isinstance(t, LinkSide) else list(joints)
+        rest = zip(owners, joints, where, strict=True)
+        found += [DryPart(o, f"{j}.{t.name}", d, of.at(i)) for i, (o, j, d) in enumerate(rest)]
+    return found
 
 
-def _checked_slow(slow: Any, n: int) -> np.ndarray | None:
-    if slow is None:
-        return None
+def shaped(terms: Sequence[Term], rows: Equations, shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
+    """Return the terms with the shapes of their dry friction, by owner; a term that states its own keeps it."""
+
+    def settled(t: Term) -> Term:
+        of = dry(t)
+        if of is None or _stated(of):
+            return t
+        mine = [shapes[part.owner] for part in dry_parts((t,), rows)]
+        made = Coulomb(*mine[0]) if isinstance(t, Along) else Coulomb(*zip(*mine, strict=True))
+        return dataclasses.replace(t, of=made) if isinstance(t, Along | LinkSide) else made
+
+    return tuple(settled(t) for t in terms)
+
+
+def open_friction(terms: Sequence[Term], rows: Equations) -> dict[str, np.ndarray]:
+    """Return the directions (rows,), by owner, of dry friction that states no shape of its own."""
+    return {part.owner: part.direction for part in dry_parts(terms, rows) if not _stated(part.term)}
+
+
+def _stated(t: Coulomb) -> bool:
+    return bool(np.any(t.velocity) or np.any(t.distance))
+
+
+def given_widths(slow: Any, n: int) -> np.ndarray:
+    """Return `slow` as speeds (n,), or say what is wrong with it."""
     given = np.asarray(slow, dtype=float)
     if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
         raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
-    return given
+    return np.broadcast_to(given, (n,))
 
 
 def plain(terms: Sequence[Term]) -> tuple[Term, ...]:

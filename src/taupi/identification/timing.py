@@ -13,7 +13,8 @@ import numpy as np
 
 from taupi.identifiability.base import BaseParameters
 from taupi.identification.equations import Equations, arguments, spring_columns
-from taupi.identification.runs import Preparation
+from taupi.identification.rows import Filter
+from taupi.identification.runs import Preparation, Smoothed
 from taupi.signals.derivatives import central
 from taupi.signals.log import Log
 
@@ -45,32 +46,33 @@ class Times:
         return bool(told.any() and (np.abs(self.torque[told] * rate - _HALF) < _ABOUT).all())
 
 
-def times_of(ready: Log, base: BaseParameters, cutoff_hz: float) -> Times:
-    """Return the times of a prepared log, from each elastic joint's own two rows.
+def times_of(made: Smoothed, base: BaseParameters) -> Times:
+    """Return the times of a prepared log, from each elastic joint's own two rows, through the filter.
 
     Link: theta - q = (other columns) + d thetad, d > 0 for a theta that is early. Friction of the link at its speed would look
     the same, so it is taken for a delay. Motor: tau = (columns) + d tau', d > 0 for a torque that is early.
     """
-    rows = Equations.of(base)
-    program, (x, xd, xdd), tau = base.regressor(), rows.motion(ready), rows.torque(ready)
+    equations, ready, through = Equations.of(base), made.log, made.through
+    program, (x, xd, xdd), tau = base.regressor(), equations.motion(ready), equations.torque(ready)
     y = np.asarray(program(*arguments(program, x, xd, xdd)))
     rate, _ = central(tau, ready.rate_hz)
     result = np.zeros((4, base.robot.n))
     result[1], result[3] = np.inf, np.inf
-    apart = max(1.0, ready.rate_hz / (2 * cutoff_hz))  # samples to an independent one
     speeds = [k for k, name in enumerate(base.names) if name.endswith((".link_viscous", ".link_coulomb"))]
-    for i in rows.sprung:
-        motor, spring = rows.motors[i], spring_columns(base, i)
+    for i in equations.sprung:
+        motor, spring = equations.motors[i], spring_columns(base, i)
         others = np.delete(y[:, i], [*spring, *speeds], axis=1)
-        early, error = _coefficient(others, xd[:, motor], x[:, motor] - x[:, i], apart)
+        early, error = _coefficient(others, xd[:, motor], x[:, motor] - x[:, i], through)
         result[0, i], result[1, i] = -early, error
-        result[2, i], result[3, i] = _coefficient(y[:, motor], rate[:, motor], tau[:, motor], apart)
+        result[2, i], result[3, i] = _coefficient(y[:, motor], rate[:, motor], tau[:, motor], through)
     return Times(*result)
 
 
-def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, apart: float) -> tuple[float, float]:
+def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, through: Filter) -> tuple[float, float]:
     """Return the coefficient of `own` (N,) beside other columns (N, p) and a constant, and its standard error."""
-    matrix = np.column_stack([own, np.ones(len(own)), columns])
+    apart = max(1.0, through.rate_hz / (2 * through.cutoff_hz))  # samples to an independent one
+    every = through(np.column_stack([target, own, np.ones(len(own)), columns]))[through.edge : -through.edge]
+    target, matrix = every[:, 0], every[:, 1:]
     size = np.linalg.norm(matrix, axis=0)
     used = size > 1e-12 * size.max()
     if not used[0]:
@@ -81,7 +83,7 @@ def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, apart
     inverse = vt[kept].T / s[kept]
     solution = inverse @ (u[:, kept].T @ target)
     left = target - unit @ solution
-    free = max(len(own) / apart - kept.sum(), 1.0)
+    free = max(len(target) / apart - kept.sum(), 1.0)
     noise = float(left @ left) / apart / free
     error = float(np.sqrt(noise * apart) * np.linalg.norm(inverse[0]))
     return float(solution[0] / size[0]), error / float(size[0])
@@ -92,17 +94,16 @@ def timed(log: Log, rows: Equations, base: BaseParameters, settings: Preparation
     as_is = dataclasses.replace(
         settings, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
     )
-    ready, cutoff, _ = as_is.filtered(log, rows)
-    found, notes = times_of(ready, base, cutoff), []
+    found, rate, notes = times_of(as_is.smoothed(log, rows), base), log.rate_hz, list[str]()
     delay = settings.encoder_delay
     if delay is None:
-        delay = found.encoder_delay(ready.rate_hz)
+        delay = found.encoder_delay(rate)
         if delay is not None:
             told = ", ".join(f"{n} {1e3 * d:.3g}" for n, d in zip(rows.robot.joint_names, delay, strict=True) if d)
             notes.append(f"theta is later than q by so many ms, and was brought forward: {told}")
     torque = settings.torque
     if torque is None:
-        torque = "held" if found.held(ready.rate_hz) else "sampled"
+        torque = "held" if found.held(rate) else "sampled"
         if torque == "held":
             notes.append("torques are held from sample to sample, so they were taken half a sample later")
     return dataclasses.replace(settings, torque=torque, encoder_delay=delay or 0.0), notes

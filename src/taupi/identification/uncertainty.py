@@ -28,12 +28,13 @@ def sandwich(
     for group in groups.values():
         rows = np.vstack([f.r * weights.get((f.file, f.joint), 1.0) for f in group])
         y = rows[:, :-1] @ spread  # (k, d)
-        u, s, vt = np.linalg.svd(y, full_matrices=False)
-        residual = u.T @ (rows[:, -1] - rows[:, :-1] @ x)
+        # y^T (I - y y^T)^-1/2 r = V (I - S)^-1/2 V^T y^T r with y^T y = V S V^T, which is small.
+        share = y.T @ y
+        leverage, v = np.linalg.eigh(share)
         # A stretch that alone decides a combination has a leverage of one there: no residual can tell its error.
-        free = np.clip(1 - s**2, 1e-6, None)
-        scores.append(vt.T @ (s * residual / np.sqrt(free)))
-        shares.append(vt.T @ (s[:, None] ** 2 * vt))
+        free = np.clip(1 - leverage, 1e-6, None)
+        scores.append(v @ ((v.T @ (y.T @ (rows[:, -1] - rows[:, :-1] @ x))) / np.sqrt(free)))
+        shares.append(np.diag(share))
     if not scores:
         return np.full((len(x), len(x)), np.inf), 1.0
     g = np.array(scores)  # (K, d)
@@ -42,7 +43,9 @@ def sandwich(
 
 
 def _freedom(shares: np.ndarray) -> float:
-    """Return the degrees of freedom of a sum of K squares with unequal parts: (sum v)^2 / sum v^2, the mean over combinations."""
-    parts = np.einsum("kii->ki", shares)  # a stretch's part of each combination, adding up to one
-    total, squares = parts.sum(axis=0), (parts**2).sum(axis=0)
+    """Return the degrees of freedom of a sum of K squares with unequal parts: (sum v)^2 / sum v^2, the mean over combinations.
+
+    `shares` (K, d) are each stretch's parts of the combinations; those of one combination add up to one.
+    """
+    total, squares = shares.sum(axis=0), (shares**2).sum(axis=0)
     return max(1.0, float(np.median(total**2 / squares)) - 1.0)

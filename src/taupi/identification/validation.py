@@ -13,13 +13,16 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.identification.equations import COORDINATES, Equations, arguments, spring_torque
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
-from taupi.identification.runs import Preparation
+from taupi.identification.rows import RowMaker
+from taupi.identification.runs import Preparation, Run, naming
+from taupi.identification.sane import refuse_absurd
 from taupi.signals.clean import clean_log
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike, read_log
 from taupi.tables import html_table, table
+from taupi.threads import small_algebra
 
 
 @dataclass(frozen=True)
@@ -92,13 +95,14 @@ class Validation:
         return html_table(self.summary, self._rows(), self.notes)
 
 
+@small_algebra
 def validate(
     fit: Fit, log: Any, *, columns: ColumnsLike = None, rate_hz: float | None = None, **preparation: Any
 ) -> Validation:
     """Return how a fit predicts a log, or the file at a path: tau_hat = Y_b pi_b beside tau.
 
-    The log is prepared as the fit's own were; `preparation` changes settings of that (`cutoff_hz`, `decimate`, ...). Every
-    row counts, slow ones too.
+    The log is prepared as the fit's own were, with the largest of their cutoffs; `preparation` changes settings of that
+    (`cutoff_hz`, `decimate`, ...). Every row counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -109,7 +113,11 @@ def validate(
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
-    log = _log(log, fit, columns, rate_hz)
+    with naming(log if isinstance(log, str | os.PathLike) else None):
+        return _validated(fit, _log(log, fit, columns, rate_hz), preparation)
+
+
+def _validated(fit: Fit, log: Log, preparation: dict[str, Any]) -> Validation:
     settings = _settings(fit, preparation)
     if fit.estimator == "output_error":
         from taupi.identification.output_error import validate_motors
@@ -118,41 +126,44 @@ def validate(
     equations = Equations.of(fit.basis)
     equations.refuse(log)
     log.need("tau")
+    refuse_absurd(log)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    full, cutoff, step = settings.filtered(whole, equations)
-    _, speed, _ = equations.motion(full)
-    plan = friction_plan(fit.basis)
-    dry = butterworth(plan.signals(speed), full.rate_hz, cutoff, settings.order) if plan.places else None
-    ready = full.rows(slice(None, None, step))
-    rows = np.rint((ready.time - whole.time[0]) * whole.rate_hz).astype(int)
-    recorded = whole.rows(rows)
-    spring = spring_torque(fit.basis, fit.values, equations.positions(recorded), equations.motion(ready)[1])
-    raw = equations.torque(recorded) + spring
-    return compared(fit, ready, equations.torque(ready), raw, log.source.path, None if dry is None else dry[::step])
+    if settings.cutoff_hz is None:
+        settings = dataclasses.replace(settings, cutoff_hz=_cutoff(fit, whole.rate_hz))
+    made = settings.smoothed(whole, equations)
+    every = np.zeros(equations.count)
+    run = Run("", "", "", whole.rate_hz, (), equations, lambda: iter([made.log]), every, made.through, made.span)
+    parts = list(run.rows(RowMaker(friction_plan(fit.basis))))
+    if not parts:
+        raise TaupiError(f"The log has no rows left to predict after filtering at {made.through.cutoff_hz:.3g} Hz.")
+    time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
+    predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
+    recorded = whole.rows(np.rint((time - whole.time[0]) * whole.rate_hz).astype(int))
+    raw = equations.torque(recorded)
+    if equations.free:  # in a link's row: what its spring passes on, beside what the link needs
+        x, xd, _ = equations.motion(made.log)
+        at = np.searchsorted(made.log.time, time - 0.5 / made.log.rate_hz)
+        spring = made.through(spring_torque(fit.basis, fit.values, x, xd))[at]
+        measured, predicted = measured + spring, predicted + spring
+        raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
+    return compared(fit, time, measured, predicted, raw, log.source.path, made.log.notes)
 
 
 def compared(
-    fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "", dry: np.ndarray | None = None
+    fit: Fit,
+    time: np.ndarray,
+    measured: np.ndarray,
+    predicted: np.ndarray,
+    raw: np.ndarray,
+    path: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Validation:
-    """Return the errors of a fit on a prepared log; `dry` (N, k) is dry friction that has passed the filter.
-
-    In the row of a link behind a spring, measured is what the spring passes on to it, and predicted what the link needs.
-    """
-    equations = Equations.of(fit.basis)
-    x, speed, _ = equations.motion(ready)
-    predicted = predict(fit, ready)
-    if dry is not None:
-        plan = friction_plan(fit.basis)
-        change = dry - plan.signals(speed)
-        predicted = predicted + (change * fit.values[list(plan.places)]) @ plan.directions
-    if equations.free:
-        spring = spring_torque(fit.basis, fit.values, x, speed)
-        measured, predicted = measured + spring, predicted + spring
+    """Return the errors of a fit's torque, joint by joint: `measured`, `predicted` and `raw` (N, n) at `time` (N,)."""
     joints = tuple(
         JointErrors(
-            name, len(ready), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j])
+            name, len(time), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j])
         )
-        for j, name in enumerate(equations.names)
+        for j, name in enumerate(Equations.of(fit.basis).names)
     )
     return Validation(
         name=os.path.basename(path) or "log",
@@ -160,37 +171,39 @@ def compared(
         joints=joints,
         relative=errors_of(measured.ravel(), predicted.ravel())[1],
         raw_relative=errors_of(raw.ravel(), predicted.ravel())[1],
-        time=ready.time,
+        time=time,
         measured=measured,
         predicted=predicted,
         raw=raw,
-        notes=ready.notes,
+        notes=notes,
     )
 
 
 def predict(fit: Fit, log: Any) -> np.ndarray:
-    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, filtered, where they are missing.
+    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, smoothed, where they are missing.
 
-    Of an elastic robot it is that of links, which should be 0, and motors.
+    Dry friction that has a memory begins with the log. Of an elastic robot it is that of links, which should be 0, and motors.
     """
     if not isinstance(log, Log):
         raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
     equations.refuse(log)
-    cutoff = fit.settings["preparation"]["cutoff_hz"]
     for x, xd, xdd in COORDINATES[: 2 if equations.free else 1]:
-        log = _differentiated(log, x, xd, xdd, cutoff or choose_cutoff(equations.positions(log), log.rate_hz).hz)
-    program = fit.basis.regressor()
-    motion = arguments(program, *equations.motion(log))
-    times = program.times("pi")
-    return np.asarray(times(*motion, np.broadcast_to(fit.values, (len(log), len(fit.values)))))
+        log = _differentiated(log, x, xd, xdd, fit, equations)
+    regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
+    q, qd, qdd = equations.motion(log)
+    values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
+    predicted = np.asarray(regressor.times("pi")(*arguments(regressor, q, qd, qdd), values))
+    change = plan.along(q, qd)[0] - plan.at_once(qd)
+    return predicted + (change * fit.values[list(plan.places)]) @ plan.directions
 
 
-def _differentiated(log: Log, x: str, xd: str, xdd: str, cutoff: float) -> Log:
+def _differentiated(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
     """Return the log with a position's derivatives, all of it filtered, unless it has them."""
     (position,), have, rate = log.need(x), log.signals, log.rate_hz
     if xd in have and xdd in have:
         return log
+    cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, rate) or choose_cutoff(equations.positions(log), rate).hz
     smooth = butterworth(position, rate, cutoff)
     first, second = central(smooth, rate)
     if xd in have:
@@ -279,6 +292,13 @@ def _log(log: Any, fit: Fit, columns: ColumnsLike, rate_hz: float | None) -> Log
     if isinstance(log, str | os.PathLike):
         return read_log(log, fit.robot, columns, rate_hz=rate_hz)
     raise TaupiError(f"log is {shown(log)}, expected a Log or the path of a file.")
+
+
+def _cutoff(fit: Fit, rate_hz: float) -> float | None:
+    """Return the largest cutoff of the fit's own runs, or what the log's rate allows; None for logs that came prepared."""
+    known = [run.get("cutoff_hz") for run in fit.provenance.get("runs", ())]
+    own = [c for c in known if c]
+    return min(max(own), 0.4 * rate_hz) if own else None
 
 
 def _settings(fit: Fit, changes: dict[str, Any]) -> Preparation:

@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.model.records import Joint
-from taupi.model.scalars import Scalar, exact, items_of
+from taupi.model.scalars import Scalar, exact, is_symbolic, items_of
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -56,6 +56,11 @@ def _matrix(matrix: Any, joints: int) -> list[list[Scalar]]:
             f"matrix is {shown(matrix)}, expected {joints} rows, one per joint, each with a number per motor."
         )
     result = [[exact(v, f"matrix[{i}][{k}]") for k, v in enumerate(row or ())] for i, row in enumerate(entries)]
+    symbols = [v for row in result for v in row if is_symbolic(v)]
+    if symbols:
+        raise TaupiError(
+            f"matrix holds {symbols[0]}, expected numbers: it decides which motor is named after which joint."
+        )
     if np.linalg.matrix_rank(np.array(result, dtype=float)) < min(wide):
         raise TaupiError("matrix has motors that move the joints alike, expected columns that are independent.")
     return result

@@ -14,6 +14,7 @@ import numpy as np
 from taupi.errors import TaupiError, unknown
 from taupi.program.boundary import batch
 from taupi.program.program import Port, Program
+from taupi.threads import small_algebra
 
 # Bytes of a block of the regressor: enough samples for the matrix products to run at speed, few enough to stay near the cache.
 BLOCK_BYTES = 4 << 20
@@ -60,6 +61,7 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - back)) + (b - back)
 
 
+@small_algebra
 def _triangle(rows: np.ndarray) -> np.ndarray:
     """Return R of a QR factorisation."""
     return np.asarray(np.linalg.qr(rows, mode="r"))

@@ -18,19 +18,30 @@ from taupi.program.targets.simd.objects import load
 # A step is worth thousands of operations, so that already this many samples repay a thread.
 _SAMPLES_A_THREAD = 16
 
-# kernel(table, start, stop) for one table of arguments after the other.
+# kernel(table, start, stop) again and again; after each call every entry of the table moves on by its stride.
 _LOOP = """
-define void @roll(ptr %kernel, ptr %tables, i64 %count, i64 %bytes, i64 %start, i64 %stop) {
+define void @roll(ptr %kernel, ptr %table, ptr %strides, i64 %entries, i64 %count, i64 %start, i64 %stop) {
 entry:
   br label %check
 check:
-  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %k = phi i64 [ 0, %entry ], [ %next, %moved ]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %loop, label %end
 loop:
-  %offset = mul i64 %k, %bytes
-  %table = getelementptr i8, ptr %tables, i64 %offset
   call void %kernel(ptr %table, i64 %start, i64 %stop)
+  br label %move
+move:
+  %j = phi i64 [ 0, %loop ], [ %after, %move ]
+  %at = getelementptr i64, ptr %table, i64 %j
+  %by = getelementptr i64, ptr %strides, i64 %j
+  %old = load i64, ptr %at
+  %stride = load i64, ptr %by
+  %new = add i64 %old, %stride
+  store i64 %new, ptr %at
+  %after = add i64 %j, 1
+  %again = icmp slt i64 %after, %entries
+  br i1 %again, label %move, label %moved
+moved:
   %next = add i64 %k, 1
   br label %check
 end:
@@ -42,7 +53,7 @@ end:
 @lru_cache(maxsize=1)
 def _loop() -> tuple[Any, Any]:
     engine = load(_LOOP)
-    kinds = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 4]
+    kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4]
     return engine, ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address("roll"))
 
 
@@ -97,8 +108,8 @@ class Rolling:
         edges = [batch * k // parts // 8 * 8 for k in range(parts)] + [batch]
         self._kept = (kernel, given, taken, scratches := [kernel.scratch() for _ in range(parts)])
         self._address = kernel._engine.get_function_address("kernel")
-        tables = [_tables(kernel, given, taken, steps, s) for s in scratches] if steps and batch else []
-        self._parts = [(t, t.ctypes.data, a, b) for t, (a, b) in zip(tables, pairwise(edges), strict=False)]
+        tables = [_table(kernel, given, taken, s) for s in scratches] if steps and batch else []
+        self._parts = [(t, strides, a, b) for (t, strides), (a, b) in zip(tables, pairwise(edges), strict=False)]
 
     def __call__(self, first: int, last: int) -> None:
         """Run the steps first .. last - 1."""
@@ -109,9 +120,10 @@ class Rolling:
             for _ in pool.map(lambda part: self._run(first, last, part), self._parts):
                 pass
 
-    def _run(self, first: int, last: int, part: tuple[np.ndarray, int, int, int]) -> None:
-        tables, address, start, stop = part
-        _loop()[1](self._address, address + first * tables.strides[0], last - first, tables.strides[0], start, stop)
+    def _run(self, first: int, last: int, part: tuple[np.ndarray, np.ndarray, int, int]) -> None:
+        table, strides, start, stop = part
+        moving = table + first * strides
+        _loop()[1](self._address, moving.ctypes.data, strides.ctypes.data, len(strides), last - first, start, stop)
 
 
 def _sizes(carried: Mapping[str, np.ndarray]) -> tuple[int, int]:
@@ -132,12 +144,12 @@ def _check(name: str, array: np.ndarray, full: tuple[int, int, int], dtype: Any)
         raise TaupiError(f"{name} is {array.dtype} {array.shape}, expected C-contiguous {dtype} {full}.")
 
 
-def _tables(
-    kernel: Kernel, given: list[np.ndarray], taken: list[np.ndarray], steps: int, scratch: np.ndarray
-) -> np.ndarray:
-    """Return the kernel's arguments of each step: those of the first, every address one row further."""
+def _table(
+    kernel: Kernel, given: list[np.ndarray], taken: list[np.ndarray], scratch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kernel's arguments of the first step, and by how much each moves on in a step: addresses by a row."""
     first = kernel.table([a[0] for a in given], [a[0] for a in taken], taken[0].shape[1], scratch)
     ahead = np.zeros_like(first)
     strides = [a.strides[0] if len(a) > 1 else 0 for a in (*given, *taken)]
     ahead[: 2 * len(strides) : 2] = strides
-    return np.ascontiguousarray(first + np.arange(steps)[:, None] * ahead)
+    return first, ahead

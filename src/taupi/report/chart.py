@@ -29,8 +29,31 @@ class Line:
     values: np.ndarray
 
 
-def chart(title: str, unit: str, time: np.ndarray, lines: Sequence[Line], group: str, points: int = 3000) -> str:
+AWAY = 1000.0  # times what is usual: a line that ran away
+COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
+
+
+def coloured(name: str, k: int, values: np.ndarray) -> Line:
+    """Return the k-th of several lines that differ by colour alone."""
+    return Line(name, f"n{k} c{k % COLOURS}", values)
+
+
+def chart(
+    title: str,
+    unit: str,
+    time: np.ndarray,
+    lines: Sequence[Line],
+    group: str,
+    points: int = 3000,
+    log: bool = False,
+    times: Sequence[np.ndarray] | None = None,
+    runaway: bool = False,
+) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each has at most `points` points a line.
+
+    `log` has a logarithmic scale, on which only what is positive shows. `times` are those of each line, where they differ: `time`
+    is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual:
+    those of a loop that diverged.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -38,26 +61,55 @@ def chart(title: str, unit: str, time: np.ndarray, lines: Sequence[Line], group:
     >>> text.startswith("<figure"), text.count("<polyline")
     (True, 1)
     """
-    low, high = extent([line.values for line in lines])
+    drawn_lines = [Line(line.name, line.style, _logs(line.values)) for line in lines] if log else list(lines)
+    low, high = extent(
+        _tamed([line.values for line in drawn_lines]) if runaway else [line.values for line in drawn_lines]
+    )
     start, stop = (float(time[0]), float(time[-1])) if len(time) else (0.0, 1.0)
     stop = stop if stop > start else start + 1.0
-    rows = thinned(points, [line.values for line in lines])
-    x = np.rint((time[rows] - start) / (stop - start) * SPAN).astype(int)
-    drawn = "".join(_polyline(line, x, line.values[rows], low, high) for line in lines)
+    if times is None:
+        kept = thinned(points, [line.values for line in drawn_lines]) if drawn_lines else np.zeros(0, dtype=int)
+        rows = [kept] * len(drawn_lines)
+    else:
+        rows = [thinned(points, [line.values]) for line in drawn_lines]
+    parts = []
+    for k, line in enumerate(drawn_lines):
+        at = (time if times is None else times[k])[rows[k]]
+        x = np.rint((at - start) / (stop - start) * SPAN).astype(int)
+        parts.append(_polyline(line, x, line.values[rows[k]], low, high))
     inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
     told = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over seconds")
+    scale = ' data-scale="log"' if log else ""
     return (
-        f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}">'
-        f"<figcaption>{html.escape(title)} <small>{html.escape(unit)}</small>{_legend(lines)}"
+        f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
+        f"{scale}><figcaption>{html.escape(title)} <small>{html.escape(unit)}</small>{_legend(lines)}"
         f'<output></output></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{told}">'
-        f'<g class="axes">{axes(start, stop, low, high)}</g>'
+        f'<g class="axes">{axes(start, stop, low, high, log)}</g>'
         f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '
-        f'preserveAspectRatio="none">{drawn}</svg>'
+        f'preserveAspectRatio="none">{"".join(parts)}</svg>'
         f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}"/></svg></figure>'
     )
 
 
-def axes(start: float, stop: float, low: float, high: float) -> str:
+def _logs(values: np.ndarray) -> np.ndarray:
+    """Return the decimal logarithm of what is positive, NaN of the rest."""
+    with np.errstate(all="ignore"):
+        return np.where(values > 0, np.log10(np.where(values > 0, values, 1.0)), np.nan)
+
+
+def _tamed(lines: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return lines without the parts that ran away: far beyond the calmest line, or beyond most of themselves."""
+    sizes = [np.abs(v[np.isfinite(v)]) for v in lines]
+    calm = min((float(s.max()) for s in sizes if len(s) and s.max() > 0), default=0.0)
+    kept = []
+    for values, size in zip(lines, sizes, strict=True):
+        most, usual = float(size.max(initial=0.0)), float(np.median(size)) if len(size) else 0.0
+        bound = 3 * calm if most > AWAY * calm else 10 * usual if most > AWAY * usual > 0 else most
+        kept.append(np.where(np.abs(values) <= bound, values, np.nan))
+    return kept
+
+
+def axes(start: float, stop: float, low: float, high: float, log: bool = False) -> str:
     """Return grid lines and their numbers as SVG."""
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     parts = []
@@ -65,10 +117,11 @@ def axes(start: float, stop: float, low: float, high: float) -> str:
         x = LEFT + wide * (value - start) / (stop - start)
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{TOP + tall}"/>')
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 9}" class="t">{value:.6g}</text>')
-    for value in ticks(low, high, 4):
+    for value in log_ticks(low, high) if log else ticks(low, high, 4):
         y = TOP + tall * (high - value) / (high - low)
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 6:.1f}" class="y">{value:.6g}</text>')
+        told = _power(value) if log else f"{value:.6g}"
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 6:.1f}" class="y">{told}</text>')
     return "".join(parts)
 
 
@@ -94,9 +147,35 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return logarithms of round numbers between two: powers of ten, with 2 and 5 times them where there are few.
+
+    >>> log_ticks(-2.1, 0.1)
+    [-2.0, -1.0, 0.0]
+    >>> [round(10**v, 6) for v in log_ticks(-1.1, 0.1)]
+    [0.1, 0.2, 0.5, 1.0]
+    """
+    every = max(1, math.ceil((high - low) / 6))
+    tens = [float(k) for k in range(math.ceil(low), math.floor(high) + 1) if k % every == 0]
+    if len(tens) > 2:
+        return tens
+    found = [k + math.log10(m) for k in range(math.floor(low), math.floor(high) + 1) for m in (1, 2, 5)]
+    inside = [v for v in found if low <= v <= high]
+    return inside if len(inside) > 1 else ticks(low, high, 4)
+
+
+def _power(value: float) -> str:
+    """Return ten to a power in few characters."""
+    size = float(f"{10**value:.3g}")
+    if 1e-3 <= size < 1e5:
+        return f"{size:g}"
+    mantissa, exponent = f"{size:.2e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
 def _polyline(line: Line, x: np.ndarray, values: np.ndarray, low: float, high: float) -> str:
     """Return one line, cut where values are missing."""
-    y = (high - values) / (high - low) * TALL
+    y = np.clip((high - values) / (high - low), -10.0, 11.0) * TALL
     known = np.isfinite(y)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
     parts = []
@@ -107,4 +186,5 @@ def _polyline(line: Line, x: np.ndarray, values: np.ndarray, low: float, high: f
 
 
 def _legend(lines: Sequence[Line]) -> str:
-    return "".join(f'<span class="key {line.style}">{html.escape(line.name)}</span>' for line in lines)
+    named = [line for line in lines if line.name]
+    return "".join(f'<span class="key {line.style}">{html.escape(line.name)}</span>' for line in named)

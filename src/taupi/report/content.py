@@ -83,3 +83,14 @@ class Content:
     condition: float
     notes: tuple[str, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        return f"Identification of {self.robot}"
+
+    @property
+    def subtitle(self) -> str:
+        """The line below it."""
+        logs = sum(run.role == "fitted" for run in self.runs)
+        return f"{self.estimator} on {logs} log{'s' * (logs != 1)}"

@@ -1,35 +1,46 @@
-"""The verb `report`: a fit as one HTML file."""
+"""The verb `report`: a fit, or runs of control laws, as one HTML file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
+from taupi.control.trial import Trial
 from taupi.errors import TaupiError, shown
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.fit import Fit
 from taupi.identification.validation import Validation
+from taupi.model.robot import Robot
 from taupi.report.gather import gathered
 from taupi.report.page import page
-from taupi.report.sections import SECTIONS
+from taupi.report.sections import RUN_SECTIONS, SECTIONS
 from taupi.report.sections.base import Section
+from taupi.report.story import story
 from taupi.signals.log import Log
+from taupi.simulation.run import Run
 
 
 def report(
-    fit: Fit,
+    thing: Any,
     path: str | os.PathLike[str],
     validation: Any = (),
     *,
     fitted: Any = (),
+    robot: Robot | None = None,
     force: bool = False,
-    sections: Sequence[Section] = SECTIONS,
+    sections: Sequence[Section] | None = None,
 ) -> None:
-    """Write a fit as one HTML file that needs nothing else: torque, errors, parameters, what was done, where it comes from.
+    """Write a fit, or runs, as one HTML file that needs nothing else.
 
-    `validation` are logs that were held out: `Validation`s, logs or paths, one or several. `fitted` are logs that the fit has
-    seen, to be drawn too. `sections` are the parts, in order; add your own (`taupi.report.sections.base.Section`).
+    A `Fit`: torque, errors, parameters, what was done, where it comes from. `validation` are logs that were held out:
+    `Validation`s, logs or paths, one or several. `fitted` are logs that the fit has seen, to be drawn too.
+
+    A `Trial` or a `Run`, or a list of them, which are then put side by side: the arm as a strip and a film, tracking, s, V
+    with its rates, parameters, torques, energy, warnings, settings. Of a bare `Run`, say which `robot` it is to have it drawn.
+
+    `sections` are the parts, in order; add your own (`taupi.report.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -41,19 +52,64 @@ def report(
     >>> tp.report(tp.identify(arm, log, terms=()), path, fitted=log)
     >>> os.path.getsize(path) < 500_000
     True
+    >>> swing = tp.simulate(tp.RigidPlant(arm), duration=1.0, initial=[0.3, 0.5])
+    >>> tp.report(swing, path, robot=arm, force=True)
     """
     file = path_of(path, "the path of a report")
     if file.suffix.lower() not in (".html", ".htm"):
         raise TaupiError(f"path is {str(file)!r}, expected a name ending in .html.")
     refuse_to_overwrite(file, force)
-    write_text(file, report_text(fit, validation, fitted, sections), force)
+    write_text(file, report_text(thing, validation, fitted, sections, robot), force)
 
 
-def report_text(fit: Fit, validation: Any = (), fitted: Any = (), sections: Sequence[Section] = SECTIONS) -> str:
+@singledispatch
+def report_text(
+    thing: Any,
+    validation: Any = (),
+    fitted: Any = (),
+    sections: Sequence[Section] | None = None,
+    robot: Robot | None = None,
+) -> str:
     """Return a report as the text of an HTML file."""
-    if not isinstance(fit, Fit):
-        raise TaupiError(f"fit is {shown(fit)}, expected a Fit: taupi.identify(...) or taupi.load_fit(...).")
-    return page(gathered(fit, _validations(fit, validation), _validations(fit, fitted)), sections)
+    raise TaupiError(f"thing is {shown(thing)}, expected a Fit, a Run, a Trial, or a list of runs.")
+
+
+@report_text.register
+def _of_fit(
+    thing: Fit,
+    validation: Any = (),
+    fitted: Any = (),
+    sections: Sequence[Section] | None = None,
+    robot: Robot | None = None,
+) -> str:
+    held_out, seen = _validations(thing, validation), _validations(thing, fitted)
+    return page(gathered(thing, held_out, seen), SECTIONS if sections is None else sections)
+
+
+@report_text.register(Run)
+@report_text.register(Trial)
+@report_text.register(list)
+@report_text.register(tuple)
+def _of_runs(
+    thing: Any,
+    validation: Any = (),
+    fitted: Any = (),
+    sections: Sequence[Section] | None = None,
+    robot: Robot | None = None,
+) -> str:
+    if not isinstance(validation, tuple) or validation or fitted:
+        raise TaupiError("validation and fitted are logs of a Fit: runs have none.")
+    return runs_text(thing, robot, sections)
+
+
+def runs_text(
+    runs: Any,
+    robot: Robot | None = None,
+    sections: Sequence[Section] | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> str:
+    """Return the page of a Run, a Trial, or several; `provenance` is what else to tell of where it comes from."""
+    return page(story(runs, robot, provenance), RUN_SECTIONS if sections is None else sections)
 
 
 def _validations(fit: Fit, given: Any) -> list[Validation]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from taupi.identification.equations import Equations
 from taupi.identification.fit import Fit
 from taupi.identification.validation import Validation
@@ -35,7 +33,7 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         parameters=_parameters(fit),
         standard=_standard(fit),
         joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
-        relative=overall(fit),
+        relative=fit.relative,
         runs=tuple(rows),
         traces=tuple(
             Trace(v.name, role, names, tuple(units[n] for n in names), v.time, v.measured, v.predicted)
@@ -51,13 +49,6 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
             **_settings(fit),
         },
     )
-
-
-def overall(fit: Fit) -> float:
-    """Return ||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
-    left = sum(j.rms**2 * j.rows for j in fit.joints)
-    power = sum((j.rms / j.relative) ** 2 * j.rows for j in fit.joints if j.relative > 0)
-    return float(np.sqrt(left / power)) if power > 0 else 0.0
 
 
 def torque_units(fit: Fit) -> dict[str, str]:

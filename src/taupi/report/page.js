@@ -11,7 +11,8 @@
   const charts = Array.from(document.querySelectorAll("figure.chart"), function (figure) {
     const svg = figure.querySelector("svg");
     return { figure, svg, view: svg.querySelector(".view"), axes: svg.querySelector(".axes"), out: figure.querySelector("output"),
-      group: figure.dataset.group, span: pair(figure.dataset.span), range: pair(figure.dataset.range), seen: [0, SPAN], lines: null };
+      group: figure.dataset.group, span: pair(figure.dataset.span), range: pair(figure.dataset.range), log: figure.dataset.scale === "log",
+      seen: [0, SPAN], lines: null };
   });
   function lines(c) {  // read when first needed: names, and points as numbers
     if (!c.lines) {
@@ -31,6 +32,19 @@
     return found;
   }
   const time = (c, x) => c.span[0] + (c.span[1] - c.span[0]) * x / SPAN;
+  const at10 = (c, v) => c.log ? Math.pow(10, v) : v;
+  function told(c, v) {  // a number beside the axis, in few characters
+    if (!c.log) return String(v);
+    const size = Number(Math.pow(10, v).toPrecision(3));
+    return size >= 1e-3 && size < 1e5 ? String(size) : size.toExponential().replace("+", "");
+  }
+  function logTicks(low, high) {
+    const every = Math.max(1, Math.ceil((high - low) / 6)), tens = [], found = [];
+    for (let k = Math.ceil(low); k <= Math.floor(high); k++) if (k % every === 0) tens.push(k);
+    if (tens.length > 2) return tens;
+    for (let k = Math.floor(low); k <= Math.floor(high); k++) for (const m of [1, 2, 5]) { const v = k + Math.log10(m); if (v >= low && v <= high) found.push(v); }
+    return found.length > 1 ? found : ticks(low, high, 4);
+  }
   const value = (c, y) => c.range[1] - (c.range[1] - c.range[0]) * y / TALL;
   function put(parent, tag, attributes, text) {
     const e = document.createElementNS(NS, tag);
@@ -53,10 +67,10 @@
       put(c.axes, "line", { x1: x, x2: x, y1: T, y2: T + h });
       put(c.axes, "text", { x: x, y: H - 9, class: "t" }, String(t));
     }
-    for (const v of ticks(lo, hi, 4)) {
+    for (const v of c.log ? logTicks(lo, hi) : ticks(lo, hi, 4)) {
       const y = T + h * (hi - v) / (hi - lo);
       put(c.axes, "line", { x1: L, x2: L + w, y1: y, y2: y });
-      put(c.axes, "text", { x: L - 6, y: y + 6, class: "y" }, String(v));
+      put(c.axes, "text", { x: L - 6, y: y + 6, class: "y" }, told(c, v));
     }
   }
   function together(c, a, b) { charts.filter((o) => o.group === c.group).forEach((o) => show(o, a, b)); }
@@ -73,14 +87,14 @@
       const u = at(event), x = inside(u);
       if (!cursor) cursor = put(c.svg, "line", { class: "cursor", y1: T, y2: H - B, "pointer-events": "none" });
       cursor.setAttribute("x1", L + u * (W - L - R)); cursor.setAttribute("x2", L + u * (W - L - R));
-      const told = [];
+      const said = [];
       for (const line of lines(c)) {
         let i = 0, j = line.x.length - 1;
         while (j - i > 1) { const m = (i + j) >> 1; if (line.x[m] <= x) i = m; else j = m; }
         const k = Math.abs(line.x[i] - x) < Math.abs(line.x[j] - x) ? i : j;
-        if (line.x[0] <= x + 1 && line.x[line.x.length - 1] >= x - 1) told.push(line.name + " " + value(c, line.y[k]).toPrecision(4));
+        if (line.x[0] <= x + 1 && line.x[line.x.length - 1] >= x - 1) said.push(line.name + " " + at10(c, value(c, line.y[k])).toPrecision(4));
       }
-      c.out.textContent = time(c, x).toPrecision(5) + " s: " + told.join(", ");
+      c.out.textContent = time(c, x).toPrecision(5) + " s: " + said.join(", ");
       if (from !== null) {
         if (!mark) mark = put(c.svg, "rect", { class: "chosen", y: T, height: H - T - B, "pointer-events": "none" });
         mark.setAttribute("x", L + Math.min(u, from) * (W - L - R)); mark.setAttribute("width", Math.abs(u - from) * (W - L - R));
@@ -95,4 +109,12 @@
     });
     frame.addEventListener("dblclick", () => together(c, 0, SPAN));
   }
+  document.addEventListener("film", function (event) {  // a film of the arm shows where it is
+    for (const c of charts) {
+      const x = (event.detail - c.span[0]) / (c.span[1] - c.span[0]) * SPAN, u = (x - c.seen[0]) / (c.seen[1] - c.seen[0]);
+      if (!c.now) c.now = put(c.svg, "line", { class: "now", y1: T, y2: H - B, "pointer-events": "none" });
+      c.now.setAttribute("visibility", u >= 0 && u <= 1 ? "visible" : "hidden");
+      c.now.setAttribute("x1", L + u * w); c.now.setAttribute("x2", L + u * w);
+    }
+  });
 })();

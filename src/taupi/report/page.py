@@ -11,26 +11,30 @@ from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
-from taupi import __version__
-from taupi.report.content import Content
-from taupi.report.sections import SECTIONS
-from taupi.report.sections.base import Section, rendered
+from taupi.report.sections.base import Section, Told, rendered
+from taupi.version import __version__
+
+SCRIPTS = ("page.js", "film.js")
 
 
-def page(content: Content, sections: Sequence[Section] = SECTIONS) -> str:
+def page(content: Told, sections: Sequence[Section]) -> str:
     """Return a report as the text of an HTML file."""
-    parts = [(s, text) for s in sections if (text := rendered(s, content)) is not None]
-    links = "".join(f'<a href="#{s.name}">{html.escape(s.title)}</a>' for s, _ in parts)
-    logs = sum(run.role == "fitted" for run in content.runs)
-    subtitle = f"{content.estimator} on {logs} log{'s' * (logs != 1)}, taupi {__version__}"
+    parts = [(s.name, s.title, text) for s in sections if (text := rendered(s, content)) is not None]
+    return assembled(content.title, f"{content.subtitle}, taupi {__version__}", parts)
+
+
+def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) -> str:
+    """Return the text of an HTML file of parts: anchor, title, and the part itself as HTML."""
+    links = "".join(f'<a href="#{name}">{html.escape(told)}</a>' for name, told, _ in parts)
+    body = "\n".join(text for _, _, text in parts)
     return Template(_text("page.html")).substitute(
         version=__version__,
-        title=html.escape(f"Identification of {content.robot}"),
+        title=html.escape(title),
         subtitle=html.escape(subtitle),
         links=links,
-        sections="\n".join(text for _, text in parts),
+        sections=body,
         style=_text("page.css"),
-        script=_text("page.js"),
+        script="\n".join(map(_text, SCRIPTS if 'class="film"' in body else SCRIPTS[:1])),
     )
 
 

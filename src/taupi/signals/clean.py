@@ -99,6 +99,8 @@ def _ends(log: Log) -> Log:
     known = np.ones(len(log), dtype=bool)
     for name, value in log.signals.items():
         finite = np.isfinite(value)
+        if finite.all():
+            continue
         for j in np.flatnonzero(~finite.any(axis=0)):
             raise TaupiError(
                 f"{name} of {log.names[j]} holds no number at all. Leave the joint out with log.select(...)."

@@ -141,7 +141,7 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
     if isinstance(value, Channel):
         return value
     if not isinstance(value, Mapping):
-        return Channel(_names(value, at))
+        return Channel(_columns(value, at))
     known = ("columns", "unit", "first", "gain", "sign", "offset", "matrix")
     for key in value:
         if key not in known:
@@ -161,7 +161,7 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
     if any(abs(s) != 1 for s in rest.get("sign", ())):
         raise TaupiError(f"{at}.sign is {shown(value['sign'])}, expected 1 or -1 for each.")
     matrix = _matrix(value["matrix"], f"{at}.matrix") if "matrix" in value else ()
-    return Channel(_names(value["columns"], at), unit, first, **rest, matrix=matrix)
+    return Channel(_columns(value["columns"], at), unit, first, **rest, matrix=matrix)
 
 
 def _motor(value: Any, where: str) -> Motor:
@@ -184,6 +184,14 @@ def _names(value: Any, where: str) -> str | tuple[str, ...]:
     if isinstance(value, Sequence) and value and all(isinstance(v, str) for v in value):
         return tuple(value)
     raise TaupiError(f"{where} is {shown(value)}, expected the name of a column, a template or a list of names.")
+
+
+def _columns(value: Any, where: str) -> str | tuple[str, ...]:
+    names = _names(value, where)
+    twice = [n for n in names if names.count(n) > 1] if isinstance(names, tuple) else []
+    if twice:
+        raise TaupiError(f"{where} names the column {shown(twice[0])} twice, expected another for each joint.")
+    return names
 
 
 def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

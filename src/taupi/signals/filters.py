@@ -119,11 +119,16 @@ def overlapped(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[tuple[np.
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A cutoff frequency in Hz, the highest frequency of the motion per joint (n,) in Hz, and why it was chosen."""
+    """A cutoff frequency in Hz, the highest frequency of the motion per joint (n,) in Hz, and why it was chosen.
+
+    Whatever else speaks for a cutoff, the motion itself ends at `least_hz`, and q's noise allows no more than `most_hz`.
+    """
 
     hz: float
     motion_hz: np.ndarray
     note: str
+    least_hz: float = 0.0
+    most_hz: float = math.inf
 
 
 def choose_cutoff(
@@ -160,11 +165,12 @@ def choose_cutoff(
     if not moving.any():
         raise TaupiError("q does not move, so it has no spectrum to choose a cutoff from. Give cutoff_hz.")
     meets, ends = float(np.median(noise[moving])), float(np.median(energy[moving]))
-    hz = min(_MARGIN * meets, _ABOVE_ENERGY * ends, 0.4 * rate_hz)
+    most = min(_MARGIN * meets, 0.4 * rate_hz)
+    hz = min(_ABOVE_ENERGY * ends, most)
     note = f"cutoff {hz:.3g} Hz: q meets its noise at {meets:.3g} Hz, and {_ENERGY:.2%} of its velocity lies below {ends:.3g} Hz"
     motion = np.minimum(noise, _ABOVE_ENERGY / _MARGIN * energy)
     if score is None:
-        return Cutoff(hz, motion, note)
+        return Cutoff(hz, motion, note, min(ends, most), most)
     return _best(score, candidates, hz, motion, rate_hz)
 
 

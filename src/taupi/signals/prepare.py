@@ -133,7 +133,7 @@ def prepare_blocks(
     for piece, keep in overlapped(stacked(), overlap):
         template, names = layout[0]
         log = _processed(_unpacked(piece, template, names), rate, cutoff, order, "central", velocity, None, delays)
-        done = log.rows(np.arange(keep.start, keep.stop))
+        done = log.rows(keep)
         # The end of the record is only known when the next piece does not come, so each piece waits for the next.
         if held is not None:
             yield from _emitted(held[0], held[1], edge, decimate, None)
@@ -227,9 +227,8 @@ def _unpacked(piece: np.ndarray, template: Log, names: list[str]) -> Log:
 
 def _emitted(log: Log, row: int, edge: int, decimate: int, end: int | None) -> Iterator[Log]:
     """Yield a piece that begins at `row` of the record, without the record's edges, in step with the decimation."""
-    rows = np.arange(row, row + len(log))
-    keep = (rows >= edge) & ((rows - edge) % decimate == 0)
-    if end is not None:
-        keep &= rows < end - edge
-    if keep.any():
-        yield log.rows(keep)
+    start = max(row, edge)
+    start += (edge - start) % decimate
+    stop = row + len(log) if end is None else min(row + len(log), end - edge)
+    if start < stop:
+        yield log.rows(slice(start - row, stop - row, decimate))

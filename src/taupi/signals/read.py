@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,22 @@ def log_blocks(
     >>> [len(block) for block in tp.log_blocks(path, size=4)]
     [4, 4, 2]
     """
+    return block_reader(path, size, robot, columns, rate_hz=rate_hz, format=format)()
+
+
+def block_reader(
+    path: str | os.PathLike[str],
+    size: int = 100_000,
+    robot: Robot | None = None,
+    columns: ColumnsLike = None,
+    *,
+    rate_hz: float | None = None,
+    format: str | None = None,
+) -> Callable[[], Iterator[Log]]:
+    """Return a function that yields the blocks of a log, from the start at each call; the file is hashed once, here.
+
+    Arguments as in `log_blocks`.
+    """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
         raise TaupiError(f"size is {shown(size)}, expected a whole number of samples.")
     file, name, settled = _prepared(path, columns, rate_hz, None, format)
@@ -85,8 +101,20 @@ def log_blocks(
             "recorded thetad, or read the file whole: read_log, stream=False."
         )
     source = LogSource(str(path), sha256(file), name)
-    blocks: Iterator[Log] = _module(name).blocks(file, settled, _checked(robot), source, int(size))
+    known = _checked(robot)
+
+    def blocks() -> Iterator[Log]:
+        found: Iterator[Log] = _module(name).blocks(file, settled, known, source, int(size))
+        return found
+
     return blocks
+
+
+def row_count(path: str | os.PathLike[str]) -> int | None:
+    """Return how many rows a file says it has, or None where its format would have to be read to know."""
+    file = readable(path, folder=True)
+    count = getattr(_module(_sniffed(file)), "rows", None)
+    return None if count is None else int(count(file))
 
 
 def write_log(log: Log, path: str | os.PathLike[str], force: bool = False) -> None:

@@ -74,7 +74,7 @@ class Jobs:
         tableau = None if asked else FIXED.get(self.integrator)
         loop = Loop(self.plant, controller, self.sensors, 1 / self.rate, tableau, self.substeps, self.continuous)
         reference = self._reference(controller)
-        whole_motion = None if reference is None else reference(np.arange(self.steps + 1) / self.rate)
+        whole_motion = None if reference is None else _floats(reference(np.arange(self.steps + 1) / self.rate))
         z = self._start(loop, controller, starts, reference, batch)
         deviations = None
         if self.sensors is not None:
@@ -87,6 +87,7 @@ class Jobs:
             self.every,
             self.threads,
             reference,
+            whole_motion,
             deviations,
             seeds,
             setting_rows(controller.settings(self.continuous), settings, batch),
@@ -155,7 +156,9 @@ class Jobs:
         good = np.isfinite(z).all(axis=1) & np.isfinite(records["qdd"][:, b]).all(axis=1)
         rows = len(z) if good.all() else int(np.argmin(good))
         complete = rows == self.steps // self.every + 1
-        own = {name: np.array(value[:rows, b]) for name, value in records.items()}
+        own = {name: value[:rows, b] for name, value in records.items()}
+        if job.batch > 1:  # a run of its own, not a part of all of them
+            own = {name: np.array(value) for name, value in own.items()}
         time = np.arange(rows) * self.every / self.rate
         notes = [] if complete else [f"diverged: not finite after {time[-1] if rows else 0.0:g} s"]
         if not complete:
@@ -175,7 +178,7 @@ class Jobs:
             own["qdd"],
             own["tau"],
             own["tau_command"],
-            None if motion is None else Motion(*(np.array(v[:rows]) for v in motion)),
+            None if motion is None else Motion(*(v[:rows] for v in motion)),
             seen,
             own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated].copy() if loop.controller.size else None,
             own["energy"],
@@ -205,7 +208,17 @@ class Jobs:
             "integrator": self.integrator,
             "substeps": self.substeps,
             "tolerance": None if self.integrator in FIXED else self.tolerance,
+            "reference": None if self.reference is None else _named(self.reference),
+            "sensors": None if self.sensors is None else repr(self.sensors),
         }
+
+
+def _floats(motion: Motion) -> Motion:
+    return Motion(*(np.ascontiguousarray(v, dtype=float) for v in motion))
+
+
+def _named(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__))
 
 
 def _audit(job: Job, records: Records) -> Records:

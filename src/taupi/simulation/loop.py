@@ -18,6 +18,7 @@ from taupi.simulation.integrators import Tableau, advance, nodes
 from taupi.simulation.plant import Plant
 from taupi.simulation.sensors import Sensors
 
+FEW = 2  # roll-outs up to which one after the other is quicker than together in the lanes of vectors
 _HELD = ("load",)  # externals that are constant over a control period
 
 
@@ -280,19 +281,30 @@ class Kernels:
         self._loop = loop
 
     @cached_property
-    def step(self) -> Kernel:
-        """The whole period."""
-        return Kernel(self._loop.program())
+    def _program(self) -> Program:
+        return self._loop.program()
+
+    def step(self, batch: int) -> Kernel:
+        """The whole period, of roll-outs in the lanes of vectors, or of few one after the other."""
+        return self._many if batch > FEW else self._one
+
+    @cached_property
+    def _many(self) -> Kernel:
+        return Kernel(self._program)
+
+    @cached_property
+    def _one(self) -> Kernel:
+        return Kernel(self._program, lanes=1)
 
     @cached_property
     def seeing(self) -> Kernel:
         """The sensors alone."""
-        return Kernel(self._loop.seeing())
+        return Kernel(self._loop.seeing(), lanes=1)
 
     @cached_property
     def rate(self) -> Kernel:
         """The derivative, for adaptive methods."""
-        return Kernel(self._loop.rate_program())
+        return Kernel(self._loop.rate_program(), lanes=1)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.energy import kinetic, potential
-from taupi.dynamics.forward import ALGORITHMS
+from taupi.dynamics.forward import ALGORITHMS, default_algorithm
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.spatial import SX
@@ -260,7 +260,7 @@ def _dynamics(
     constants = Constants()
     sizes = {"load": 10 * len(loads), "f_tip": 6, "tau_dist": robot.n}
     ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau")), *(Port(k, (sizes[k],)) for k in names)]
-    algorithm = ALGORITHMS["articulated" if len(robot.joints) == robot.n else "cholesky"]
+    algorithm = ALGORITHMS[default_algorithm(robot)]
 
     def body(q: Any, qd: Any, tau: Any, *more: Any) -> Any:
         given = dict(zip(names, more, strict=True))

@@ -92,10 +92,16 @@ class Sinusoids:
 
     def __call__(self, t: Any) -> Motion:
         """Return q, qd, qdd at times (...)."""
-        angle = self.omega * np.asarray(t, dtype=float)[..., None, None] + self.phase
-        s, c = self.amplitude * np.sin(angle), self.amplitude * np.cos(angle)
-        w = self.omega
-        return Motion(self.offset + s.sum(-1), (w * c).sum(-1), (-(w**2) * s).sum(-1))
+        times = np.asarray(t, dtype=float)[..., None]
+        q = np.broadcast_to(self.offset, (*times.shape[:-1], self.n)).copy()
+        qd, qdd = np.zeros(q.shape), np.zeros(q.shape)
+        for a, w, phase in zip(self.amplitude.T, self.omega.T, self.phase.T, strict=True):
+            angle = w * times + phase
+            s, c = np.sin(angle), np.cos(angle)
+            q += a * s
+            qd += (a * w) * c
+            qdd -= (a * w**2) * s
+        return Motion(q, qd, qdd)
 
     def trace(self, t: Any) -> Motion:
         """Return q, qd, qdd over SX."""

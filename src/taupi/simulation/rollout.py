@@ -32,6 +32,7 @@ class Job:
     every: int = 1
     threads: int = 1
     reference: Callable[[np.ndarray], Motion] | None = None
+    motion: Motion | None = None  # the reference at the beginning of every period
     deviations: np.ndarray | None = None
     seeds: Sequence[int] = (0,)
     settings: Mapping[str, np.ndarray] | None = None
@@ -94,7 +95,14 @@ class Outside:
                 made["load"] = job.loads(float(times[0]))[None]
             elif job.settings is not None and port.name in job.settings:
                 made[port.name] = job.settings[port.name][None]
-        made |= self.motion(times, job.loop.reference_nodes) | self.signals(first, times, job.loop.nodes)
+        if job.motion is not None and job.loop.reference_nodes == (0.0,):  # known already
+            wanted = zip(job.loop.controller.wanted, job.motion, strict=True)
+            names = {p.name for p in self.ports}
+            made |= {name: value[first:last, None, :] for name, value in wanted if name in names}
+            made |= {"t": times[:, None, None]} if "t" in names else {}
+        else:
+            made |= self.motion(times, job.loop.reference_nodes)
+        made |= self.signals(first, times, job.loop.nodes)
         return {name: np.ascontiguousarray(value) for name, value in made.items()}
 
     def motion(self, times: np.ndarray, at: Sequence[float]) -> Records:
@@ -147,44 +155,64 @@ def roll_out(job: Job) -> Records:
     """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads brought."""
     if job.stepwise:
         return step_out(job)
-    loop, kernel, outside = job.loop, job.loop.kernels().step, Outside(job)
-    kept: dict[str, list[np.ndarray]] = {}
-    z, jump, buffers = job.start, np.zeros((job.batch, 1)), _Buffers(job)
+    kernel, outside, made = job.loop.kernels().step(job.batch), Outside(job), _Recorder(job)
+    z, jump = job.start, np.zeros((job.batch, 1))
     before: np.ndarray | None = None
     for first, last in job.blocks():
-        carried, results = buffers.take(last - first)
+        carried, results = made.take(first, last)
         carried[0] = z
         inputs = outside.block(first, last)
         jump = jump + _jump(job, z, before, inputs.get("load"))
         before = inputs.get("load")
-        if loop.controller.function is not None:
+        if job.loop.controller.function is not None:
             _asked(job, first, carried, inputs, results)
         else:
             Rolling(kernel, {"z": carried}, inputs, results, job.threads)(0, last - first)
-        rows = slice(-first % job.every, last - first, job.every)
-        recorded = {"z": carried[:-1], **results, "jump": np.broadcast_to(jump, (last - first, job.batch, 1))}
-        for name, value in recorded.items():
-            kept.setdefault(name, []).append(np.array(value[rows]))
+        made.keep(first, last, carried, results, jump)
         z = carried[-1].copy()
         if not np.isfinite(z).all(axis=1).any():
             break
-    return {name: np.concatenate(parts) for name, parts in kept.items()}
+    return made.records()
 
 
-class _Buffers:
-    """Arrays of a block, made once for blocks of the same length."""
+class _Recorder:
+    """Where a roll-out leaves its results: straight in what is kept, or in a block's own arrays where few rows are kept."""
 
     def __init__(self, job: Job) -> None:
-        self.job, self._length = job, -1
-        self._arrays: tuple[np.ndarray, Records] | None = None
+        self.job, self._done = job, 0
+        self.sizes = {p.name: p.size for p in job.loop.kernels().step(job.batch).program.outputs[1:]}
+        rows, b = job.steps // job.every + 1, job.batch
+        self._z = np.zeros((rows + (job.every == 1), b, job.loop.size))  # the last state is one more
+        self._kept = {name: np.zeros((rows, b, size)) for name, size in self.sizes.items()}
+        self._jump = np.zeros((rows, b, 1))
+        self._block: tuple[np.ndarray, Records] | None = None
 
-    def take(self, length: int) -> tuple[np.ndarray, Records]:
-        """Return z of (length + 1, B, size) and the other results."""
-        if self._length != length or self._arrays is None:
-            program, b = self.job.loop.kernels().step.program, self.job.batch
-            results = {p.name: np.zeros((length, b, p.size)) for p in program.outputs[1:]}
-            self._arrays, self._length = (np.zeros((length + 1, b, program.outputs[0].size)), results), length
-        return self._arrays
+    def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
+        """Return z of (length + 1, B, size) and the other results, for the periods first .. last - 1."""
+        if self.job.every == 1:
+            return self._z[first : last + 1], {name: value[first:last] for name, value in self._kept.items()}
+        length, b = last - first, self.job.batch
+        if self._block is None or len(self._block[0]) != length + 1:
+            results = {name: np.zeros((length, b, size)) for name, size in self.sizes.items()}
+            self._block = (np.zeros((length + 1, b, self.job.loop.size)), results)
+        return self._block
+
+    def keep(self, first: int, last: int, carried: np.ndarray, results: Records, jump: np.ndarray) -> None:
+        """Keep the rows of a block that are wanted."""
+        every = self.job.every
+        inside = slice(-first % every, last - first, every)
+        rows = slice(-(-first // every), -(-last // every))
+        self._jump[rows] = jump
+        if every > 1:
+            self._z[rows] = carried[:-1][inside]
+            for name, value in results.items():
+                self._kept[name][rows] = value[inside]
+        self._done = rows.stop
+
+    def records(self) -> Records:
+        """Return all that was kept."""
+        made = {"z": self._z, **self._kept, "jump": self._jump}
+        return {name: value[: self._done] for name, value in made.items()}
 
 
 def _jump(job: Job, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
@@ -202,7 +230,7 @@ def _asked(job: Job, first: int, carried: np.ndarray, inputs: Records, results: 
     n, kernels = loop.n, loop.kernels()
     seen = {name: np.zeros((length, job.batch, n)) for name in ("q_seen", "qd_seen")}
     command = np.zeros((length, job.batch, n))
-    step = Rolling(kernels.step, {"z": carried}, inputs | {"command": command}, results)
+    step = Rolling(kernels.step(job.batch), {"z": carried}, inputs | {"command": command}, results)
     looking = {"z": carried[:-1], **inputs}
     look = Rolling(kernels.seeing, {}, looking, seen, sizes=(length, job.batch))
     for k in range(length):
@@ -288,7 +316,7 @@ class Mover:
 
     def __init__(self, job: Job, single: bool) -> None:
         self.job, self.loop, self.single = job, job.loop, single
-        self._decide, self._rate = job.loop.kernels().step.bound(), job.loop.kernels().rate.bound()
+        self._decide, self._rate = job.loop.kernels().step(1).bound(), job.loop.kernels().rate.bound()
         self._see = job.loop.kernels().seeing.bound()
         # The law is inside the derivative, or a function is asked there; otherwise the torque is held.
         self.inside = job.loop.continuous and job.loop.controller.rate is not None

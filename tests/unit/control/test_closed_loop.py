@@ -7,9 +7,8 @@ from support import error
 
 import taupi as tp
 from taupi.control.lyapunov import plant_parameters
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
-from taupi.control.walker import Walker
 from taupi.model.body import smallest_eigenvalue
+from taupi.papers.walker_mistakes import BorrowedWalker, ForgetfulWalker
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
 TRUE = ARM.parameters.values
@@ -117,25 +116,7 @@ def test_constant_damping_decays_at_least_at_its_bound():
     assert bound == pytest.approx(2 * 80 / largest, rel=2e-3)
 
 
-class InconsistentWalker(Walker):
-    """Walker's torque with Slotine and Li's adaptation: what the document's gap invites. A mistake, kept as one."""
-
-    def control(self, constants, signals, x):
-        tau, _ = super().control(constants, signals, x)
-        other = NiemeyerSlotine(self.robot, self.Lambda, 1.0, self.Gamma_inv)
-        return tau, other.control(constants, signals, x)[1]
-
-
-class ForgetfulWalker(Walker):
-    """Walker's torque with a regressor that leaves the gamma-term out: dV/dt = -gamma s^T H_hat s, of no sign."""
-
-    def control(self, constants, signals, x):
-        tau, _ = super().control(constants, signals, x)
-        gentle = Walker(self.robot, self.Lambda, 1e-12, self.Gamma_inv)
-        return tau, gentle.control(constants, signals, x)[1]
-
-
-@pytest.mark.parametrize("kind", [InconsistentWalker, ForgetfulWalker])
+@pytest.mark.parametrize("kind", [BorrowedWalker, ForgetfulWalker])
 def test_inconsistent_adaptations_of_walkers_law_break_the_claim(kind):
     rng = np.random.default_rng(0)
     law = kind(ARM, Lambda=5.0, gamma=20.0, Gamma_inv=1.0)

@@ -41,8 +41,44 @@ def test_what_cannot_be_coupled():
     ):
         with pytest.raises(TaupiError, match=words):
             arm.with_coupling(matrix)
-    with pytest.raises(TaupiError, match="moved by several coordinates"):
-        tp.write_toml(arm.with_coupling([[1, 0], [-1, 1]]), "x.toml")
+    with pytest.raises(TaupiError, match="matrix holds a, expected numbers"):
+        arm.with_coupling([["a", 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "matrix"),
+    [
+        ("elbow2r", [[1, 0], [-1, 1]]),
+        ("puma560", (np.eye(6) - np.eye(6, k=-1) * [0, 0, 0, 0, 1, 0]).tolist()),
+        ("elbow2r", [["1/3"], [2]]),  # one motor for both, neither of them as it turns
+        ("elbow2r", [[1], [2]]),
+        ("ur10", np.diag([1, 1, 2, 1, 1, -1]).tolist()),
+    ],
+)
+def test_a_coupled_robot_is_written_and_read_back(tmp_path, name, matrix):
+    arm = tp.load(name).with_coupling(matrix)
+    tp.write_toml(arm, tmp_path / "arm.toml")
+    again = tp.load(tmp_path / "arm.toml")
+    assert (again.joints, again.links, again.fingerprint) == (arm.joints, arm.links, arm.fingerprint)
+    states = np.random.default_rng(0).uniform(-1, 1, (3, 5, arm.n))
+    assert np.array_equal(tp.inverse_dynamics(again)(*states), tp.inverse_dynamics(arm)(*states))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("coupling = [[1, 0], [0, 0]]", "x.toml: coupling: matrix has motors that move the joints alike"),
+        ("coupling = [[1, 0]]", "x.toml: coupling: matrix is .* expected 2 rows"),
+        ('coupling = "x"', "x.toml: coupling: matrix is 'x', expected 2 rows"),
+        ("coupling = [[1], [1]]\nMIMIC", "x.toml has coupling and mimic: use one of the two"),
+    ],
+)
+def test_a_coupling_that_cannot_be_read_is_one_sentence(tmp_path, text, words):
+    mimic = 'mimic = { joint = "a" }' if "MIMIC" in text else ""
+    head = text.replace("MIMIC", "")
+    (tmp_path / "x.toml").write_text(f'[robot]\n{head}\n[[joint]]\nname = "a"\n[[joint]]\nname = "b"\n{mimic}\n')
+    with pytest.raises(TaupiError, match=words):
+        tp.load(tmp_path / "x.toml")
 
 
 def test_a_term_along_a_direction_is_the_term_in_turned_coordinates(states):

@@ -8,7 +8,6 @@ from excite import fourier, simulated
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.passes import regressor_rows
 
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 
@@ -48,9 +47,9 @@ def test_without_noise_the_truth_is_met(arm):
 
 def test_ols_is_numpy_lstsq_on_the_stacked_matrix(arm):
     problem = tp.build_problem(arm, [prepared(arm, 0, 0.5), prepared(arm, 1, 0.5)])
-    rows = [r for k in range(2) for r in regressor_rows(problem, k)]
-    W = np.concatenate([y.transpose(2, 1, 0).reshape(-1, y.shape[0]) for y, _, _ in rows])
-    tau = np.concatenate([t.ravel() for _, t, _ in rows])
+    rows = [(r.y, r.tau) for k in range(2) for r in problem.rows(k)]
+    W = np.concatenate([y.transpose(2, 1, 0).reshape(-1, y.shape[0]) for y, _ in rows])
+    tau = np.concatenate([t.ravel() for _, t in rows])
     want = np.linalg.lstsq(W, tau, rcond=None)[0]
     fit = tp.OrdinaryLeastSquares().fit(problem)
     assert np.allclose(fit.values, want, rtol=1e-9, atol=1e-10)
@@ -71,9 +70,9 @@ def test_wls_solves_the_weighted_equations(arm):
     assert sigma == pytest.approx(np.array([[0.2, 2.0], [1.0, 0.1]]), rel=0.1)
     W, tau = [], []
     for k in range(2):
-        for y, t, _ in regressor_rows(problem, k):
-            W.append((y.transpose(2, 1, 0) / sigma[k][:, None]).reshape(-1, y.shape[0]))
-            tau.append((t / sigma[k]).ravel())
+        for r in problem.rows(k):
+            W.append((r.y.transpose(2, 1, 0) / sigma[k][:, None]).reshape(-1, r.y.shape[0]))
+            tau.append((r.tau / sigma[k]).ravel())
     want = np.linalg.lstsq(np.concatenate(W), np.concatenate(tau), rcond=None)[0]
     assert np.allclose(solution.x, want, rtol=1e-7, atol=1e-8)
 
@@ -262,6 +261,9 @@ def test_coupled_motors_have_friction_of_their_own(arm):
         ({"slow": -1.0}, "slow is -1.0, expected"),
         ({"cutoff_hz": -3.0}, "cutoff_hz"),
         ({"base": "x"}, "base is for another robot"),
+        ({"workers": 0}, "workers is 0, expected a whole number"),
+        ({"rate_hz": -1}, "rate_hz is -1, expected"),
+        ({"decimate": 0}, "decimate is 0, expected"),
         ({"robot": "x"}, "robot is 'x', expected a Robot"),
     ],
 )

@@ -78,6 +78,39 @@ def test_friction_of_coupled_motors_travels_too(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "fit.json").read_bytes()
 
 
+def test_a_coupled_robot_travels_too(tmp_path):
+    arm = tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])
+    log = friction_log(1)
+    motors = log.with_(q=log.q @ [[1, 1], [0, 1]], tau=log.tau @ [[1, 0], [-1, 1]])
+    fit = tp.identify(arm, motors, terms=("viscous",), cutoff_hz=15)
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert back.robot.fingerprint == arm.fingerprint and np.array_equal(back.predict(motors), fit.predict(motors))
+
+
+def test_a_source_that_was_changed_is_refused(tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        '<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/></joint></robot>'
+    )
+    robot, t = tp.load(urdf), np.arange(2000)[:, None] / 100
+    log = tp.Log(t[:, 0], np.sin(t), tau=tp.inverse_dynamics(robot)(np.sin(t), np.cos(t), -np.sin(t)))
+    tp.write_fit(tp.identify(robot, log, terms=(), cutoff_hz=10), tmp_path / "fit.json")
+    urdf.unlink()
+    tp.write_urdf(tp.load_fit(tmp_path / "fit.json"), urdf)  # it is not needed
+    data = json.loads((tmp_path / "fit.json").read_text())
+    data["source"]["text"] = data["source"]["text"].replace("0.2", "0.3")
+    (tmp_path / "fit.json").write_text(json.dumps(data))
+    with pytest.raises(TaupiError, match=r"fit.json: its source's text has changed .* sha256 differs"):
+        tp.load_fit(tmp_path / "fit.json")
+    del data["source"]
+    (tmp_path / "fit.json").write_text(json.dumps(data))
+    with pytest.raises(TaupiError, match="comes from toml, expected URDF: there is none to write back"):
+        tp.write_urdf(tp.load_fit(tmp_path / "fit.json"), tmp_path / "x.urdf")
+
+
 def test_what_the_logs_do_not_determine_is_still_json(tmp_path):
     """Infinite errors have no number in JSON."""
     still = friction_log(1)

@@ -1,6 +1,7 @@
 """URDF write-back: inertials change, every other byte stays."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -154,9 +155,26 @@ def test_what_cannot_be_written_is_refused(robots_dir, tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_an_unreal_remainder_of_a_real_body_warns(robots_dir, tmp_path):
-    robot = tp.Robot.from_urdf(robots_dir / "panda_description/urdf/panda.urdf", lock=["panda_finger_joint1"])
+def test_where_no_real_body_is_left_all_have_their_share(robots_dir, tmp_path):
+    """A light flange with a heavy hand on it: the hand gives way. Every inertial of the file is then one of a real body."""
+    options = {"lock": ["panda_finger_joint1"]}
+    robot = tp.Robot.from_urdf(robots_dir / "panda_description/urdf/panda.urdf", **options)
     pi = list(robot.parameters.exact)
-    pi[-10:] = [0.8, 0, 0, 0.02, 0.01, 0, 0, 0.01, 0, 0.01]
-    with pytest.warns(TaupiWarning, match=r"Link 'panda_link7': its own inertial once .* eigenvalue -0\.\d+"):
-        tp.write_urdf(robot.with_parameters(pi), tmp_path / "new.urdf")
+    pi[-10:] = [0.4, 0, 0, 0.02, 0.01, 0, 0, 0.01, 0, 0.01]  # less than the hand alone has
+    wanted, target = robot.with_parameters(pi), tmp_path / "new.urdf"
+    with pytest.warns(TaupiWarning, match=r"Link 'panda_link7' without panda_hand, .* no real body.* are shared among"):
+        tp.write_urdf(wanted, target)
+    close(tp.Robot.from_urdf(target, **options).parameters.values, wanted.parameters.values)
+    masses = {}
+    for link in ElementTree.parse(target).iter("link"):
+        if link.find("inertial") is None or float(link.find("inertial/mass").attrib["value"]) == 0:
+            continue  # as the file has it
+        values = {k: float(v) for k, v in link.find("inertial/inertia").attrib.items()}
+        masses[link.attrib["name"]] = float(link.find("inertial/mass").attrib["value"])
+        tensor = np.array([[values["i" + "".join(sorted(a + b))] for a in "xyz"] for b in "xyz"])
+        low, middle, high = np.linalg.eigvalsh(tensor)
+        assert masses[link.attrib["name"]] > 0 and low > 0 and low + middle >= high * (1 - 1e-9), link.attrib
+    together = [masses[n] for n in ("panda_link7", "panda_hand", "panda_leftfinger", "panda_rightfinger")]
+    assert sum(together) == pytest.approx(0.4)
+    others = [n for n in masses if n not in ("panda_link7", "panda_hand", "panda_leftfinger", "panda_rightfinger")]
+    assert len(others) >= 7  # which stay as they were

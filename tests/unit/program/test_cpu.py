@@ -45,6 +45,31 @@ def test_layouts_agree(y, arm, n):
     assert error(y(*states), want) < ROUNDING
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_one_lane_computes_the_same(y, arm, n, dtype):
+    states = random_states(arm, n, 3)
+    alone = cpu.Kernel(y, dtype=dtype, lanes=1)
+    made = alone(*states)
+    assert alone.lanes == 1 and error(made, y.compile("numpy")(*states)) < (ROUNDING if dtype == "float64" else SINGLE)
+    assert np.array_equal(pickle.loads(pickle.dumps(alone))(*states), made)
+
+
+def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
+    """Also of a program long enough to be cut into functions, and with functions of the C library."""
+    monkeypatch.setattr(module, "_WHOLE_ONE_LANE", 200)
+    port = tp.Port("x", (3,))
+    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.Port("y", (3,))])
+    rng = np.random.default_rng(0)
+    for program in (y, odd):
+        step, wide = program.compile("cpu").bound(), program.compile("numpy")
+        step.x[:] = x = rng.normal(size=step.x.shape)
+        step()
+        parts = np.split(x, np.cumsum([p.size for p in program.inputs])[:-1])
+        want = wide(*(v.reshape(p.shape) for v, p in zip(parts, program.inputs, strict=True)))
+        assert error(next(iter(step.outputs.values())), want) < ROUNDING
+
+
 def test_the_transpose_is_the_stacked_matrix_without_a_copy(y, arm):
     states = random_states(arm, 50, 3)
     native = y.compile("cpu", layout="batch_last")(*states)

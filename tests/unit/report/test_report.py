@@ -2,62 +2,22 @@
 
 import dataclasses
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from fits import friction_fit, friction_log
+from pages import Page
 
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.report.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.report.document import report_text
-from taupi.report.gather import gathered, overall
+from taupi.report.gather import gathered
 from taupi.report.sections import SECTIONS
 from taupi.report.sections.base import percent
 from taupi.report.sections.torque import MOST, POINTS
 from taupi.report.traces import thinned
 from taupi.signals.log import LogSource
-
-VOID = {"meta"}
-
-
-class Page(HTMLParser):
-    """A page as its tables, words and addresses; tags that do not close are an error."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tables, self.words, self.addresses, self.ids = [], [], [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.addresses += [given[k] for k in ("src", "href") if k in given]
-        self.ids += [given["id"]] if "id" in given else []
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-
-    def handle_startendtag(self, tag, attributes):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-        if {"td", "th"} & set(self.open):
-            self.tables[-1][-1][-1] += data
-
-    def table(self, first):
-        return next(t for t in self.tables if t[0][0] == first)
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +66,8 @@ def test_validation_is_that_of_the_log(text, validation):
             f"{j.raw_rms:.4g}",
         ]
     assert held_out[-1][4] == percent(validation.relative)
-    assert fitted[-1][4] == percent(overall(friction_fit()))
-    assert f"{overall(friction_fit()):.2%}" in friction_fit().summary
+    assert fitted[-1][4] == percent(friction_fit().relative)
+    assert f"{friction_fit().relative:.2%}" in friction_fit().summary
 
 
 def test_charts_hold_the_torque(text, validation):

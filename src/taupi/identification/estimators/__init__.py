@@ -10,6 +10,7 @@ from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
 
 ESTIMATORS: dict[str, str] = {
+    "consistent": "taupi.identification.estimators.consistent:Consistent",
     "ols": "taupi.identification.estimators.ols:OrdinaryLeastSquares",
     "huber": "taupi.identification.estimators.huber:Huber",
     "ridge": "taupi.identification.estimators.ridge:Ridge",

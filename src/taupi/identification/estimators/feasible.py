@@ -25,6 +25,7 @@ from taupi.identification.uncertainty import sandwich
 
 # Weights before the first consistent solution are those of weighted least squares, after so many rounds.
 _FREE_ROUNDS = 5
+EXACT = "no constraint holds"  # what a status says where bodies have the parameters of weighted least squares
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,42 @@ class Feasible:
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit."""
+        return self.fitted(problem, self.name, self.settings())
+
+    def fitted(
+        self,
+        problem: Problem,
+        name: str,
+        settings: Mapping[str, Any],
+        signless: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> Fit:
+        """Return the fit under an estimator's name; friction in `signless` may be negative."""
         free, weights = weighted(problem, _FREE_ROUNDS)
-        here = self.region(problem, free.x)
+        here = self.region(problem, free.x, signless)
         found = self._inside(problem, here, free, weights)
-        for _ in range(self.iterations):
+        for _ in range(self.iterations if not found.exact else 0):
             weights = noise_weights(problem, self._moved(problem, free, found), weights)
             free = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric)
             found = self._inside(problem, here, free, weights)
         covariance, _ = sandwich(problem.pieces, weights, free.x, free.spread)
-        status = Status(found.ok, f"{found.word}, {len(found.active)} constraints hold", found.remedy)
-        notes = self._notes(problem, here, free, found, weights)
-        moved = self._moved(problem, free, found)
+        word = EXACT if found.exact else f"{found.word}, {len(found.active)} constraints hold"
+        status = Status(found.ok, word, found.remedy)
+        told = [*notes, *self._notes(problem, here, free, found, weights)]
+        # Friction below zero is no parameter of a real joint: those that are come from `fit.consistency`.
+        standard = None if signless else found.pi
         return assemble(
-            problem, self.name, self.settings(), moved, weights,
-            covariance=covariance, standard=found.pi, status=status, notes=notes,
+            problem, name, settings, self._moved(problem, free, found), weights,
+            covariance=covariance, standard=standard, status=status, notes=told,
         )  # fmt: skip
 
-    def region(self, problem: Problem, values: np.ndarray) -> Region:
+    def region(self, problem: Problem, values: np.ndarray, signless: Sequence[str] = ()) -> Region:
         """Return the region that these settings allow; `values` (b,) give friction its size."""
         base = problem.base
         limits = (self.mass_bounds, self.total_mass, self.boxes, self.shapes)
-        return region(base.robot, base.standard, problem.prior, *limits, sized=term_sizes(base, values))
+        return region(
+            base.robot, base.standard, problem.prior, *limits, sized=term_sizes(base, values), signless=signless
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -112,14 +128,14 @@ class Feasible:
     def _inside(self, problem: Problem, here: Region, free: Solution, weights: Weights) -> Realised:
         """Return the consistent parameters of least squares: those of the free solution, if bodies have them, else the best."""
         b = problem.base.projection
-        if not free.undetermined.any():
-            found = exactly(here, b * here.scale, free.x)
-            if found is not None:
-                return found
         r = stacked(problem.factors, weights)
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # orthonormal: what the runs determine
         told, seen = u.T @ y, u.T @ z
+        whole = not free.undetermined.any()
+        found = exactly(here, b * here.scale, free.x) if whole else exactly(here, told @ (b * here.scale), seen)
+        if found is not None:
+            return found
         share = self.prior_weight or share_of(len(free.x), sum(f.rows for f in problem.factors))
         return closest(here, told @ (b * here.scale), seen, float(np.sum((z - u @ seen) ** 2)), share)
 

@@ -12,11 +12,12 @@ from taupi.identification.assemble import Weights, assemble
 from taupi.identification.estimators.wls import spring_scales, weighted
 from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
-from taupi.identification.passes import Rows, gathered, regressor_rows
+from taupi.identification.passes import Weighed, gathered
 from taupi.identification.problem import Problem
+from taupi.identification.rows import Rows
 from taupi.identification.solve import Solution, solve
 
-# Of each (file, joint), at most so many residuals are kept to take their median from.
+# Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.
 _MOST = 100_000
 # The standard deviation of Gaussian noise is this many median absolute deviations.
 _MAD = 1.4826
@@ -61,13 +62,43 @@ class Huber:
         fit = assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces, notes=notes)
         return fit
 
-    def _weighed(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> Rows:
+    def _weighed(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> Weighed:
         """Return rows over sigma, times the root of their Huber weight."""
-        y, tau, use = rows
-        size = np.array([sigma[file, j] for j in range(tau.shape[1])])
-        left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T) / size
+        size = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
+        left = np.abs(rows.left(x)) / size
         root = np.sqrt(np.minimum(1.0, self.k / np.maximum(left, 1e-300))) / size
-        return y * root.T, tau * root, use
+        return rows.y * root.T, rows.tau * root
+
+
+class Thinned:
+    """Some of any number of values, evenly spread: every second is dropped whenever there are 200 000.
+
+    >>> import numpy as np
+    >>> some = Thinned()
+    >>> for k in range(3):
+    ...     some.add(np.arange(5) + 5 * k)
+    >>> len(some.values)
+    15
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+        self._held = self._seen = 0
+        self._step = 1
+
+    def add(self, values: np.ndarray) -> None:
+        """Add values."""
+        self._parts.append(values[-self._seen % self._step :: self._step])
+        self._seen += len(values)
+        self._held += len(self._parts[-1])
+        while self._held >= 2 * _MOST:
+            self._parts = [self.values[::2]]
+            self._held, self._step = len(self._parts[0]), 2 * self._step
+
+    @property
+    def values(self) -> np.ndarray:
+        """What is held."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0)
 
 
 def _scales(problem: Problem, x: np.ndarray) -> Weights:
@@ -75,19 +106,17 @@ def _scales(problem: Problem, x: np.ndarray) -> Weights:
     result: Weights = {}
     scales = spring_scales(problem, x)
     for f in range(len(problem.runs)):
-        kept: list[list[np.ndarray]] = [[] for _ in range(problem.regressor.outputs[0].shape[0])]
+        kept = [Thinned() for _ in range(problem.regressor.outputs[0].shape[0])]
         power = np.zeros(len(kept))
-        for y, tau, use in regressor_rows(problem, f):
-            left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T)
-            power = np.maximum(power, np.abs(tau).max(axis=0))
-            for j, rows in enumerate(kept):
-                rows.append(left[use[:, j], j])
-        for j, rows in enumerate(kept):
-            every = np.concatenate(rows) if rows else np.zeros(0)
-            every = every[:: max(1, len(every) // _MOST)]
+        for rows in problem.rows(f):
+            left = np.abs(rows.left(x))
+            power = np.maximum(power, np.abs(rows.tau).max(axis=0))
+            for j, mine in enumerate(kept):
+                mine.add(left[rows.use[:, j], j])
+        for j, mine in enumerate(kept):
             floor = max(1e-9 * power[j], 1e-300)
             scale = scales[f, j] or 1.0
-            result[f, j] = max(scale * _MAD * float(np.median(every)), floor) if len(every) else 1.0
+            result[f, j] = max(scale * _MAD * float(np.median(mine.values)), floor) if len(mine.values) else 1.0
     return result
 
 

@@ -27,7 +27,8 @@ or, without `convention`, any tree: a joint hangs on the link before it or on `p
     axis = [0, 0, 1]
 
 SI units and radians only. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is at the centre of mass; `parameters` gives the
-ten standard parameters instead. Links may also stand in a list of their own, `[[link]]`, one per joint in their order.
+ten standard parameters instead. `coupling` in [robot], a row per joint and a column per motor, says which motors move a
+joint, as in `Robot.with_coupling`. Links may also stand in a list of their own, `[[link]]`, one per joint in their order.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ __all__ = ["read", "reads", "write", "writes"]
 
 LIMIT = 4 * 2**20
 _TOP = ("robot", "values", "joint", "link", "frame")
-_ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap")
+_ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
 _JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
 _DH = ("a", "alpha", "d", "theta")
 _TREE = ("origin", "axis", "after")
@@ -155,7 +156,17 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
         source=source,
     )
     robot.frame("tip")
+    robot = _coupled(robot, head["coupling"], where) if "coupling" in head else robot
     return robot.bind(**values) if values else robot
+
+
+def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:
+    if any(joint.mimic for joint in robot.joints):
+        raise TaupiError(f"{where} has coupling and mimic: use one of the two.")
+    try:
+        return robot.with_coupling(matrix)
+    except TaupiError as error:
+        raise TaupiError(f"{where}: coupling: {error}") from None
 
 
 def _links(data: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: str) -> list[tuple[str, Body]]:

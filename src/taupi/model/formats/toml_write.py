@@ -12,6 +12,7 @@ from typing import Any
 
 from taupi.errors import TaupiError
 from taupi.model.body import Body, body_from_com, body_to_com
+from taupi.model.coupling import coupling_of
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about
 from taupi.model.records import BASE, Friction, Joint, Limits, Link, Transmission
 from taupi.model.robot import Robot
@@ -31,6 +32,8 @@ def writes(robot: Robot) -> str:
         head.append(f"base = {_placement(robot.base)}")
     if robot.tip:
         head.append(f"tip = {_text(robot.tip)}")
+    if _coupled(robot):
+        head.append("coupling = [" + ", ".join(_vector(tuple(row)) for row in coupling_of(robot)) + "]")
     values = [f"{name} = {number(value)}" for name, value in robot.symbols if value is not None]
     parts = [_HEADER + "[robot]\n" + "\n".join(head)]
     if values:
@@ -56,16 +59,17 @@ def _joint(robot: Robot, i: int) -> list[str]:
     if joint.after != Placement():
         lines.append(f"after = {_placement(joint.after)}")
     master = robot.joint_names[joint.coordinate]
-    if joint.also:
-        raise TaupiError(
-            f"{robot.name}: joint {joint.name!r} is moved by several coordinates, which this format cannot say."
-        )
-    if joint.name != master:
+    if joint.name != master and not _coupled(robot):
         lines.append(f"mimic = {{ joint = {_text(master)}, ratio = {number(joint.ratio)} }}")
     lines += _record("limits", joint.limits, Limits())
     lines += _record("friction", joint.friction, Friction())
     lines += _record("transmission", joint.transmission, Transmission())
     return [*lines, f"link = {_link(robot.links[i])}"]
+
+
+def _coupled(robot: Robot) -> bool:
+    """Tell whether motors move joints in a way that no mimic can say: several a joint, or a geared one by itself."""
+    return any(j.also or (not j.mimic and j.ratio != 1) for j in robot.joints)
 
 
 def _link_name(robot: Robot, index: int) -> str:

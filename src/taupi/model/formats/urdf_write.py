@@ -12,10 +12,11 @@ from typing import Any
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import write_text
-from taupi.model.body import Body, body_to_com, smallest_eigenvalue, why_not_physical
+from taupi.model.body import Body, body_to_com, move_body, why_not_physical
 from taupi.model.formats import nodes
 from taupi.model.formats.nodes import Node
 from taupi.model.formats.tree import robot_from_tree
+from taupi.model.placement import Placement
 from taupi.model.robot import Robot
 from taupi.model.scalars import bound
 
@@ -32,8 +33,9 @@ def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> No
     """Write the URDF a robot was read from with the robot's parameters, changing nothing but inertials.
 
     A moving link's own inertial becomes its parameters less those of the links merged into it, which keep theirs: read
-    again with the same `lock` and `tip`, the file gives `robot.parameters`. Only numbers that change are touched, in their
-    place: comments and the order of attributes stay. An inertial's own rotation becomes none.
+    again with the same `lock` and `tip`, the file gives `robot.parameters`. Where nothing that a real body has would be left
+    of one, it is shared among them instead, in proportion to their masses in the file, and a warning says so. Only numbers
+    that change are touched, in their place: comments and the order of attributes stay. An inertial's own rotation becomes none.
 
     >>> import tempfile, taupi as tp
     >>> text = (
@@ -76,15 +78,36 @@ def _new_bodies(robot: Robot) -> dict[str, Body]:
         expected = ", ".join(original.link_names[:6])
         raise TaupiError(f"{robot.name} has other links than its URDF, expected {expected}, ...: read it again.")
     file_bodies, others, values = dict(tree.links), dict(source.merged), dict(robot.symbols)
-    result = {}
+    result: dict[str, Body] = {}
     for before, after in zip(original.links, robot.links, strict=True):
         asked = tuple(_number(v, values, after.name) for v in after.body)
         if asked == before.body:
             continue
         own = tuple(f + a - b for f, a, b in zip(file_bodies[after.name], asked, before.body, strict=True))
-        _check_remainder(after.name, own, asked, others.get(after.name, ()))
+        beside = others.get(after.name, ())
+        together = {after.name: Placement(), **{f.name: f.placement for f in original.frames if f.name in beside}}
+        weighed = any(file_bodies[name][0] > 0 for name in together)
+        if beside and weighed and why_not_physical(own) and not why_not_physical(asked):
+            result |= _shared(after.name, asked, together, file_bodies)
+            continue
+        _check_remainder(after.name, own, asked, beside)
         result[after.name] = own
     return result
+
+
+def _shared(link: str, asked: Body, places: Mapping[str, Placement], file: Mapping[str, Body]) -> dict[str, Body]:
+    """Return the bodies of a moving link and of those fixed to it, each the asked body in its frame times its share of mass."""
+    total = sum((file[name][0] for name in places), start=Fraction(0))
+    names = ", ".join(name for name in places if name != link)
+    warnings.warn(
+        f"Link {link!r} without {names} would be no real body. So its parameters are shared among all of them, in proportion to "
+        "their masses in the file.",
+        TaupiWarning,
+        stacklevel=2,
+    )
+    shares = {name: file[name][0] / total for name in places}
+    parts = {name: tuple(shares[name] * v for v in asked) for name in places}
+    return {name: move_body(part, places[name].inverse()) for name, part in parts.items() if any(part)}
 
 
 def _number(value: Any, values: Mapping[str, Fraction | None], link: str) -> Fraction:
@@ -105,13 +128,6 @@ def _check_remainder(link: str, own: Body, asked: Body, others: tuple[str, ...])
         raise TaupiError(
             f"Link {link!r} would have mass 0 but a first moment {[float(v) for v in own[1:4]]}{shared}, "
             "which a URDF cannot state. Give it a mass above 0."
-        )
-    if why_not_physical(own) and not why_not_physical(asked):
-        warnings.warn(
-            f"Link {link!r}: its own inertial{shared} has pseudo-inertia eigenvalue {smallest_eigenvalue(own):.2g}, "
-            "so no real body has it, although the merged link is one.",
-            TaupiWarning,
-            stacklevel=2,
         )
 
 

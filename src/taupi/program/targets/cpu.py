@@ -40,9 +40,20 @@ def build(program: Program, threads: int = 1, layout: str = "samples", dtype: An
 
 
 class Kernel:
-    """A program as machine code. It keeps no state between calls, so that any number of threads may call it at once."""
+    """A program as machine code. It keeps no state between calls, so that any number of threads may call it at once.
 
-    def __init__(self, program: Program, threads: Any = 1, layout: str = "samples", dtype: Any = "float64") -> None:
+    `lanes` are the samples worked on together, by default as many as a vector register holds. One lane makes code for one sample
+    at a time: on a batch it is slower, but one sample alone has not to wait for vectors of which it fills an eighth.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        threads: Any = 1,
+        layout: str = "samples",
+        dtype: Any = "float64",
+        lanes: int | None = None,
+    ) -> None:
         if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
             raise TaupiError(f"threads is {threads!r}, expected a whole number of at least 1.")
         checked_layout(layout)
@@ -50,7 +61,8 @@ class Kernel:
         if name not in _SCALARS:
             raise unknown("dtype", name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, int(threads), layout, np.dtype(name)
-        self._module = build_module(program, layout, vector_width(self.dtype), _SCALARS[name])
+        self.lanes = vector_width(self.dtype) if lanes is None else lanes
+        self._module = build_module(program, layout, self.lanes, _SCALARS[name])
         self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
@@ -60,7 +72,7 @@ class Kernel:
         self._local = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.program, self.threads, self.layout, self.dtype.name)
+        return Kernel, (self.program, self.threads, self.layout, self.dtype.name, self.lanes)
 
     @property
     def block(self) -> int:
@@ -145,8 +157,13 @@ class Kernel:
         return self._local.scratch
 
     def bound(self) -> Bound:
-        """Return the one-sample form for control loops: fill its inputs, call it, read its outputs; nothing is allocated."""
-        return Bound(self)
+        """Return the one-sample form for control loops: fill its inputs, call it, read its outputs; nothing is allocated.
+
+        It has code of its own, with one lane.
+        """
+        if self.lanes == 1 or self.layout != "samples":
+            return Bound(self)
+        return Bound(Kernel(self.program, 1, self.layout, self.dtype, lanes=1))
 
 
 class Bound:

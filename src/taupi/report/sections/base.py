@@ -8,9 +8,21 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from taupi.report.content import Content
+
+class Told(Protocol):
+    """What a report is about: it has a title, and a line below; the rest is between it and its sections."""
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        ...
+
+    @property
+    def subtitle(self) -> str:
+        """The line below it."""
+        ...
 
 
 class Section(Protocol):
@@ -19,18 +31,22 @@ class Section(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
 
-    def fields(self, content: Content) -> dict[str, str] | None:
+    def fields(self, content: Any) -> dict[str, str] | None:
         """Return what goes into the template, as HTML; None where there is nothing to tell."""
         ...
 
 
-def rendered(section: Section, content: Content) -> str | None:
+def rendered(section: Section, content: Told) -> str | None:
     """Return a section as HTML, None where it has nothing to tell."""
     fields = section.fields(content)
     if fields is None:
         return None
-    body = _template(section.name).substitute(fields)
-    return f'<section id="{section.name}"><h2>{html.escape(section.title)}</h2>\n{body}</section>'
+    return part(section.name, section.title, _template(section.name).substitute(fields))
+
+
+def part(name: str, title: str, body: str) -> str:
+    """Return a part of a page: its anchor, its heading and what it holds, as HTML."""
+    return f'<section id="{name}"><h2>{html.escape(title)}</h2>\n{body}</section>'
 
 
 @cache

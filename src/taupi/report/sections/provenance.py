@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
-from taupi.report.content import Content
 from taupi.report.sections.base import cell, head
+
+
+class Recorded(Protocol):
+    """What knows where it comes from."""
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Facts by name; `files` are rows."""
+        ...
 
 
 class ProvenanceSection:
@@ -16,7 +24,7 @@ class ProvenanceSection:
     name: ClassVar[str] = "provenance"
     title: ClassVar[str] = "Provenance"
 
-    def fields(self, content: Content) -> dict[str, str] | None:
+    def fields(self, content: Recorded) -> dict[str, str] | None:
         """Return the facts and the files."""
         if not content.provenance:
             return None

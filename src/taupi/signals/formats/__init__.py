@@ -1,7 +1,8 @@
 """Log formats, a file each. `FORMATS` is the table in which `taupi.read_log` looks for who can read a file.
 
 A format is a module with `sniff(path) -> bool`, `read(path, columns, robot, source) -> Log`, and where it makes sense
-`write(log, stream, path)` and `blocks(path, columns, robot, source, size) -> Iterator[Log]` (memory bounded).
+`write(log, stream, path)`, `blocks(path, columns, robot, source, size) -> Iterator[Log]` (memory bounded) and
+`rows(path) -> int`, where that is known before reading.
 """
 
 from typing import NamedTuple

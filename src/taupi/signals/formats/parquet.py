@@ -38,6 +38,11 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
     yield from in_blocks(path, _parts(path, layout, epoch), layout, source, size)
 
 
+def rows(path: Path) -> int:
+    """Return how many rows the file says it has."""
+    return int(_file(path).metadata.num_rows)
+
+
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as Parquet that reads back exactly."""
     import pyarrow as pa
@@ -77,7 +82,8 @@ def _file(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(readable(path, "a Parquet file"), page_checksum_verification=True)
+        # Reading ahead would hold the whole file.
+        return pq.ParquetFile(readable(path, "a Parquet file"), page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowException, OSError):
         raise TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.") from None
 

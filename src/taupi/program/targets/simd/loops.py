@@ -102,7 +102,8 @@ class Loop(Writer):
         else:
             self._blocks()
         self.label("end")
-        self.line("fence seq_cst")  # streaming stores are seen by other threads
+        if self.rows.layout != "samples":
+            self.line("fence seq_cst")  # streaming stores are seen by other threads
         self.line("ret void")
         head = "define void @kernel(ptr noalias %args, i64 %start, i64 %stop) {"
         return "\n".join([*self._tables(), head, *self.lines, "}", "!0 = !{i32 1}"])

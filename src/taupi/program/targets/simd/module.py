@@ -17,6 +17,8 @@ from taupi.program.targets.simd.turns import sincos
 # tape, whose values do not fit into registers anyway, is cut into many short ones.
 _WHOLE = 3000
 _CHUNK = 500
+# With one lane numbers are spilled eight bytes at a time, not sixty-four: much longer functions still run fastest.
+_WHOLE_ONE_LANE = 12_000
 # Up to this many sines and cosines are inlined; a program with more calls one function instead of growing.
 _INLINED_TURNS = 256
 # A block of rows stays in the second-level cache: about this many bytes.
@@ -40,7 +42,8 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     sizes = [p.size for p in program.outputs]
     rows = _rows(layout, target, sizes, width, scalar)
     constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
-    length = _WHOLE if len(tape.instructions) <= _WHOLE else _CHUNK
+    most = _WHOLE if width > 1 else _WHOLE_ONE_LANE
+    length = most if len(tape.instructions) <= most else _CHUNK
     # An empty tape, of results that are all zero, is one empty chunk.
     starts = range(0, max(1, len(tape.instructions)), length)
     chunks = [tape.instructions[k : k + length] for k in starts]

@@ -1,0 +1,57 @@
+"""A reproduction as files: rows and tables as CSV, all of it as JSON, and the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from taupi.files import refuse_to_replace, write_folder
+from taupi.papers.page import reproduction_page
+from taupi.papers.study import Reproduction
+from taupi.version import __version__
+
+SCHEMA = 1
+ROWS, RECORD, PAGE = "rows.csv", "reproduction.json", "report.html"
+
+
+def write_reproduction(made: Reproduction, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
+    """Write the files of a reproduction together; return their names."""
+    names = [ROWS, RECORD, PAGE, *(f"{name}.csv" for name in made.tables)]
+
+    def fill(place: Path) -> None:
+        columns = ("part", "what", "published", "ours", "recommended", "unit", "tolerance", "source", "verdict")
+        rows = [row.to_dict() for row in made.rows]
+        _write_csv(place / ROWS, columns, ([row[c] for c in columns] for row in rows))
+        for name, table in made.tables.items():
+            _write_csv(place / f"{name}.csv", table.heading, table.rows)
+        record = {"schema": SCHEMA, **made.to_dict(), "seconds": made.seconds, "provenance": _provenance()}
+        text = json.dumps(record, indent=1, ensure_ascii=False, default=float)
+        (place / RECORD).write_text(text + "\n", encoding="utf-8")
+        (place / PAGE).write_text(reproduction_page(made), encoding="utf-8")
+
+    write_folder(folder, fill, force, own=names)
+    return names
+
+
+def check_folder(folder: str | os.PathLike[str], force: bool = False) -> None:
+    """Refuse a folder that holds a reproduction already, before the work is done."""
+    refuse_to_replace(folder, (ROWS, RECORD, PAGE), force)
+
+
+def _write_csv(path: Path, heading: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows(rows)
+
+
+def _provenance() -> dict[str, str]:
+    command = " ".join(["taupi", *sys.argv[1:]]) if Path(sys.argv[0]).stem in ("taupi", "__main__") else ""
+    told = {"taupi": __version__, "python": platform.python_version(), "command": command}
+    return {k: v for k, v in told.items() if v}

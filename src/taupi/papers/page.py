@@ -1,0 +1,88 @@
+"""A reproduction as one HTML page, in the look of all reports: rows with their verdicts, pictures, tables, words."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from taupi.papers.study import Picture, Reproduction, Row, Table, headings, row_cells
+from taupi.report.chart import Line, chart
+from taupi.report.page import assembled
+from taupi.report.sections.base import cell, figure, head, listed, part
+from taupi.version import __version__
+
+STYLES = ("measured", "residual", "predicted")  # the first line is broad and below the others
+POINTS = 1500  # of a line: what a screen can tell apart
+
+
+def reproduction_page(made: Reproduction) -> str:
+    """Return the text of the page."""
+    parts = [("summary", "Summary", _summary(made))]
+    if made.pictures:
+        parts.append(("pictures", "Pictures", _pictures(made.pictures)))
+    for title, rows in made.parts.items():
+        parts.append((_anchor(title or "rows"), title or "Published and ours", _rows(rows)))
+    parts += [(_anchor(name), t.title, _table(t)) for name, t in made.tables.items()]
+    if made.notes:
+        parts.append(("notes", "What was not reproduced, and what to know", listed(made.notes)))
+    told = f"{made.study.document}; taupi {__version__}"
+    return assembled(
+        f"{made.study.name}, rerun", told, [(name, title, part(name, title, body)) for name, title, body in parts]
+    )
+
+
+def _summary(made: Reproduction) -> str:
+    agree = sum(row.agrees for row in made.rows)
+    known = sum(row.explained for row in made.rows) - agree
+    rest = len(made.rows) - agree - known
+    tiles = [
+        figure(f"{agree} of {len(made.rows)}", "published figures that agree with ours", "good"),
+        figure(str(known), "that differ for a known reason", "warn" if known else ""),
+        figure(str(rest), "that differ, and nobody knows why", "warn" if rest else ""),
+        figure(f"{made.seconds:.1f} s", "to rerun"),
+    ]
+    return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(made.study.reruns)}.</p>'
+
+
+def _rows(rows: Sequence[Row]) -> str:
+    titles = headings(rows)
+    numeric = all(isinstance(row.ours, float) for row in rows)
+    right = [k for k, t in enumerate(titles) if numeric and (t == "published" or t.startswith("ours"))]
+    lines = []
+    for row in rows:
+        *cells, verdict = row_cells(rows, row)
+        kinds = ["number" if k in right else "long" if k and len(text) > 30 else "" for k, text in enumerate(cells)]
+        body = "".join(cell(text, kind) for text, kind in zip(cells, kinds, strict=True))
+        mark = "good" if row.agrees else "warn"
+        lines.append(f'<tr>{body}<td class="long"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
+    return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
+
+
+def _table(given: Table) -> str:
+    heading, *rows = given.cells()
+    numbers = [k for k in range(len(heading)) if all(isinstance(row[k], float | int) for row in given.rows)]
+    lines = "".join(
+        f"<tr>{''.join(cell(v, 'number' if k in numbers else '') for k, v in enumerate(row))}</tr>" for row in rows
+    )
+    return f'<div class="wide"><table>{head(heading, numbers)}<tbody>{lines}</tbody></table></div>'
+
+
+def _pictures(pictures: Sequence[Picture]) -> str:
+    charts = [
+        chart(
+            p.title,
+            p.unit,
+            p.time,
+            [Line(name, style, values) for style, (name, values) in zip(STYLES, p.lines.items(), strict=False)],
+            f"picture{k}",
+            POINTS,
+        )
+        for k, p in enumerate(pictures)
+    ]
+    hint = '<p class="soft hint">Drag over a chart to zoom in on a span of time. Double-click to see all of it.</p>'
+    return f'{hint}<div class="charts">{"".join(charts)}</div>'
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower()).strip("-")

@@ -1,0 +1,65 @@
+"""`taupi reproduce` from outside."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import taupi as tp
+from taupi.cli.main import app
+from taupi.papers.study import Reproduction, Study, figure
+
+
+def taupi(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_studies_are_listed(tmp_path):
+    done = taupi("reproduce", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[0] == "study" and [line.split()[0] for line in lines[2:]] == [s.name for s in tp.studies()]
+    listed = json.loads(taupi("reproduce", "--json", cwd=tmp_path).stdout)["studies"]
+    assert {"name", "document", "reruns", "seconds"} == set(listed[0])
+
+
+def test_a_study_with_files(tmp_path):
+    done = taupi("reproduce", "gabiccini2009", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "24 agree, 7 differ for a known reason" in done.stdout.splitlines()[1]
+    assert done.stderr.startswith("wrote out/rows.csv")
+    record = json.loads((tmp_path / "out/reproduction.json").read_text())
+    assert record["provenance"]["command"] == "taupi reproduce gabiccini2009 -o out"
+    again = taupi("reproduce", "gabiccini2009", "-o", "out", cwd=tmp_path)
+    assert again.returncode == 3 and "holds rows.csv" in again.stderr and again.stdout == ""
+
+
+def test_json_is_the_record(tmp_path):
+    done = taupi("reproduce", "gabiccini2009", "--json", cwd=tmp_path)
+    data = json.loads(done.stdout)
+    assert data["name"] == "gabiccini2009" and len(data["rows"]) == 31 and data["rows"][0]["verdict"] == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["kubozno"], "Did you mean 'kubozono'"),
+        (["--force"], "are for one study"),
+        (["gabiccini2009", "--force"], "--force is for files"),
+    ],
+)
+def test_bad_words_are_one_sentence(tmp_path, arguments, told):
+    done = taupi("reproduce", *arguments, cwd=tmp_path)
+    assert done.returncode == 3 and told in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_unexplained_difference_is_exit_four(monkeypatch):
+    study = Study("made", "Somebody: A study", "nothing", 1, 1, run=lambda step: None)
+    monkeypatch.setattr(tp, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 2.0),)), raising=False)
+    assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 4
+    monkeypatch.setattr(tp, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 1.2),)), raising=False)
+    assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 0

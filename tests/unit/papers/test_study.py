@@ -1,0 +1,127 @@
+"""Rows and their verdicts, reproductions as text, files and page; studies that are registered."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+import taupi as tp
+from taupi.papers.registry import STUDIES
+from taupi.papers.study import Picture, Reproduction, Row, Study, Table, compared, figure, in_part, statement
+
+STUDY = Study("made", "Somebody: A study", "nothing", 1, 1, run=lambda step: made())
+
+
+def made(**changes):
+    rows = [
+        *in_part(
+            "Numbers", [figure("V", "5.19", 5.1852, "J", "Table 1"), figure("W", "4", 8.0, because="a 2 is lost")]
+        ),
+        *in_part("Words <b>", [statement("sign & size", "plus", "minus", False, "(7)")]),
+    ]
+    table = Table("Runs", ("name", "value"), (("a, b", 1.5), ("c", 2.0)))
+    t = np.linspace(0, 1, 20)
+    picture = Picture("a sine", "rad", t, {"one": np.sin(t), "other": np.cos(t)})
+    given = {"rows": tuple(rows), "tables": {"runs": table}, "pictures": (picture,), "notes": ("Nothing else.",)}
+    return Reproduction(STUDY, **(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "agrees"),
+    [
+        ("47.2", 47.164, True),
+        ("47.2", 47.26, False),
+        ("-1.4e-9", -1.427e-9, True),
+        ("-1.4e-9", 1.427e-9, False),
+        ("-1.4e-9", -1.46e-9, False),
+        ("8.0000000", 8.00000004, True),
+        ("8.0000000", 8.00000006, False),
+        ("0.30", 0.3034, True),
+        ("0.30", 0.306, False),
+        ("4", 4.4, True),
+        ("4", float("nan"), False),
+    ],
+)
+def test_a_figure_agrees_where_it_rounds_to_the_print(printed, ours, agrees):
+    assert figure("x", printed, ours).agrees is agrees
+
+
+def test_a_tolerance_takes_the_place_of_the_digits():
+    assert figure("x", "2.5e-13", 9e-11, tolerance=1e-10).agrees
+    assert not figure("x", "2.5e-13", 2e-10, tolerance=1e-10).agrees
+
+
+def test_verdicts():
+    rows = made().rows
+    assert [row.verdict for row in rows] == ["agrees", "differs, because a 2 is lost", "differs"]
+    assert [row.explained for row in rows] == [True, True, False]
+    assert compared("C", "plus", "minus", 0.5, 1e-15).ours == "off by 5.0e-01; minus: 1.0e-15"
+    assert compared("C", "plus", "", 1e-12).agrees and not compared("C", "plus", "", 1e-3).agrees
+
+
+def test_a_reproduction_holds_where_nothing_is_unexplained():
+    whole = made()
+    assert not whole.holds and whole.summary == "3 published figures: 1 agree, 1 differ for a known reason, 1 differ"
+    known = made(rows=whole.rows[:2])
+    assert known.holds and known.summary == "2 published figures: 1 agree, 1 differ for a known reason"
+    text = str(whole)
+    assert text.startswith("made: Somebody: A study") and "5.19       5.185  J" in text and "- Nothing else." in text
+    assert "Words &lt;b&gt;" in whole._repr_html_()
+
+
+def test_literal_and_recommended_are_two_columns():
+    row = figure("NME", "0.103", 0.167, recommended=0.129)
+    text = str(made(rows=(row,)))
+    assert "ours, literal  ours, recommended" in text and "0.167          0.129" in text
+    assert "recommended" not in str(made())
+
+
+def test_files(tmp_path):
+    names = made().write(tmp_path / "out")
+    assert sorted(names) == sorted(p.name for p in (tmp_path / "out").iterdir())
+    with (tmp_path / "out/rows.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [r["verdict"] for r in rows] == ["agrees", "differs, because a 2 is lost", "differs"]
+    assert float(rows[0]["ours"]) == 5.1852 and rows[0]["published"] == "5.19"
+    with (tmp_path / "out/runs.csv").open() as stream:
+        assert list(csv.reader(stream)) == [["name", "value"], ["a, b", "1.5"], ["c", "2.0"]]
+    record = json.loads((tmp_path / "out/reproduction.json").read_text())
+    assert (
+        record["schema"] == 1 and record["rows"][1]["ours"] == 8.0 and record["provenance"]["taupi"] == tp.__version__
+    )
+    with pytest.raises(tp.TaupiError, match=r"holds .*rows\.csv.* already"):
+        made().write(tmp_path / "out")
+    made(notes=()).write(tmp_path / "out", force=True)
+    assert json.loads((tmp_path / "out/reproduction.json").read_text())["notes"] == []
+
+
+def test_the_page_needs_nothing_else_and_escapes(tmp_path):
+    made().write(tmp_path / "out")
+    page = (tmp_path / "out/report.html").read_text()
+    assert (
+        "Words &lt;b&gt;" in page
+        and "sign &amp; size" in page
+        and "<b>" not in re.sub(r"<b class[^>]*>|<b>\w", "", page)
+    )
+    assert not re.search(r"(src|href)=[\"'](?!#)", page) and "@import" not in page
+    assert page.count("<polyline") == 2
+    anchors = re.findall(r'href="#([^"]+)"', page)
+    assert anchors and all(f'id="{a}"' in page for a in anchors)
+
+
+def test_studies_are_what_the_registry_says():
+    found = tp.studies()
+    assert [s.name for s in found] == list(STUDIES)
+    assert all(s.document and s.reruns and s.seconds > 0 and ":" in s.document for s in found)
+
+
+def test_unknown_studies_are_refused_with_a_suggestion():
+    with pytest.raises(tp.TaupiError, match="Did you mean 'kubozono'"):
+        tp.reproduce("kubozno")
+
+
+def test_rows_are_frozen():
+    with pytest.raises(AttributeError):
+        Row("x", "1", 1.0, True).agrees = False
