@@ -45,12 +45,14 @@ def identify(
     columns: ColumnsOption = None,
     rate_hz: RateOption = None,
     estimator: Annotated[
-        str, typer.Option("--estimator", help="consistent, wls, ols, ...: how parameters are estimated.")
+        str, typer.Option("--estimator", help="consistent, wls, ols, ...; output_error for motors alone.")
     ] = "consistent",
     terms: Annotated[
         str | None,
         typer.Option(
-            "--terms", help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none."
+            "--terms",
+            help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none. Elastic joints by default: "
+            "coulomb,viscous,offset; damping is another.",
         ),
     ] = None,
     cutoff: Annotated[
@@ -58,6 +60,10 @@ def identify(
     ] = None,
     decimate: Annotated[
         int | None, typer.Option("--decimate", help="Keep every K-th sample; by default ten a period of the cutoff.")
+    ] = None,
+    elastic: Annotated[
+        bool | None,
+        typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the robot has transmissions."),
     ] = None,
     gaps: Annotated[
         str, typer.Option("--gaps", help="Long gaps in logs: refuse, interpolate, or longest (stretch is kept).")
@@ -97,6 +103,7 @@ def identify(
         terms,
         cutoff,
         decimate,
+        elastic,
         seed,
         exports,
         force,

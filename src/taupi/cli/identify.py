@@ -13,7 +13,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
 from taupi.identification.fit import Fit
-from taupi.identification.identify import DEFAULT_TERMS
+from taupi.identification.output_error import NAME as OUTPUT_ERROR
 from taupi.identification.runs import STREAMED_BYTES
 from taupi.identification.store import fit_json, fit_text
 from taupi.identification.validation import Validation
@@ -24,6 +24,7 @@ from taupi.signals.formats.files import sha256
 RESULTS = ("fit.json", "fit.txt", "report.html")
 # What may lie beside them; a new result without them takes the old ones away.
 _DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck")  # terms that a description has a place for
+_OF_SPRINGS = ("damping", "link_viscous", "link_coulomb")
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 
 
@@ -42,6 +43,7 @@ class Job:
     terms: str | None
     cutoff_hz: float | None
     decimate: int | None
+    elastic: bool | None
     seed: int
     exports: tuple[str, ...]
     force: bool
@@ -126,6 +128,8 @@ def next_step(job: Job) -> str:
 
 def _fitted(job: Job) -> Fit:
     robot = tp.load(job.robot, **job.reading)
+    if job.estimator == OUTPUT_ERROR:
+        return _recorded(_from_motors(robot, job), robot, job)
     fit = tp.identify(
         robot,
         list(job.logs),
@@ -134,8 +138,24 @@ def _fitted(job: Job) -> Fit:
         columns=job.columns,
         rate_hz=job.rate_hz,
         preparation=tp.Preparation(job.cutoff_hz, job.decimate, long_gaps=job.gaps),
+        elastic=job.elastic,
         seed=job.seed,
     )
+    return _recorded(fit, robot, job)
+
+
+def _from_motors(robot: tp.Robot, job: Job) -> Fit:
+    """Return the fit of an elastic robot whose links were not seen."""
+    if len(job.logs) != 1:
+        raise TaupiError(
+            f"{OUTPUT_ERROR} takes one log, got {len(job.logs)}. Cut a longer one, or fit them one by one."
+        )
+    terms = _terms(job.terms)
+    return tp.output_error(robot, job.logs[0], terms, columns=job.columns, rate_hz=job.rate_hz, cutoff_hz=job.cutoff_hz)
+
+
+def _recorded(fit: Fit, robot: tp.Robot, job: Job) -> Fit:
+    """Return a fit that knows the command it comes from."""
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
     if Path(robot.source.path).is_file():
         record |= {"description": robot.source.path, "description_sha256": sha256(Path(robot.source.path))}
@@ -156,12 +176,13 @@ def export(fit: Fit, kind: str, path: Path, anyway: bool = False, force: bool = 
     elif kind == "toml":
         tp.write_toml(fit, path, force, anyway)
     else:
-        terms = tuple(t for t in fit.terms if t.name in _DESCRIBED)
-        program = tp.inverse_dynamics(fit.robot_identified(anyway), terms=terms)
-        tp.emit(program, "c", path, project=True, force=force)
+        elastic = fit.basis.elastic
+        terms = tuple(t for t in fit.terms if t.name in (*_DESCRIBED, *(_OF_SPRINGS if elastic else ())))
+        dynamics = tp.elastic_inverse_dynamics if elastic else tp.inverse_dynamics
+        tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)
 
 
-def _terms(given: str | None) -> tuple[str, ...]:
+def _terms(given: str | None) -> tuple[str, ...] | None:
     if given is None:
-        return DEFAULT_TERMS
+        return None
     return () if given.strip() == "none" else tuple(t.strip() for t in given.split(",") if t.strip())

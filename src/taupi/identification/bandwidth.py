@@ -37,7 +37,7 @@ def agreements(basis: BaseParameters, runs: Sequence[Run]) -> list[float | None]
         if run.through is None:
             found.append(None)
             continue
-        bare = dataclasses.replace(run, through=None, slow=np.zeros(basis.robot.n))
+        bare = dataclasses.replace(run, through=None, slow=np.zeros(len(run.slow)))
         pairs = [(r.tau, r.left(x)) for r in bare.rows(RowMaker(plan), head=True)]
         tau, left = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         found.append(_agreement(tau, left, run))

@@ -17,14 +17,17 @@ from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
 
 _FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+# Of elastic joints, whose rotors are identified by themselves.
+_TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
 
 def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
-    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction and rotors.
+    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction, rotors and springs.
 
-    tau = inverse_dynamics(robot, terms=fit.terms) is then what the fit predicts. Refused with the reason: parameters that no real
-    bodies have; a fit that is plainly wrong (`taupi.identification.doubts`); terms that a description has no place for
-    (springs, friction of coupled motors). With `anyway` the last two are warnings, and such terms are left out.
+    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused with the
+    reason: parameters that no real bodies have; a fit that is plainly wrong (`taupi.identification.doubts`); terms that a
+    description has no place for (springs to a rest position, friction of coupled motors). With `anyway` the last two are
+    warnings, and such terms are left out.
     """
     _refuse(_homeless_sentences(fit), anyway)
     return _identified(fit, anyway)
@@ -45,7 +48,8 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
             values.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
     result = robot.with_parameters(pi.values[:links])
     result = result.with_friction(**{k: v for k, v in values.items() if k in _FRICTION})
-    return _with_rotors(result, values)
+    drives = {k: v for k, v in values.items() if k in _TRANSMISSION}
+    return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
 
 
 def _refuse(sentences: Sequence[str], anyway: bool) -> None:
@@ -58,7 +62,7 @@ def _refuse(sentences: Sequence[str], anyway: bool) -> None:
 
 
 def _has_place(fit: Fit, entry: Parameter) -> bool:
-    return entry.owner == fit.robot.joints[entry.index].name and entry.kind in (*_FRICTION, "rotor")
+    return entry.owner == fit.robot.joints[entry.index].name and entry.kind in (*_FRICTION, *_TRANSMISSION, "rotor")
 
 
 def _homeless_sentences(fit: Fit) -> list[str]:
@@ -113,6 +117,9 @@ def _(given: Robot, path: str | os.PathLike[str], force: bool = False, anyway: b
 
 @write_urdf.register
 def _(given: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    if given.basis.elastic:
+        told = "A URDF holds no springs and no rotors behind them: inertias alone are written. Use write_toml for all of it."
+        warnings.warn(told, TaupiWarning, stacklevel=2)
     urdf.write(_identified(given, anyway), path, force)  # of inertials alone: no term has a place in them
 
 

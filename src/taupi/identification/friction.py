@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, Term
 from taupi.identifiability.base import BaseParameters
-from taupi.identification.terms import plain
-from taupi.model.robot import Robot
+from taupi.identification.equations import Equations
+from taupi.identification.terms import dry_parts, plain
 from taupi.program.program import Program
-from taupi.regressors.classical import regressor
 
 
 @dataclass(frozen=True)
@@ -111,29 +109,19 @@ def _with_summits(x: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.ndar
 
 def friction_plan(basis: BaseParameters) -> FrictionPlan:
     """Return where the base regressor has dry friction, and what it is made of."""
-    n, names = basis.robot.n, basis.names
-    found = [p for p in _parts(basis.terms, basis.robot.joint_names, n) if f"{p[0]}.coulomb" in names]
+    rows, names = Equations.of(basis), basis.names
+    found = [part for part in dry_parts(basis.terms, rows) if part.parameter in names]
     return FrictionPlan(
-        _plain_regressor(basis.robot, plain(basis.terms), basis.columns),
-        tuple(owner for owner, _, _ in found),
-        tuple(names.index(f"{owner}.coulomb") for owner, _, _ in found),
-        np.array([direction for _, direction, _ in found]).reshape(len(found), n),
-        np.array([float(term.velocity) for _, _, term in found]),  # type: ignore[arg-type]
-        np.array([float(term.distance) for _, _, term in found]),  # type: ignore[arg-type]
+        _plain_regressor(dataclasses.replace(basis, terms=plain(basis.terms))),
+        tuple(part.owner for part in found),
+        tuple(names.index(part.parameter) for part in found),
+        np.array([part.direction for part in found]).reshape(len(found), rows.count),
+        np.array([float(part.term.velocity) for part in found]),  # type: ignore[arg-type]
+        np.array([float(part.term.distance) for part in found]),  # type: ignore[arg-type]
     )
 
 
 @lru_cache(maxsize=32)
-def _plain_regressor(robot: Robot, terms: tuple[Term, ...], columns: tuple[int, ...]) -> Program:
+def _plain_regressor(basis: BaseParameters) -> Program:
     """Return Y_b, the same object for every log of a robot."""
-    return regressor(robot, terms=terms).take(columns)
-
-
-def _parts(terms: Sequence[Term], joints: Sequence[str], n: int) -> list[tuple[str, np.ndarray, Coulomb]]:
-    found: list[tuple[str, np.ndarray, Coulomb]] = []
-    for t in terms:
-        if isinstance(t, Coulomb):
-            found += [(name, np.eye(n)[i], t.at(i)) for i, name in enumerate(joints)]
-        elif isinstance(t, Along) and isinstance(t.of, Coulomb):
-            found.append((t.owner, np.array([float(c) for c in t.direction]), t.of.at(0)))
-    return found
+    return basis.regressor()

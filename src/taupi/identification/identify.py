@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import Term, TermsLike, resolve_terms
+from taupi.dynamics.drives import check_elastic
+from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
 from taupi.identification.bandwidth import HALVINGS, MOST, agreements
+from taupi.identification.cutoff import ENOUGH, telling_cutoff
 from taupi.identification.dry import best_shapes, plain_shapes
+from taupi.identification.equations import Equations
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
@@ -24,18 +27,21 @@ from taupi.identification.friction import friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows import RowMaker
-from taupi.identification.runs import Extent, Preparation, Run, open_run
+from taupi.identification.runs import Extent, Preparation, Run, first_samples, is_ready, open_run
 from taupi.identification.terms import (
     basis_of,
     coupled_directions,
     given_widths,
     open_friction,
+    resolved,
     shaped,
     with_directions,
 )
+from taupi.identification.timing import timed
 from taupi.identification.workers import Workers
 from taupi.model.robot import Robot
 from taupi.progress import counted
+from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
 from taupi.signals.log import Log
 from taupi.signals.read import ColumnsLike
@@ -43,6 +49,9 @@ from taupi.threads import small_algebra
 
 # Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
 DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
+# Of an elastic robot, whose rotors and springs are always there.
+ELASTIC_TERMS = ("coulomb", "viscous", "offset")
+Reading = tuple[ColumnsLike, float | None, bool | None]  # columns, rate_hz, stream
 
 
 @small_algebra
@@ -50,7 +59,7 @@ def identify(
     robot: Robot,
     logs: Any,
     estimator: Any = "consistent",
-    terms: TermsLike = DEFAULT_TERMS,
+    terms: TermsLike | None = None,
     *,
     columns: ColumnsLike = None,
     rate_hz: float | None = None,
@@ -61,6 +70,11 @@ def identify(
     derivatives: str = "central",
     trim: bool = True,
     slow: float | Sequence[float] | None = None,
+    threshold: float | Sequence[float] | None = None,
+    leave_out: str = "row",
+    torque: str | None = None,
+    encoder_delay: float | Sequence[float] | None = None,
+    elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: Any = None,
     stream: bool | None = None,
@@ -70,12 +84,19 @@ def identify(
     """Return base parameters pi_b estimated from logs: tau = Y_b(q, qd, qdd) pi_b + noise.
 
     `logs` is a Log, a path, or several of both, fitted together, each joint of each with its own noise. `estimator` is a
-    name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link.
+    name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link, by default
+    rotors, friction and an offset.
     `columns` and `rate_hz` read files (`taupi.read_log`); `cutoff_hz`, `decimate`, `velocity`, `derivatives` and `trim` go to
     `taupi.prepare`. Dry friction sets in at low speed by the shape that explains the runs best (`taupi.identification.dry`);
-    with `slow`, in rad/s or m/s, it is F tanh(qd / slow), and 0 is F sgn(qd). `prior` (p,) is the description's own by
-    default. Files of more than 64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the
-    same.
+    with `slow`, in rad/s or m/s, it is F tanh(qd / slow), and 0 is F sgn(qd). Rows of joints slower than `threshold` are left
+    out, or with `leave_out="sample"` the whole sample. `prior` (p,) is the description's own by default. Files of more than
+    64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the same.
+
+    A robot with elastic joints is identified from both sides of its springs: (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
+    pi_b, from logs with q of the links, theta of the motors as seen behind the gears, and tau = u, conjugate to theta (Zollo et
+    al. 2014). The cutoff is then the one at which the parameters are surest; an `encoder_delay` (s) of theta behind q, and a
+    `torque` that is "held" from sample to sample instead of "sampled", are found from the log. `elastic=False` takes joints as
+    rigid.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -88,11 +109,14 @@ def identify(
     True
     """
     if preparation is None:
-        preparation = Preparation(cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=_frozen(slow))
+        preparation = Preparation(
+            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=frozen(slow), threshold=frozen(threshold),
+            leave_out=leave_out, torque=torque, encoder_delay=frozen(encoder_delay),
+        )  # fmt: skip
     chosen = resolve_estimator(estimator)
     problem = build_problem(
-        robot, logs, terms, columns=columns, rate_hz=rate_hz, preparation=preparation, base=base, prior=prior, stream=stream,
-        workers=workers, seed=seed,
+        robot, logs, terms, columns=columns, rate_hz=rate_hz, preparation=preparation, elastic=elastic, base=base, prior=prior,
+        stream=stream, workers=workers, seed=seed,
     )  # fmt: skip
     return chosen.fit(problem)
 
@@ -101,18 +125,22 @@ def identify(
 def build_problem(
     robot: Robot,
     logs: Any,
-    terms: TermsLike = DEFAULT_TERMS,
+    terms: TermsLike | None = None,
     *,
     columns: ColumnsLike = None,
     rate_hz: float | None = None,
     preparation: Preparation | None = None,
+    elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: Any = None,
     stream: bool | None = None,
     workers: int | None = None,
     seed: int = 0,
+    tune: bool = True,
 ) -> Problem:
     """Return what `taupi.identify` solves: logs prepared and compressed. A second estimator on it costs milliseconds.
+
+    For elastic robots, what `preparation` leaves open is taken from the first log unless `tune` is False.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -128,12 +156,17 @@ def build_problem(
     preparation = preparation or Preparation()
     if rate_hz is not None:
         positive(rate_hz, "rate_hz")
-    wanted = with_directions(resolve_terms(terms), coupled_directions(robot, columns))
-    given = _several(logs)
+    equations = _equations(robot, elastic)
+    asked = (ELASTIC_TERMS if equations.elastic else DEFAULT_TERMS) if terms is None else terms
+    wanted = with_directions(resolved(asked, equations.elastic), coupled_directions(robot, columns))
+    given, said = _several(logs), list[str]()
+    files = [not isinstance(g, Log) for g in given]
+    if equations.elastic and tune:
+        given, preparation, said = _tuned(given, equations, wanted, preparation, base, (columns, rate_hz, stream))
     with Workers(len(given), workers) as pool:
-        runs = pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given)
-        _refuse_twice([run for g, run in zip(given, runs, strict=True) if not isinstance(g, Log)])
-        basis, runs = _settled(robot, wanted, runs, preparation, base)
+        runs = pool.map(lambda g: open_run(g, equations, preparation, columns, rate_hz, stream), given)
+        _refuse_twice([run for file, run in zip(files, runs, strict=True) if file])
+        basis, runs = _settled(equations, wanted, runs, preparation, base)
         program, plan = basis.regressor(), friction_plan(basis)
         with _counting(runs) as count:
 
@@ -147,11 +180,11 @@ def build_problem(
     factors = tuple(merged(pieces))
     _refuse_few(samples, sum(f.rows for f in factors), len(basis.names))
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
-    facts = joint_facts(robot.joint_names, extremes[0], extremes[1])
+    facts = joint_facts(robot.joint_names, *extremes[:, :, list(equations.motors)])
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += _friction_notes(robot, basis, runs[0].slow)
+    notes += [*said, *_elastic_notes(basis), *_friction_notes(basis, runs[0].slow)]
     return Problem(
         robot,
         basis.terms,
@@ -168,14 +201,60 @@ def build_problem(
     )
 
 
+def _equations(robot: Robot, elastic: bool | None) -> Equations:
+    """Return the rows to fit: over links and motors where the robot has elastic joints, unless told otherwise."""
+    if elastic is not None and not isinstance(elastic, bool):
+        raise TaupiError(f"elastic is {shown(elastic)}, expected True, False, or None to see from the robot.")
+    if elastic:
+        check_elastic(robot)
+    return Equations(robot, bool(robot.elastic_joints) if elastic is None else elastic)
+
+
+def _tuned(
+    given: list[Any],
+    equations: Equations,
+    terms: tuple[Term, ...],
+    settings: Preparation,
+    base: BaseParameters | None,
+    reading: Reading,
+) -> tuple[list[Any], Preparation, list[str]]:
+    """Return logs, the first read unless it is streamed, and settings as it asks for: cutoff, delay of encoders, held torque."""
+    log, read = first_samples(given[0], equations, *reading)
+    given = [log, *given[1:]] if read else given
+    if is_ready(log):
+        return given, settings, []
+    found = basis_of(equations.robot, terms, base, elastic=True)
+    start = clean_log(log.rows(slice(ENOUGH)), short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+    notes = []
+    if settings.cutoff_hz is None:
+
+        def build(hz: float) -> Problem:
+            chosen = dataclasses.replace(settings, cutoff_hz=hz)
+            return build_problem(
+                equations.robot, start, terms, preparation=chosen, elastic=True, base=found, tune=False
+            )
+
+        hz, note = telling_cutoff(start, equations, build)
+        settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
+    if settings.torque is None or settings.encoder_delay is None:
+        settings, said = timed(start, equations, found, settings)
+        notes += said
+    return given, settings, notes
+
+
 def _settled(
-    robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation, base: BaseParameters | None
+    equations: Equations,
+    terms: tuple[Term, ...],
+    runs: list[Run],
+    settings: Preparation,
+    base: BaseParameters | None,
 ) -> tuple[BaseParameters, list[Run]]:
     """Return the base parameters with dry friction's shapes, and the runs with their cutoffs, without slow rows of joints
     that never reverse."""
-    directions = open_friction(terms, robot.joint_names)
+    robot, elastic = equations.robot, equations.elastic
+    directions = open_friction(terms, equations)
     if not directions:
-        basis = basis_of(robot, terms, base)
+        basis = basis_of(robot, terms, base, elastic)
         return basis, _agreed(basis, runs, settings)
     extent = Extent.of([run.extent(np.array(list(directions.values()))) for run in runs])
     widths = None if settings.slow is None else given_widths(settings.slow, robot.n)
@@ -184,16 +263,17 @@ def _settled(
     ways = {
         name: float(np.sign(v)) for name, v, s in zip(directions, extent.low + extent.high, stuck, strict=True) if s
     }
-    slow = np.where(stuck[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
-    runs = [dataclasses.replace(run, slow=slow, ways=ways) for run in runs]
+    least = np.where(stuck[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
+    slow = equations.on_motors(least)
+    runs = [dataclasses.replace(run, slow=np.maximum(run.slow, slow), ways=ways) for run in runs]
     shapes = plain_shapes(list(directions), extent, widths if joints else None)
-    basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), base)
+    basis = basis_of(robot, shaped(terms, equations, shapes), base, elastic)
     runs = _agreed(basis, runs, settings)
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
         sized = {name: s for name, s, one in zip(directions, sizes, stuck, strict=True) if not one}
         shapes |= best_shapes(basis, runs, sized)
-        basis = basis_of(robot, shaped(terms, robot.joint_names, shapes), basis)
+        basis = basis_of(robot, shaped(terms, equations, shapes), basis, elastic)
     return basis, runs
 
 
@@ -281,7 +361,16 @@ def _several(logs: Any) -> list[Any]:
     return list(given)
 
 
-def _friction_notes(robot: Robot, basis: BaseParameters, slow: np.ndarray) -> list[str]:
+def _elastic_notes(basis: BaseParameters) -> list[str]:
+    """Return in words that springs were identified, and what of it has no single values."""
+    if not basis.elastic:
+        return []
+    names = ", ".join(basis.robot.elastic_joints)
+    told = f"elastic joints ({names}): rows of links and of motors together, a weight each; a link's torque is that of its spring"
+    return [told, *([basis.sentence] if basis.sentence else [])]
+
+
+def _friction_notes(basis: BaseParameters, slow: np.ndarray) -> list[str]:
     """Return in words how dry friction was taken at low speed."""
     plan, told = friction_plan(basis), []
     parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
@@ -293,15 +382,14 @@ def _friction_notes(robot: Robot, basis: BaseParameters, slow: np.ndarray) -> li
         told.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(held)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, slow, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(basis).names, slow, strict=True) if v]
     if pairs:
-        told.append(
-            f"rows slower than this are left out for joints that never reverse (rad/s, m/s): {', '.join(pairs)}"
-        )
+        told.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return told
 
 
-def _frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+def frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+    """Return a number, or several as a tuple, which settings can hold."""
     if slow is None or isinstance(slow, int | float):
         return slow
     return tuple(float(v) for v in slow)

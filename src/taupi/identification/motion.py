@@ -1,4 +1,4 @@
-"""A log as what a regressor takes: the joints' motion and torque, sample by sample, and which rows count."""
+"""A log as what a regressor takes: motion and torque of its rows, sample by sample, and which rows count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.model.robot import Robot
+from taupi.identification.equations import Equations
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log
@@ -19,7 +19,10 @@ ONE_WAY = 0.05
 
 @dataclass(frozen=True)
 class Samples:
-    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count."""
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count.
+
+    Of an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -32,24 +35,25 @@ class Samples:
         return len(self.q)
 
 
-def samples_of(log: Log, robot: Robot, slow: np.ndarray, span: tuple[float, float] = (-np.inf, np.inf)) -> Samples:
-    """Return a log's samples; rows of a joint slower than `slow` (n,), and those outside a `span` of time, do not count."""
-    matching(log, robot)
-    q, qd, qdd, tau = log.need("q", "qd", "qdd", "tau")
+def samples_of(
+    log: Log,
+    equations: Equations,
+    slow: np.ndarray,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    whole: bool = False,
+) -> Samples:
+    """Return a log's samples; rows slower than `slow` (n,), and those outside a `span` of time, do not count.
+
+    If `whole`, a slow row takes its sample with it.
+    """
+    equations.refuse(log)
+    (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    inside = (log.time >= span[0]) & (log.time <= span[1])
-    return Samples(q, qd, qdd, tau, (np.abs(qd) >= slow) & inside[:, None], log.time)
-
-
-def matching(log: Log, robot: Robot) -> None:
-    """Refuse a log of another number of joints."""
-    if log.n != robot.n:
-        raise TaupiError(
-            f"The log has {log.n} joints ({', '.join(log.names)}), {robot.name} has {robot.n} "
-            f"({', '.join(robot.joint_names)}). Choose columns by a mapping, or joints by log.select(...)."
-        )
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
+    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
+    return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
 
 
 def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.identification.equations import arguments
 from taupi.identification.friction import FrictionPlan, Past
 from taupi.identification.motion import Samples
 from taupi.program.program import Program
@@ -21,7 +22,7 @@ from taupi.signals.filters import butterworth, edge_rows, overlapped, settle_row
 # Samples that are evaluated and filtered at once.
 _CHUNK = 4096
 # A row counts if the samples that the filter made it from do: those that do not have less than this share in it.
-_MIXED = 0.01
+MIXED = 0.01
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class RowMaker:
                 more, other = self._shapes(block.q, block.qd, seconds, other)
             for start in range(0, len(block), _CHUNK):
                 at = slice(start, start + _CHUNK)
-                y = np.asarray(self._kernel(block.q[at], block.qd[at], block.qdd[at]))[self._filled].T
+                motion = arguments(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
+                y = np.asarray(self._kernel(*motion))[self._filled].T
                 flat = more[at].reshape(len(y), -1)
                 plain = (block.time[at, None], block.qd[at], block.qdd[at], block.use[at])
                 yield np.concatenate([*plain, block.tau[at], s[at], flat, y], axis=1)
@@ -140,7 +142,7 @@ class RowMaker:
     def _unpacked(self, packed: np.ndarray) -> Iterator[Rows]:
         """Yield the rows in which any joint counts."""
         n, places = self.n, len(self._plan.places)
-        packed = packed[(packed[:, self._plain : self._plain + n] > 1 - _MIXED).any(axis=1)]
+        packed = packed[(packed[:, self._plain : self._plain + n] > 1 - MIXED).any(axis=1)]
         if not len(packed):
             return
         time, qd, qdd, use, tau, s, rest = np.split(packed, np.cumsum((1, n, n, n, n, places)), axis=1)
@@ -148,4 +150,4 @@ class RowMaker:
         y = np.zeros((self.p, n, len(packed)))
         y[self._filled] = filled.T
         shapes = more.reshape(len(packed), places, -1) if places else np.zeros((len(packed), 0, 0))
-        yield Rows(self._plan.put(y, s), tau, use > 1 - _MIXED, time[:, 0], qd, qdd, shapes)
+        yield Rows(self._plan.put(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)

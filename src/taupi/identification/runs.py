@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.identification.motion import matching, one_way, samples_of
+from taupi.errors import TaupiError, shown, unknown
+from taupi.identification.equations import Equations
+from taupi.identification.motion import one_way, samples_of
 from taupi.identification.rows import Filter, RowMaker, Rows
 from taupi.identification.sane import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
-from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
 from taupi.signals.filters import Cutoff, choose_cutoff
@@ -31,7 +31,8 @@ STREAMED_BYTES = 64 << 20
 _BLOCK = 50_000
 # Samples handed on at once of a log that is in memory.
 _CHUNK = 50_000
-
+_LEAVE_OUT = ("row", "sample")
+_TORQUE = ("sampled", "held")
 
 # A log is smoothed with so many times the cutoff before the regressor is evaluated: good derivatives, and all that the filter
 # lets pass afterwards is in it, to 0.02 %.
@@ -55,7 +56,13 @@ class Smoothed:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How logs become rows: the settings of `taupi.prepare`, and the speed (rad/s, m/s) at which dry friction sets in."""
+    """How logs become rows: the settings of `taupi.prepare`, and which rows count.
+
+    `slow` (rad/s, m/s) is where dry friction sets in. Rows of joints (motors) slower than `threshold`, one or one a joint, are
+    left out; `leave_out="sample"` then leaves out the whole sample, "row" only that row. `torque` is "sampled" when positions
+    are, or "held" from each sample to the next, so that it acts half a sample later; `encoder_delay` (s), one or one a joint, is
+    by how much encoders of motors are later than those of links. For elastic robots None is found from the log.
+    """
 
     cutoff_hz: float | None = None
     decimate: int | None = None
@@ -66,13 +73,38 @@ class Preparation:
     short_gap: float | None = None
     long_gaps: str = "refuse"
     slow: float | tuple[float, ...] | None = None
+    threshold: float | tuple[float, ...] | None = None
+    leave_out: str = "row"
+    torque: str | None = None
+    encoder_delay: float | tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.leave_out not in _LEAVE_OUT:
+            raise unknown("leave_out", str(self.leave_out), _LEAVE_OUT)
+        if self.torque is not None and self.torque not in _TORQUE:
+            raise unknown("torque", str(self.torque), _TORQUE)
         if self.cutoff_hz is not None:
             positive(self.cutoff_hz, "cutoff_hz")
         step = self.decimate
         if step is not None and (isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1):
             raise TaupiError(f"decimate is {shown(step)}, expected a whole number of at least 1.")
+
+    def delays(self, rate: float, equations: Equations) -> dict[str, Any]:
+        """Return by how many seconds signals of a log are late, by name: a torque that is held is early by half a sample."""
+        found: dict[str, Any] = {"tau": -0.5 / rate} if self.torque == "held" else {}
+        if self.encoder_delay is not None and equations.sprung:
+            found["theta"] = self.encoder_delay
+        return found
+
+    def least_speeds(self, equations: Equations) -> np.ndarray:
+        """Return the speed below which each row does not count: the threshold where motors act, 0 for links behind springs."""
+        given = np.asarray(0.0 if self.threshold is None else self.threshold, dtype=float)
+        n = equations.robot.n
+        if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
+            raise TaupiError(
+                f"threshold is {shown(self.threshold)}, expected a speed of at least 0, or one for each of {n} joints."
+            )
+        return equations.on_motors(np.broadcast_to(given, n))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -96,11 +128,11 @@ class Preparation:
             return choose_cutoff(q, rate_hz)
         return Cutoff(positive(self.cutoff_hz, "cutoff_hz"), np.zeros(q.shape[1]), "")
 
-    def smoothed(self, log: Log, cutoff: Cutoff | None = None) -> Smoothed:
+    def smoothed(self, log: Log, equations: Equations, cutoff: Cutoff | None = None) -> Smoothed:
         """Return a log ready for a regressor, and the filter that its rows are to pass; a `cutoff` replaces that of q."""
         log = clean_log(log, short_gap=self.short_gap, long_gaps=self.long_gaps)
         moving = trim_standstill(log) if self.trim else log
-        chosen = cutoff or self.cutoff(moving.q, log.rate_hz)
+        chosen = cutoff or self.cutoff(equations.positions(moving), log.rate_hz)
         notes = [*moving.notes[len(log.notes) :], *([chosen.note] if chosen.note else [])]
         light, first, through = self.steps(log.rate_hz, chosen.hz)
         # A standstill passes the filter like the rest, and is cut from the rows: a cut before would be a step.
@@ -112,6 +144,7 @@ class Preparation:
             velocity=self.velocity,
             trim=False,
             decimate=first,
+            delays=self.delays(log.rate_hz, equations),
         )
         if len(ready) <= 2 * through.edge:
             raise TaupiError(
@@ -147,9 +180,9 @@ class Run:
     sha256: str
     rate_hz: float  # of the rows
     notes: tuple[str, ...]
-    robot: Robot = field(repr=False)
+    equations: Equations = field(repr=False)
     source: Callable[[], Iterator[Log]] = field(repr=False)
-    slow: np.ndarray  # (n,) rows of a joint slower than this do not count
+    slow: np.ndarray  # (n,) rows slower than this do not count
     through: Filter | None = None  # what rows pass; None for a log that came prepared
     span: tuple[float, float] = (-np.inf, np.inf)  # the time that counts
     ways: Mapping[str, float] = field(default_factory=dict)  # the sign of what never reverses
@@ -158,18 +191,20 @@ class Run:
     streamed: bool = False
     recorded: int | None = None  # samples of the source, where that is known before it is read
     thinned: int = 1  # samples recorded for each row
+    whole: bool = False  # whether a slow row takes its sample with it
 
     def extent(self, directions: np.ndarray) -> Extent:
         """Return how far and fast the beginning of a run goes along directions (k, n), and which of them never reverse."""
         low, high = np.full((2, len(directions)), np.inf), np.full((2, len(directions)), -np.inf)
         for log in self._head():
-            along = np.stack([log.need("qd")[0], log.q]) @ directions.T
+            x, xd, _ = self.equations.motion(log)
+            along = np.stack([xd, x]) @ directions.T
             low, high = np.minimum(low, along.min(axis=1)), np.maximum(high, along.max(axis=1))
         least, most = low[0], high[0]
         for log in self.source():
             if not one_way(least, most).any():
                 break
-            along = log.need("qd")[0] @ directions.T
+            along = self.equations.motion(log)[1] @ directions.T
             least, most = np.minimum(least, along.min(axis=0)), np.maximum(most, along.max(axis=0))
         return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
 
@@ -183,7 +218,7 @@ class Run:
     def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
         """Yield the rows that a maker makes, block by block; of the run's beginning alone, where asked."""
         logs = self._head() if head else self.source()
-        samples = (samples_of(log, self.robot, self.slow, self.span) for log in logs)
+        samples = (samples_of(log, self.equations, self.slow, self.span, self.whole) for log in logs)
         return maker.rows(samples, self.through, self.ways)
 
     def _head(self) -> Iterator[Log]:
@@ -208,16 +243,23 @@ class Run:
 
 
 def open_run(
-    given: Any, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+    given: Any,
+    equations: Equations,
+    settings: Preparation,
+    columns: ColumnsLike,
+    rate_hz: float | None,
+    stream: bool | None,
 ) -> Run:
     """Return the run of a Log or of a file's path; a large file is streamed."""
     if isinstance(given, Log):
-        return _whole(given, robot, settings)
+        return _whole(given, equations, settings)
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
     with naming(path):
-        return _opened(path, robot, settings, columns, rate_hz, stream)
+        if to_stream(path, stream):
+            return _streamed(path, equations, settings, columns, rate_hz)
+        return _whole(read_log(path, equations.robot, columns, rate_hz=rate_hz), equations, settings)
 
 
 @contextmanager
@@ -232,12 +274,35 @@ def naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
         raise type(error)(f"{name}: {error}") from None
 
 
-def _opened(
-    path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
-) -> Run:
-    if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
-        return _streamed(path, robot, settings, columns, rate_hz)
-    return _whole(read_log(path, robot, columns, rate_hz=rate_hz), robot, settings)
+def first_samples(
+    given: Any, equations: Equations, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> tuple[Log, bool]:
+    """Return a log as it was recorded, and whether it is all of it: of a file that is to be streamed, the first block."""
+    if isinstance(given, Log):
+        log, whole = given, True
+    elif not isinstance(given, str | os.PathLike):
+        raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
+    else:
+        whole = not to_stream(Path(given), stream)
+        if whole:
+            log = read_log(given, equations.robot, columns, rate_hz=rate_hz)
+        else:
+            log = next(block_reader(given, _BLOCK, equations.robot, columns, rate_hz=rate_hz)())
+    with naming(log.source.path):
+        _refuse(log, equations)
+    return log, whole
+
+
+def to_stream(path: Path, stream: bool | None) -> bool:
+    """Tell whether a file is read block by block."""
+    return stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path))
+
+
+def _refuse(log: Log, equations: Equations) -> None:
+    equations.refuse(log)
+    refuse_silence(log)
+    refuse_slow(log)
+    refuse_absurd(log)
 
 
 def _streams(path: Path) -> bool:
@@ -245,14 +310,11 @@ def _streams(path: Path) -> bool:
     return any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
 
 
-def _whole(log: Log, robot: Robot, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
-    matching(log, robot)
-    refuse_silence(log)
-    refuse_slow(log)
-    refuse_absurd(log)
-    made = None if _is_ready(log) else settings.smoothed(log, cutoff)
+def _whole(log: Log, equations: Equations, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
+    _refuse(log, equations)
+    made = None if is_ready(log) else settings.smoothed(log, equations, cutoff)
     ready = made.log if made else log
-    ready.need("qd", "qdd")
+    equations.motion(ready)
 
     def source() -> Iterator[Log]:
         for start in range(0, len(ready), _CHUNK):
@@ -261,12 +323,13 @@ def _whole(log: Log, robot: Robot, settings: Preparation, cutoff: Cutoff | None 
     name = Path(log.source.path).name if log.source.path else "log"
     told = (name, log.source.path, log.source.sha256)
     if made is None:
-        return Run(*told, ready.rate_hz, ready.notes, robot, source, np.zeros(robot.n))
+        least, whole = settings.least_speeds(equations), settings.leave_out == "sample"
+        return Run(*told, ready.rate_hz, ready.notes, equations, source, least, whole=whole)
     rate = made.through.rate_hz / made.through.step
     return Run(
-        *told, rate, ready.notes, robot, source, np.zeros(robot.n), made.through, made.span,
-        again=lambda c: _whole(log, robot, settings, c), cutoff=made.cutoff,
-        recorded=len(log), thinned=round(log.rate_hz / rate),
+        *told, rate, ready.notes, equations, source, settings.least_speeds(equations), made.through, made.span,
+        again=lambda c: _whole(log, equations, settings, c), cutoff=made.cutoff,
+        recorded=len(log), thinned=round(log.rate_hz / rate), whole=settings.leave_out == "sample",
     )  # fmt: skip
 
 
@@ -275,21 +338,21 @@ def _filter_note(through: Filter) -> str:
     return f"regressor and torque filtered alike, cutoff {through.cutoff_hz:.4g} Hz{kept}"
 
 
-def _is_ready(log: Log) -> bool:
+def is_ready(log: Log) -> bool:
     """Tell whether a log has been through `prepare` already, which its notes say."""
     return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
 def _streamed(
     path: Path,
-    robot: Robot,
+    equations: Equations,
     settings: Preparation,
     columns: ColumnsLike,
     rate_hz: float | None,
     cutoff: Cutoff | None = None,
 ) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
-    reader = block_reader(path, _BLOCK, robot, columns, rate_hz=rate_hz)
+    reader = block_reader(path, _BLOCK, equations.robot, columns, rate_hz=rate_hz)
 
     def raw() -> Iterator[Log]:
         row = 0
@@ -303,30 +366,35 @@ def _streamed(
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
         raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
-    matching(first, robot)
+    equations.refuse(first)
     refuse_silence(first)
     refuse_slow(first)
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]
-    chosen = cutoff or settings.cutoff(clean.q, rate)
+    chosen = cutoff or settings.cutoff(equations.positions(clean), rate)
     notes += [f"{chosen.note}, in the first block"] if chosen.note else []
     light, step, through = settings.steps(rate, chosen.hz)
     velocity = "position" if settings.velocity == "auto" else settings.velocity
 
-    def source() -> Iterator[Log]:
-        return prepare_blocks(raw(), rate, light, decimate=step, order=settings.order, velocity=velocity)
+    def prepared(blocks: Iterable[Log]) -> Iterator[Log]:
+        delays = settings.delays(rate, equations)
+        return prepare_blocks(
+            blocks, rate, light, decimate=step, order=settings.order, velocity=velocity, delays=delays
+        )
 
-    ready = next(
-        iter(prepare_blocks([first], rate, light, decimate=step, order=settings.order, velocity=velocity)), None
-    )
+    def source() -> Iterator[Log]:
+        return prepared(raw())
+
+    ready = next(iter(prepared([first])), None)
     if ready is None or ready.qd is None:
         raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges. Give cutoff_hz.")
     notes.append(f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {light:.4g} Hz")
     notes.append(_filter_note(through))
     return Run(
-        path.name, str(path), first.source.sha256, through.rate_hz / through.step, tuple(notes), robot, source,
-        np.zeros(robot.n), through, streamed=True, cutoff=chosen,
-        again=lambda c: _streamed(path, robot, settings, columns, rate_hz, c),
+        path.name, str(path), first.source.sha256, through.rate_hz / through.step, tuple(notes), equations, source,
+        settings.least_speeds(equations), through, streamed=True, cutoff=chosen,
+        again=lambda c: _streamed(path, equations, settings, columns, rate_hz, c),
         recorded=row_count(path), thinned=round(rate / through.rate_hz) * through.step,
+        whole=settings.leave_out == "sample",
     )  # fmt: skip

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.identification.equations import COORDINATES, Equations, arguments, spring_torque
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
-from taupi.identification.motion import matching
 from taupi.identification.rows import RowMaker
 from taupi.identification.runs import Preparation, Run, naming
 from taupi.identification.sane import refuse_absurd
@@ -118,23 +118,34 @@ def validate(
 
 
 def _validated(fit: Fit, log: Log, preparation: dict[str, Any]) -> Validation:
-    matching(log, fit.robot)
+    settings = _settings(fit, preparation)
+    if fit.estimator == "output_error":
+        from taupi.identification.output_error import validate_motors
+
+        return validate_motors(fit, log, settings)
+    equations = Equations.of(fit.basis)
+    equations.refuse(log)
     log.need("tau")
     refuse_absurd(log)
-    settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
     if settings.cutoff_hz is None:
         settings = dataclasses.replace(settings, cutoff_hz=_cutoff(fit, whole.rate_hz))
-    made = settings.smoothed(whole)
-    every = np.zeros(fit.robot.n)
-    run = Run("", "", "", whole.rate_hz, (), fit.robot, lambda: iter([made.log]), every, made.through, made.span)
+    made = settings.smoothed(whole, equations)
+    every = np.zeros(equations.count)
+    run = Run("", "", "", whole.rate_hz, (), equations, lambda: iter([made.log]), every, made.through, made.span)
     parts = list(run.rows(RowMaker(friction_plan(fit.basis))))
     if not parts:
         raise TaupiError(f"The log has no rows left to predict after filtering at {made.through.cutoff_hz:.3g} Hz.")
     time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
     predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
-    (recorded,) = whole.need("tau")
-    raw = recorded[np.rint((time - whole.time[0]) * whole.rate_hz).astype(int)]
+    recorded = whole.rows(np.rint((time - whole.time[0]) * whole.rate_hz).astype(int))
+    raw = equations.torque(recorded)
+    if equations.free:  # in a link's row: what its spring passes on, beside what the link needs
+        x, xd, _ = equations.motion(made.log)
+        at = np.searchsorted(made.log.time, time - 0.5 / made.log.rate_hz)
+        spring = made.through(spring_torque(fit.basis, fit.values, x, xd))[at]
+        measured, predicted = measured + spring, predicted + spring
+        raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
     return compared(fit, time, measured, predicted, raw, log.source.path, made.log.notes)
 
 
@@ -149,15 +160,17 @@ def compared(
 ) -> Validation:
     """Return the errors of a fit's torque, joint by joint: `measured`, `predicted` and `raw` (N, n) at `time` (N,)."""
     joints = tuple(
-        JointErrors(name, len(time), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
-        for j, name in enumerate(fit.robot.joint_names)
+        JointErrors(
+            name, len(time), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j])
+        )
+        for j, name in enumerate(Equations.of(fit.basis).names)
     )
     return Validation(
         name=os.path.basename(path) or "log",
         estimator=fit.estimator,
         joints=joints,
-        relative=_errors(measured.ravel(), predicted.ravel())[1],
-        raw_relative=_errors(raw.ravel(), predicted.ravel())[1],
+        relative=errors_of(measured.ravel(), predicted.ravel())[1],
+        raw_relative=errors_of(raw.ravel(), predicted.ravel())[1],
         time=time,
         measured=measured,
         predicted=predicted,
@@ -169,22 +182,34 @@ def compared(
 def predict(fit: Fit, log: Any) -> np.ndarray:
     """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, smoothed, where they are missing.
 
-    Dry friction that has a memory begins with the log.
+    Dry friction that has a memory begins with the log. Of an elastic robot it is that of links, which should be 0, and motors.
     """
     if not isinstance(log, Log):
         raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
-    matching(log, fit.robot)
-    q, qd, qdd = log.q, log.qd, log.qdd
-    if qd is None or qdd is None:
-        cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, log.rate_hz) or choose_cutoff(q, log.rate_hz).hz
-        q = butterworth(q, log.rate_hz, cutoff)
-        first, second = central(q, log.rate_hz)
-        qd = first if qd is None else butterworth(qd, log.rate_hz, cutoff)
-        qdd = second if log.qd is None else central(qd, log.rate_hz)[0]
-    program, plan = fit.basis.regressor().times("pi"), friction_plan(fit.basis)
-    predicted = np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
+    equations = Equations.of(fit.basis)
+    equations.refuse(log)
+    for x, xd, xdd in COORDINATES[: 2 if equations.free else 1]:
+        log = _differentiated(log, x, xd, xdd, fit, equations)
+    regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
+    q, qd, qdd = equations.motion(log)
+    values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
+    predicted = np.asarray(regressor.times("pi")(*arguments(regressor, q, qd, qdd), values))
     change = plan.along(q, qd, 1 / log.rate_hz)[0] - plan.at_once(qd)
     return predicted + (change * fit.values[list(plan.places)]) @ plan.directions
+
+
+def _differentiated(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
+    """Return the log with a position's derivatives, all of it filtered, unless it has them."""
+    (position,), have, rate = log.need(x), log.signals, log.rate_hz
+    if xd in have and xdd in have:
+        return log
+    cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, rate) or choose_cutoff(equations.positions(log), rate).hz
+    smooth = butterworth(position, rate, cutoff)
+    first, second = central(smooth, rate)
+    if xd in have:
+        first = butterworth(have[xd], rate, cutoff)
+        second = central(first, rate)[0]
+    return log.with_(**{x: smooth, xd: first, xdd: second})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,7 +275,8 @@ def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
     return Comparison(a, b, tuple(shared), difference, distance)
 
 
-def _errors(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+    """Return the root mean square of measured - predicted, its share of the measured, and R^2."""
     left, power = float(np.sum((measured - predicted) ** 2)), float(np.sum(measured**2))
     spread = float(np.sum((measured - measured.mean()) ** 2))
     return (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from taupi.identification.equations import Equations
 from taupi.identification.fit import Fit
 from taupi.identification.validation import Validation
 from taupi.report.content import Content, JointRow, ParameterRow, RunRow, StandardRow
@@ -22,7 +23,8 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
     total = conditioning.get("scaled_condition")
     units = torque_units(fit)
     rows = [*(_run(v, HELD_OUT, units) for v in held_out), *_fitted_runs(runs, fitted, units)]
-    traces = [*((v, HELD_OUT) for v in held_out), *((v, FITTED) for v in fitted)]
+    both = [*((v, HELD_OUT) for v in held_out), *((v, FITTED) for v in fitted)]
+    traces = [(v, role, tuple(j.name for j in v.joints)) for v, role in both]
     return Content(
         robot=fit.robot.name,
         estimator=fit.estimator,
@@ -30,14 +32,12 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         status=f"{fit.status.message.capitalize()}. {fit.status.remedy}".strip(),
         parameters=_parameters(fit),
         standard=_standard(fit),
-        joints=tuple(
-            JointRow(j.name, u, j.rows, j.rms, j.relative, j.r2) for j, u in zip(fit.joints, units, strict=True)
-        ),
+        joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
         relative=fit.relative,
         runs=tuple(rows),
         traces=tuple(
-            Trace(v.name, role, tuple(fit.robot.joint_names), units, v.time, v.measured, v.predicted)
-            for v, role in traces
+            Trace(v.name, role, names, tuple(units[n] for n in names), v.time, v.measured, v.predicted)
+            for v, role, names in traces
         ),
         sentences=sentences,
         rank=(int(conditioning.get("rank", len(fit.values))), len(fit.values)),
@@ -51,9 +51,10 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
     )
 
 
-def torque_units(fit: Fit) -> tuple[str, ...]:
-    """Return the unit of each joint's torque: N where it slides."""
-    return tuple("N" if joint.prismatic else "N m" for joint in fit.robot.driving_joints)
+def torque_units(fit: Fit) -> dict[str, str]:
+    """Return the unit of each row's torque, by the row's name: N where a joint slides."""
+    rows = Equations.of(fit.basis)
+    return dict(zip(rows.names, rows.units, strict=True))
 
 
 def _parameters(fit: Fit) -> tuple[ParameterRow, ...]:
@@ -84,14 +85,14 @@ def _standard(fit: Fit) -> tuple[StandardRow, ...]:
     return tuple(StandardRow(name, unit, classes[name], float(prior), value) for name, unit, prior, value in rows)
 
 
-def _run(v: Validation, role: str, units: Sequence[str]) -> RunRow:
-    joints = tuple(
-        JointRow(j.name, u, j.rows, j.rms, j.relative, j.r2, j.raw_rms) for j, u in zip(v.joints, units, strict=True)
-    )
+def _run(v: Validation, role: str, units: Mapping[str, str]) -> RunRow:
+    joints = tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2, j.raw_rms) for j in v.joints)
     return RunRow(v.name, role, joints, v.relative, tuple(v.notes))
 
 
-def _fitted_runs(runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Sequence[str]) -> list[RunRow]:
+def _fitted_runs(
+    runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Mapping[str, str]
+) -> list[RunRow]:
     seen = {v.name: v for v in fitted}
     rows = [_run(v, FITTED, units) for v in fitted]
     return rows + [

@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identification.assemble import Weights, assemble
-from taupi.identification.estimators.wls import weighted
+from taupi.identification.estimators.wls import spring_scales, weighted
 from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
 from taupi.identification.passes import Weighed, gathered
@@ -104,8 +104,9 @@ class Thinned:
 def _scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return sigma of each (file, joint) from the median absolute residual."""
     result: Weights = {}
+    scales = spring_scales(problem, x)
     for f in range(len(problem.runs)):
-        kept = [Thinned() for _ in problem.robot.joint_names]
+        kept = [Thinned() for _ in range(problem.regressor.outputs[0].shape[0])]
         power = np.zeros(len(kept))
         for rows in problem.rows(f):
             left = np.abs(rows.left(x))
@@ -114,7 +115,8 @@ def _scales(problem: Problem, x: np.ndarray) -> Weights:
                 mine.add(left[rows.use[:, j], j])
         for j, mine in enumerate(kept):
             floor = max(1e-9 * power[j], 1e-300)
-            result[f, j] = max(_MAD * float(np.median(mine.values)), floor) if len(mine.values) else 1.0
+            scale = scales[f, j] or 1.0
+            result[f, j] = max(scale * _MAD * float(np.median(mine.values)), floor) if len(mine.values) else 1.0
     return result
 
 
