@@ -2,7 +2,7 @@
 
 python benchmarks/run.py            everything: minutes
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
-python benchmarks/run.py --only explicit    that section alone (or simulation); the others keep their numbers
+python benchmarks/run.py --only explicit    that section alone (or simulation, elastic); the others keep their numbers
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
+import elastic
 import explicit
 import growth
 import numpy as np
@@ -194,7 +195,12 @@ def table(heading: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def page(
-    results: dict[str, Any], machine: dict[str, float], forms: dict[str, Any], loops: dict[str, Any], plots: bool
+    results: dict[str, Any],
+    machine: dict[str, float],
+    forms: dict[str, Any],
+    loops: dict[str, Any],
+    springs: dict[str, Any],
+    plots: bool,
 ) -> str:
     """Return the page that documents a run."""
     lines = [
@@ -272,6 +278,7 @@ def page(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
     lines += ["", *explicit.section(forms, table), "", *simulation.section(loops, table)]
+    lines += ["", *elastic.section(springs, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
@@ -312,12 +319,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
     options.add_argument(
-        "--only", choices=("explicit", "simulation"), help="measure one section and put it into the page"
+        "--only", choices=("explicit", "simulation", "elastic"), help="measure one section and put it into the page"
     )
     given = options.parse_args()
     docs = ROOT / "docs"
     if given.only:
-        chosen = {"explicit": explicit, "simulation": simulation}[given.only]
+        chosen = {"explicit": explicit, "simulation": simulation, "elastic": elastic}[given.only]
         told = chosen.measure(given.short)
         if not given.short:
             chosen.into_page(docs / "benchmarks.md", docs / "benchmarks.json", told, table)
@@ -335,12 +342,14 @@ def main() -> None:
         results[name] = measure(name, repeats)
     forms = explicit.measure(given.short)
     loops = simulation.measure(given.short)
+    springs = elastic.measure(given.short)
     if not given.short:
         growth.draw(docs / "images")
-        (docs / "benchmarks.md").write_text(page(results, machine, forms, loops, True))
+        (docs / "benchmarks.md").write_text(page(results, machine, forms, loops, springs, True))
         data = {"machine": machine, "processor": processor(), "arms": results, "explicit": forms, "simulation": loops}
+        data |= {"elastic": springs}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, forms, loops, not given.short))
+    print(page(results, machine, forms, loops, springs, not given.short))
 
 
 if __name__ == "__main__":

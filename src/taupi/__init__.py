@@ -22,6 +22,7 @@ _HOME: dict[str, str] = {
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
+    "Damping": "taupi.dynamics.terms",
     "DeadZone": "taupi.control.modifications",
     "Ellipsoid": "taupi.identification.shapes",
     "Feasible": "taupi.identification.estimators.feasible",
@@ -30,6 +31,7 @@ _HOME: dict[str, str] = {
     "Huber": "taupi.identification.estimators.huber",
     "Hull": "taupi.identification.shapes",
     "LawState": "taupi.control.law",
+    "LinkSide": "taupi.dynamics.terms",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "LyapunovRecord": "taupi.control.lyapunov",
@@ -85,6 +87,13 @@ _HOME: dict[str, str] = {
     "conditioning": "taupi.identifiability.conditioning",
     "convergence_rate": "taupi.control.lyapunov",
     "coriolis_matrix": "taupi.dynamics.coriolis",
+    "elastic_coriolis_matrix": "taupi.dynamics.elastic",
+    "elastic_forward_dynamics": "taupi.dynamics.elastic_forward",
+    "elastic_gravity_torque": "taupi.dynamics.elastic",
+    "elastic_inverse_dynamics": "taupi.dynamics.elastic",
+    "elastic_mass_matrix": "taupi.dynamics.elastic",
+    "elastic_regressor": "taupi.regressors.elastic",
+    "elastic_stiffness_matrix": "taupi.dynamics.elastic",
     "emit": "taupi.program.emit",
     "emit_controller": "taupi.control.emitted",
     "energy_regressor": "taupi.regressors.classical",
@@ -182,6 +191,12 @@ if TYPE_CHECKING:
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
+    from taupi.dynamics.elastic import elastic_coriolis_matrix as elastic_coriolis_matrix
+    from taupi.dynamics.elastic import elastic_gravity_torque as elastic_gravity_torque
+    from taupi.dynamics.elastic import elastic_inverse_dynamics as elastic_inverse_dynamics
+    from taupi.dynamics.elastic import elastic_mass_matrix as elastic_mass_matrix
+    from taupi.dynamics.elastic import elastic_stiffness_matrix as elastic_stiffness_matrix
+    from taupi.dynamics.elastic_forward import elastic_forward_dynamics as elastic_forward_dynamics
     from taupi.dynamics.ellipses import MassEllipses as MassEllipses
     from taupi.dynamics.ellipses import mass_ellipses as mass_ellipses
     from taupi.dynamics.energy import kinetic_energy as kinetic_energy
@@ -204,6 +219,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.terms import Along as Along
     from taupi.dynamics.terms import Coulomb as Coulomb
+    from taupi.dynamics.terms import Damping as Damping
+    from taupi.dynamics.terms import LinkSide as LinkSide
     from taupi.dynamics.terms import Offset as Offset
     from taupi.dynamics.terms import Rotor as Rotor
     from taupi.dynamics.terms import Spring as Spring
@@ -254,6 +271,7 @@ if TYPE_CHECKING:
     from taupi.regressors.classical import reference_motion as reference_motion
     from taupi.regressors.classical import regressor as regressor
     from taupi.regressors.classical import slotine_li_regressor as slotine_li_regressor
+    from taupi.regressors.elastic import elastic_regressor as elastic_regressor
     from taupi.regressors.explicit import explicit_regressor as explicit_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks as lagrangian_blocks
     from taupi.regressors.lump import lump as lump

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters
 from taupi.model.body import why_not_physical
-from taupi.model.robot import Robot
+from taupi.model.robot import Joint, Robot
 from taupi.model.scalars import is_symbolic
 from taupi.program.program import Program
 from taupi.signals.check import LogReport
@@ -37,6 +38,7 @@ def card_data(robot: Robot) -> dict[str, Any]:
             "upper": j.limits.upper,
             "velocity": j.limits.velocity,
             "effort": j.limits.effort,
+            "transmission": _drive(j),
         }
         for j, link in zip(robot.joints, robot.links, strict=True)
     ]
@@ -58,6 +60,18 @@ def card_data(robot: Robot) -> dict[str, Any]:
     }
 
 
+def _drive(joint: Joint) -> dict[str, Any]:
+    """Return a transmission as plain data; a rigid joint has no stiffness."""
+    told = {f.name: getattr(joint.transmission, f.name) for f in fields(joint.transmission)}
+    return {name: _plain(value) for name, value in told.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_number(v) for v in value]
+    return None if value is None else _number(value)
+
+
 def card(robot: Robot) -> str:
     """Return a robot's card as text."""
     data = card_data(robot)
@@ -68,6 +82,7 @@ def card(robot: Robot) -> str:
         "",
     ]
     lines += table(rows)
+    lines += _elastic_lines(robot)
     lines += ["", f"gravity {', '.join(map(_short, data['gravity']))} m/s^2; tip frame {data['tip']}"]
     if data["symbols"]:
         told = (f"{k} = {v:g}" if v is not None else f"{k} (no value)" for k, v in data["symbols"].items())
@@ -75,6 +90,21 @@ def card(robot: Robot) -> str:
     lines += [f"note: {note}" for note in data["notes"]]
     lines += [f"note: link {name}: {why} (fine for tau = Y pi)" for name, why in data["not_physical"].items()]
     return "\n".join(lines)
+
+
+def _elastic_lines(robot: Robot) -> list[str]:
+    """Return the springs and motors of a robot that has some."""
+    if not robot.elastic_joints:
+        return []
+    rows: list[tuple[str, ...]] = [("joint", "stiffness", "damping", "rotor kg m^2", "gear", "motor axis on", "axis")]
+    for joint in robot.driving_joints:
+        drive = _drive(joint)
+        on = robot.links[joint.parent].name if joint.parent >= 0 else "base"
+        stiffness = "rigid" if drive["stiffness"] is None else _short(drive["stiffness"])
+        numbers = (_short(drive[name]) for name in ("damping", "rotor_inertia", "gear_ratio"))
+        axis = "the joint's" if drive["motor_axis"] is None else ", ".join(map(_short, drive["motor_axis"]))
+        rows.append((joint.name, stiffness, *numbers, on, axis))
+    return ["", f"{len(robot.elastic_joints)} elastic joints", "", *table(rows)]
 
 
 def _joint_row(joint: dict[str, Any]) -> tuple[str, ...]:
@@ -136,12 +166,15 @@ def configuration(at: str | None) -> list[Any] | None:
 
 def base_text(base: BaseParameters) -> str:
     """Return base parameters as text: what each stands for in full, and the classes of the standard parameters."""
-    lines = [f"{base.robot.name}: {base.count} base parameters of {len(base.standard)}", ""]
+    kind = ", elastic joints" if base.elastic else ""
+    lines = [f"{base.robot.name}: {base.count} base parameters of {len(base.standard)}{kind}", ""]
     lines += table([("base parameter", "stands for"), *((e.name, str(e)) for e in base.expressions)])
     lines.append("")
     for kind in ("independent", "combined", "unidentifiable"):
         names = [name for name, its in base.classes.items() if its == kind]
         lines.append(f"{kind} ({len(names)}): {', '.join(names) or '-'}")
+    if base.sentence:
+        lines += ["", base.sentence]
     return "\n".join(lines)
 
 

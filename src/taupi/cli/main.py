@@ -39,6 +39,10 @@ SnapOption = Annotated[
     bool, typer.Option("--snap/--no-snap", help="Take near-right angles of the file as right angles.")
 ]
 TermsOption = Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")]
+CouplingOption = Annotated[
+    bool,
+    typer.Option("--coupling/--no-coupling", help="Of elastic joints: whether rotors turn the links that carry them."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -132,11 +136,12 @@ def info(
 @app.command()
 def regressor(
     robot: RobotArgument,
-    form: Annotated[str, typer.Option("--form", help="classical or slotine-li.")] = "classical",
+    form: Annotated[str, typer.Option("--form", help="classical, slotine-li or elastic.")] = "classical",
     terms: TermsOption = "",
     at: Annotated[
         str | None, typer.Option("--at", help="Evaluate at a state: JSON lists q, qd, qdd (or q, qd, qrd, qrdd).")
     ] = None,
+    coupling: CouplingOption = True,
     lock: LockOption = None,
     tip: TipOption = None,
     snap: SnapOption = True,
@@ -146,16 +151,12 @@ def regressor(
 
     \b
     taupi regressor puma560 --form slotine-li
+    taupi regressor zollo2r --form elastic
     taupi regressor elbow2r --at '[[0.1,0.2],[0.3,0.4],[0.5,0.6]]' --json
     """
-    import taupi as tp
     from taupi.cli.card import evaluate, regressor_data, regressor_text
-    from taupi.errors import unknown
 
-    builders = {"classical": tp.regressor, "slotine-li": tp.slotine_li_regressor}
-    if form not in builders:
-        raise unknown("form", form, builders)
-    program = builders[form](_load(robot, lock, tip, snap), terms=_split(terms))
+    program = built("regressor", _load(robot, lock, tip, snap), _split(terms), form, coupling=coupling)
     if at is not None:
         print(evaluate(program, at, as_json))
     else:
@@ -177,6 +178,8 @@ def base(
     symbolic: Annotated[
         bool, typer.Option("--symbolic", help="Keep the description's symbols in coefficients.")
     ] = False,
+    elastic: Annotated[bool, typer.Option("--elastic", help="Of the robot with elastic joints.")] = False,
+    coupling: CouplingOption = True,
     lock: LockOption = None,
     tip: TipOption = None,
     snap: SnapOption = True,
@@ -186,13 +189,15 @@ def base(
 
     \b
     taupi base puma560 --symbolic
+    taupi base zollo2r --elastic
     taupi base panda.urdf --lock panda_finger_joint1 --terms viscous,coulomb --json
     """
     import taupi as tp
     from taupi.cli.card import base_text
 
     loaded = _load(robot, lock, tip, snap)
-    found = tp.base_parameters(loaded, _split(terms), order, tuple(keep or ()), symbolic)
+    chosen = _split(terms) or None
+    found = tp.base_parameters(loaded, chosen, order, tuple(keep or ()), symbolic, elastic, coupling)
     print(json.dumps(found.to_dict(), indent=2) if as_json else base_text(found))
 
 
@@ -277,7 +282,8 @@ def emit(
 WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
 FormatOption = Annotated[str, typer.Option("--format", help="text, latex, markdown, html or sympy.")]
 FormOption = Annotated[
-    str | None, typer.Option("--form", help="classical or slotine-li; of the Coriolis matrix: christoffel, body, ...")
+    str | None,
+    typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix: christoffel, ..."),
 ]
 TaskOption = Annotated[
     str | None, typer.Option("--task", help="Task of an operational program: planar, xy, position, ...")

@@ -27,8 +27,17 @@ PROGRAMS = (
     "jacobian-derivative",
     "kinetic-energy",
     "potential-energy",
+    "elastic-regressor",
+    "elastic-inverse-dynamics",
+    "elastic-forward-dynamics",
+    "elastic-mass-matrix",
+    "elastic-coriolis-matrix",
+    "elastic-gravity-torque",
 )
 
+
+# The forms of a regressor.
+FORMS = {"classical": "regressor", "slotine-li": "slotine-li-regressor", "elastic": "elastic-regressor"}
 
 TASK_PROGRAMS = ("operational-force", "operational-dynamics", "operational-mass", "operational-regressor")
 
@@ -36,24 +45,30 @@ CONTROLLER = "controller"  # what `taupi emit ROBOT controller --law ...` writes
 
 
 def built(
-    program: str, robot: Any, terms: tuple[str, ...] = (), form: str | None = None, task: str | None = None
+    program: str,
+    robot: Any,
+    terms: tuple[str, ...] = (),
+    form: str | None = None,
+    task: str | None = None,
+    coupling: bool = True,
 ) -> Any:
     """Return a program of a robot by its name, with the settings that were given."""
     import taupi as tp
 
     if program == "regressor" and form is not None:
-        forms = {"classical": "regressor", "slotine-li": "slotine-li-regressor"}
-        if form not in forms:
-            raise unknown("form", form, forms)
-        program, form = forms[form], None
+        if form not in FORMS:
+            raise unknown("form", form, FORMS)
+        program, form = FORMS[form], None
     if program not in (*PROGRAMS, *TASK_PROGRAMS):
         raise unknown("program", program, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
     builder = getattr(tp, program.replace("-", "_"))
-    given = {"terms": terms or None, "form": form and form.replace("-", "_"), "task": task}
+    form = form and form.replace("-", "_")
+    given = {"terms": terms or None, "form": form, "task": task, "coupling": None if coupling else False}
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
         if name not in inspect.signature(builder).parameters:
-            raise TaupiError(f"{program} takes no {name}, got {value if isinstance(value, str) else ', '.join(value)}.")
+            told = ", ".join(value) if isinstance(value, tuple) else value
+            raise TaupiError(f"{program} takes no {name}, got {told}.")
     return builder(robot, **settings)
 
 

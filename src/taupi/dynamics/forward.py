@@ -77,6 +77,12 @@ def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any)
     return cs.vertcat(*qdd)
 
 
+def is_coupled(robot: Robot) -> bool:
+    """Tell whether some joint moves by more or other than its own coordinate: mimic joints, coupled or geared drives."""
+    plain = all(j.coordinate == i and j.ratio == 1 and not j.also for i, j in enumerate(robot.joints))
+    return not plain
+
+
 ALGORITHMS = {"articulated": by_articulated_bodies, "cholesky": by_cholesky}
 
 
@@ -96,7 +102,7 @@ def forward_dynamics(
     >>> tp.forward_dynamics(arm)(q, qd, tau).round(9).tolist()
     [0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
     """
-    coupled = len(robot.joints) != robot.n or any(j.also for j in robot.joints)
+    coupled = is_coupled(robot)
     chosen = algorithm or ("cholesky" if coupled else "articulated")
     if chosen not in ALGORITHMS:
         raise unknown("algorithm", chosen, ALGORITHMS)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.chain import builder
+from taupi.dynamics.drives import DOCUMENT, resolve_sides
 from taupi.dynamics.terms import TermsLike, resolve_terms
 from taupi.errors import TaupiError, shown
 from taupi.identifiability.combination import Combination, table
@@ -24,10 +25,13 @@ from taupi.model.scalars import Scalar, exact, is_symbolic, to_float
 from taupi.program.program import Program
 from taupi.program.targets.modular import Modular
 from taupi.regressors.classical import regressor, slotine_li_regressor
+from taupi.regressors.elastic import elastic_regressor
 
 INDEPENDENT, COMBINED, UNIDENTIFIABLE = "independent", "combined", "unidentifiable"
 # Khalil's: a mass that is joined to inertias has a length squared for a factor; the other way round would divide by it.
 DEFAULT_ORDER = "symoro"
+# The document's: masses, first moments, inertias, each through all links.
+ELASTIC_ORDER = "zollo"
 _ONE, _ZERO = Fraction(1), Fraction(0)
 
 
@@ -36,7 +40,8 @@ class BaseParameters:
     """pi_b = B pi with Y pi = Y_b pi_b for every motion, and as few pi_b as there can be (Mayeda et al. 1990).
 
     Y_b are the columns `columns` of Y, the representatives; B is exact. A base parameter is named after its representative,
-    with an R behind it (regrouped, as Khalil writes) where other parameters are joined to it.
+    with an R behind it (regrouped, as Khalil writes) where other parameters are joined to it. With `elastic`, Y is that of
+    `elastic_regressor`.
     """
 
     robot: Robot
@@ -44,6 +49,8 @@ class BaseParameters:
     standard: Parameters
     columns: tuple[int, ...]
     rows: tuple[tuple[tuple[int, Scalar], ...], ...]  # of B: place and coefficient, the representative first
+    elastic: bool = False
+    coupling: bool = True  # of rotors and links, where elastic
 
     # What they are ------------------------------------------------------------------------------------------------
 
@@ -84,6 +91,34 @@ class BaseParameters:
         place = self.standard.layout.index(name)
         held = zip(self.names, self.rows, strict=True)
         return {base: c for base, row in held for k, c in row if k == place}
+
+    @property
+    def unidentifiable(self) -> tuple[str, ...]:
+        """The standard parameters that change no torque, in order."""
+        return tuple(name for name, kind in self.classes.items() if kind == UNIDENTIFIABLE)
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        """The standard parameters that are joined to representatives and represent nothing themselves, in order."""
+        first = {self.standard.names[k] for k in self.columns}
+        return tuple(name for name, kind in self.classes.items() if kind == COMBINED and name not in first)
+
+    @property
+    def sentence(self) -> str:
+        """Why the parameters that are only combined have no single values, in words; empty where there are none.
+
+        >>> import taupi as tp
+        >>> print(tp.base_parameters(tp.load("zollo2r"), elastic=True).sentence.split(". ")[0])
+        6 parameters act only in sums with others: link1.m, link2.m, link1.mx, link2.mx, link1.Izz, link2.Izz
+        """
+        joined = [name for name, kind in self.classes.items() if kind == COMBINED]
+        if not joined:
+            return ""
+        told = ", ".join(joined[:12]) + (f" and {len(joined) - 12} more" if len(joined) > 12 else "")
+        return (
+            f"{len(joined)} parameters act only in sums with others: {told}. Other values with the same sums give the same "
+            "torques in every motion, so no log can tell their single values; only a prior could choose some."
+        )
 
     # Matrices and values ------------------------------------------------------------------------------------------
 
@@ -146,7 +181,13 @@ class BaseParameters:
     # Programs -----------------------------------------------------------------------------------------------------
 
     def regressor(self) -> Program:
-        """Return Y_b(q, qd, qdd), n x count, with tau = Y_b pi_b; its `.parameters` are the base parameters."""
+        """Return Y_b(q, qd, qdd), n x count, with tau = Y_b pi_b; its `.parameters` are the base parameters.
+
+        With `elastic` it is Y_b(q, qd, qdd, theta, thetad, thetadd), over links and motors.
+        """
+        if self.elastic:
+            whole = elastic_regressor(self.robot, terms=self.terms, coupling=self.coupling)
+            return self._columns_of(whole, "base_elastic_regressor")
         return self._columns_of(regressor(self.robot, terms=self.terms), "base_regressor")
 
     def slotine_li_regressor(self) -> Program:
@@ -154,6 +195,10 @@ class BaseParameters:
 
         What adds up to zero in Y adds up to zero in M, g and so in the Christoffel C: the same B holds.
         """
+        if self.elastic:
+            raise TaupiError(
+                "slotine_li_regressor is for rigid joints: use tp.base_parameters(robot) without elastic=True."
+            )
         return self._columns_of(slotine_li_regressor(self.robot, terms=self.terms), "base_slotine_li_regressor")
 
     def _columns_of(self, program: Program, name: str) -> Program:
@@ -179,10 +224,12 @@ class BaseParameters:
             "robot": self.robot.name,
             "fingerprint": self.robot.fingerprint,
             "terms": [t.name for t in self.terms],
+            "elastic": self.elastic,
             "standard": len(self.standard),
             "count": self.count,
             "base": base,
             "classes": dict(self.classes),
+            "sentence": self.sentence,
         }
 
     def __repr__(self) -> str:
@@ -215,10 +262,12 @@ def _unbound(value: Scalar, known: dict[str, Fraction | None]) -> bool:
 @builder
 def base_parameters(
     robot: Robot,
-    terms: TermsLike = (),
+    terms: TermsLike | None = None,
     order: str | Sequence[str] | None = None,
     keep: str | Sequence[str] = (),
     symbolic: bool = False,
+    elastic: bool = False,
+    coupling: bool = True,
 ) -> BaseParameters:
     """Return the base parameters pi_b = B pi: Y pi = Y_b B pi for every motion, Y_b of full rank, B exact (Mayeda et al. 1990).
 
@@ -227,6 +276,9 @@ def base_parameters(
     & Khalil 1990), with coefficients that are polynomials of the lengths. `order` is another library's order ("taupi" is that of
     pi), or names ("link3.m", "*.mx") that come first. `keep` names parameters that have to be representatives; a pattern keeps
     what can be kept. With `symbolic`, coefficients hold the description's symbols even where these have values.
+
+    With `elastic`, Y is that of `elastic_regressor` over links and motors, `terms` and `coupling` are as there, and the default
+    order is the document's, grouped by kind: masses first ("zollo"; Zollo et al. 2014).
 
     Nothing is rounded: columns are compared modulo primes, at random states, and B is lifted to fractions and checked.
 
@@ -239,19 +291,27 @@ def base_parameters(
     >>> base.classes["forearm.m"], base.classes["forearm.my"], base.classes["forearm.Ixx"]
     ('combined', 'independent', 'unidentifiable')
     """
-    if not isinstance(symbolic, bool):
-        raise TaupiError(f"symbolic is {shown(symbolic)}, expected True or False.")
-    program = regressor(robot, terms=terms)
+    for what, flag in (("symbolic", symbolic), ("elastic", elastic), ("coupling", coupling)):
+        if not isinstance(flag, bool):
+            raise TaupiError(f"{what} is {shown(flag)}, expected True or False.")
+    if elastic:
+        sides = resolve_sides(DOCUMENT if terms is None else terms)
+        chosen = (*sides.motor, *sides.spring[1:], *sides.link)
+        program = elastic_regressor(robot, terms=chosen, coupling=coupling)
+    else:
+        chosen = resolve_terms(terms or ())
+        program = regressor(robot, terms=chosen)
     layout = program.parameters.layout
     kept, demanded = _kept(layout, keep)
-    first = dict.fromkeys((*kept, *_preferred(layout, order), *range(len(layout))))
+    default = ELASTIC_ORDER if elastic else DEFAULT_ORDER
+    first = dict.fromkeys((*kept, *_preferred(layout, default if order is None else order), *range(len(layout))))
     named = tuple(c.name for c in program.constants if c.named) if symbolic else ()
     modular = Modular(program, named)
     found = profile(modular, tuple(first))
     _refuse_lost(layout, demanded, found)
     entries = symbolic_relations(modular, found) if modular.symbols else relations(modular, found)
     columns = tuple(sorted(found.columns))
-    return BaseParameters(robot, resolve_terms(terms), program.parameters, columns, _rows(columns, entries))
+    return BaseParameters(robot, chosen, program.parameters, columns, _rows(columns, entries), elastic, coupling)
 
 
 def _rows(columns: tuple[int, ...], entries: Entries) -> tuple[tuple[tuple[int, Scalar], ...], ...]:
@@ -268,8 +328,7 @@ def _kept(layout: ParameterLayout, keep: str | Sequence[str]) -> tuple[tuple[int
     return layout.select(names), layout.select([n for n in names if "*" not in n])
 
 
-def _preferred(layout: ParameterLayout, order: str | Sequence[str] | None) -> tuple[int, ...]:
-    order = DEFAULT_ORDER if order is None else order
+def _preferred(layout: ParameterLayout, order: str | Sequence[str]) -> tuple[int, ...]:
     if isinstance(order, str) and order in ORDERS:
         return tuple(int(k) for k in layout.order(order))
     if isinstance(order, str) and "." not in order:

@@ -172,13 +172,15 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + more
 
 
-def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, tolerance: float = TOLERANCE) -> Conditioning:
+def conditioning(
+    Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, *motors: Any, tolerance: float = TOLERANCE
+) -> Conditioning:
     """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log of full column rank.
 
-    W is Y stacked over q, qd, qdd (..., n), in rad (m) and s; it is streamed into its triangular factor and never whole. A
-    column is kept when it leaves the span of those kept before it by more than `tolerance`, columns being of length one; what is
-    kept has a condition below 1 / tolerance (Gautier 1991, with columns in order in place of the largest pivot, so that logs
-    that excite the same things give the same choice).
+    W is Y stacked over q, qd, qdd (..., n), in rad (m) and s, and for elastic joints over theta, thetad, thetadd, which follow;
+    it is streamed into its triangular factor and never whole. A column is kept when it leaves the span of those kept before it
+    by more than `tolerance`, columns being of length one; what is kept has a condition below 1 / tolerance (Gautier 1991,
+    with columns in order in place of the largest pivot, so that logs that excite the same things give the same choice).
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 200)[:, None] * [1.0, 1.0]
@@ -197,7 +199,7 @@ def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, toleran
         )
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-14 <= tolerance < 1:
         raise TaupiError(f"tolerance is {shown(tolerance)}, expected a number between 1e-14 and 1.")
-    arrays, shape = batch(program.name, program.inputs, (q, qd, qdd), {})
+    arrays, shape = batch(program.name, program.inputs, (q, qd, qdd, *motors), {})
     samples = int(np.prod(shape, dtype=int))
     for port, a in zip(program.inputs, arrays, strict=True):
         if not np.isfinite(a).all():
@@ -209,8 +211,18 @@ def conditioning(Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, toleran
     inputs = [np.broadcast_to(a, (samples, a.shape[1])) for a in arrays]
     gathered.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)
     factor: Any = gathered.result()
-    facts = joint_facts(program.inputs[0].labels, inputs[1], inputs[2])
+    facts = joint_facts(program.inputs[0].labels, *_rubbing(program, inputs))
     return judged(program, samples, factor.r, facts, float(tolerance))
+
+
+def _rubbing(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations of what rubs, one a joint: of an elastic joint it is the motor."""
+    ports = {p.name: k for k, p in enumerate(program.inputs)}
+    v, a = np.array(inputs[1]), np.array(inputs[2])
+    if "thetad" in ports:
+        joints = [program.inputs[0].labels.index(name) for name in program.inputs[ports["thetad"]].labels]
+        v[:, joints], a[:, joints] = inputs[ports["thetad"]], inputs[ports["thetadd"]]
+    return v, a
 
 
 def judged(

@@ -33,7 +33,10 @@ ORDERS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "symoro": ("link", ((*INERTIA, *MOMENT, *MASS, "rotor", "coulomb", "viscous", "offset"),)),
     "spatial_v2": ("link", (("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Iyz", "Ixz", "Ixy"),)),
     "kubozono": ("link", ((*_DOCUMENT_INERTIA, *MOMENT, *MASS),)),
-    "zollo": ("kind", (MASS, MOMENT, _DOCUMENT_INERTIA, ("rotor",), ("coulomb",), ("viscous",), ("stiffness",))),
+    "zollo": (
+        "kind",
+        (MASS, MOMENT, _DOCUMENT_INERTIA, ("rotor", "rotor_inertia"), ("coulomb",), ("viscous",), ("stiffness",)),
+    ),
 }
 
 

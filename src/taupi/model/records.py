@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -43,13 +45,24 @@ class Friction:
 class Transmission:
     """Drive of a joint: gear ratio d(motor angle)/d(joint angle), rotor inertia about its axis, stiffness, motor axis.
 
-    `rotor_inertia` is the rotor's own (kg m^2); seen from the joint it is gear_ratio^2 times that.
+    `rotor_inertia` is the rotor's own (kg m^2); seen from the joint it is gear_ratio^2 times that. A joint with a `stiffness`
+    (N m/rad, N/m) is elastic: a spring, with `damping` (N m s/rad, N s/m), is between its motor and its link. None is a rigid
+    joint. The joint's friction is then on the motor's side; `link_viscous` and `link_coulomb` are on the link's side.
+    `motor_axis` is in the parent link's frame, None for the joint's own axis.
     """
 
     gear_ratio: Scalar = _ONE
     rotor_inertia: Scalar = _ZERO
     stiffness: Scalar | None = None
-    motor_axis: Vector = (_ZERO, _ZERO, _ONE)
+    motor_axis: Vector | None = None
+    damping: Scalar = _ZERO
+    link_viscous: Scalar = _ZERO
+    link_coulomb: Scalar = _ZERO
+
+    @property
+    def elastic(self) -> bool:
+        """Whether a spring is between motor and link."""
+        return self.stiffness is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +141,19 @@ def stated(record: Record, values: Mapping[str, Any], place: str = "") -> Record
 
 def _stated(name: str, value: Any, what: str) -> Any:
     if name == "motor_axis":
-        return unit_vector(value, what, snap=False)
-    if name == "stiffness" and value is None:
+        return None if value is None else unit_vector(value, what, snap=False)
+    if name == "stiffness" and (value is None or _is_infinite(value)):
         return None
     number = exact(value, what)
     if name == "gear_ratio" and number == 0:
         raise TaupiError(f"{what} is 0, expected d(motor angle)/d(joint angle), which is not 0.")
-    if name == "stiffness" and not is_symbolic(number) and number < 0:
+    if name in ("stiffness", "damping") and not is_symbolic(number) and number < 0:
         raise TaupiError(f"{what} is {float(number):g}, expected 0 or more.")
     return number
+
+
+def _is_infinite(value: Any) -> bool:
+    """Tell whether a stiffness is that of a rigid joint."""
+    if isinstance(value, str):
+        return value.strip().lower().lstrip("+") in ("inf", "infinity")
+    return isinstance(value, numbers.Real) and value == math.inf

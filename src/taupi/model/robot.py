@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.model.drives import with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import IDENTITY, Placement
 from taupi.model.records import (
@@ -28,7 +29,6 @@ from taupi.model.records import (
     Link,
     Source,
     Transmission,
-    stated,
 )
 from taupi.model.scalars import Vector, exact, exact_vector, is_symbolic, items_of
 from taupi.model.symbols import collect_symbols
@@ -181,11 +181,28 @@ class Robot:
 
     def with_friction(self, **values: Any) -> Robot:
         """Return the robot with other friction: viscous=, coulomb=, offset=, stribeck=, one number or one per joint."""
-        return self._with_joint_data("friction", values)
+        return self._changed(joints=with_joint_data(self.joints, "friction", values, None, self.name))
 
-    def with_transmissions(self, **values: Any) -> Robot:
-        """Return it with other drives: gear_ratio=, rotor_inertia=, stiffness=, motor_axis=, one or per joint."""
-        return self._with_joint_data("transmission", values)
+    def with_transmissions(self, *, joints: Sequence[str] | str | None = None, **values: Any) -> Robot:
+        """Return the robot with other drives, one value for all joints or one per joint; `joints` names those that change.
+
+        `stiffness` (N m/rad, N/m) of the spring between motor and link, None or infinity for a rigid joint; its `damping`.
+        `rotor_inertia` (kg m^2) about the motor's own axis; `gear_ratio` d(motor angle)/d(joint angle); `motor_axis` in the
+        parent link's frame, the joint's own axis where none is given. `viscous`, `coulomb`, `offset` and `stribeck` are the
+        joint's friction, which acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side.
+        The body of a link holds the complete motors that it carries, their rotors' axial inertia too.
+
+        >>> import taupi as tp
+        >>> arm = tp.load("elbow2r").with_transmissions(stiffness=[900, None], rotor_inertia=1e-4, gear_ratio=80)
+        >>> arm.elastic_joints
+        ('shoulder',)
+        """
+        return self._changed(joints=with_drives(self.joints, values, joints, self.name))
+
+    @property
+    def elastic_joints(self) -> tuple[str, ...]:
+        """The names of the coordinates' joints that have a spring between motor and link, in the order of q."""
+        return tuple(j.name for j in self.driving_joints if j.transmission.elastic)
 
     def with_coupling(self, matrix: Sequence[Sequence[Any]] | np.ndarray) -> Robot:
         """Return the robot in the coordinates of its motors: joint angles = matrix (joints, motors) motor angles, geared.
@@ -201,14 +218,6 @@ class Robot:
         from taupi.model.coupling import coupled_joints
 
         return self._changed(joints=coupled_joints(self, matrix))
-
-    def _with_joint_data(self, attribute: str, values: Mapping[str, Any]) -> Robot:
-        each = {name: _for_each_joint(given, len(self.joints), name) for name, given in values.items()}
-        joints = []
-        for i, joint in enumerate(self.joints):
-            change = {name: given[i] for name, given in each.items() if given[i] is not None}
-            joints.append(dataclasses.replace(joint, **{attribute: stated(getattr(joint, attribute), change)}))
-        return self._changed(joints=tuple(joints))
 
     def _changed(self, known: Mapping[str, Fraction | None] | None = None, **fields: Any) -> Robot:
         """Return a copy with other fields and the symbols that it then has; values `known` are for new symbols."""
@@ -362,16 +371,3 @@ def _text(name: Any) -> str:
     if not isinstance(name, str):
         raise TaupiError(f"name is {shown(name)}, expected a text.")
     return name
-
-
-def _for_each_joint(given: Any, n: int, name: str) -> list[Any]:
-    """Return a value per joint from one for all, or from one each; an axis is itself a list."""
-    values = items_of(given)
-    one_axis = (
-        name == "motor_axis" and values is not None and all(v is not None and items_of(v) is None for v in values)
-    )
-    if values is None or one_axis:
-        return [given] * n
-    if len(values) != n:
-        raise TaupiError(f"{name} has {len(values)} values, expected one or {n}: one per joint.")
-    return values

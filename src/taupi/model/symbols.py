@@ -53,4 +53,5 @@ def symbols_of(
     for joint in joints:
         f, t = joint.friction, joint.transmission
         visit((f.viscous, f.coulomb, f.offset, f.stribeck, t.gear_ratio, t.rotor_inertia, t.stiffness))
+        visit((t.damping, t.link_viscous, t.link_coulomb))
     return tuple(found.items())

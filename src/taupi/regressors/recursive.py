@@ -90,30 +90,41 @@ def _seen_axis(axis: tuple[Any, Any], placement: tuple[Any, Any]) -> tuple[Any, 
     return r.T @ z, r.T @ (v + cs.cross(z, p))
 
 
-def link_regressor(chain: Chain, q: Any, qd: Any, qrd: Any, qrdd: Any) -> Any:
-    """Return Y_r, n x 10 links, with Y_r pi = M qrdd + C(q, qd) qrd + g, C the Christoffel matrix (spec 1.6).
+Axes = dict[int, tuple[Any, Any]]  # by joint: its screw (angular, linear) at the link frame's origin, in its axes
 
-    Row j of link i's block is the power of the link's wrench on joint j's screw, for the joints j before i. With qrd = qd it is
-    the classical regressor.
-    """
+
+def link_walk(chain: Chain, q: Any, qd: Any, qrd: Any, qrdd: Any) -> list[tuple[Motion, Axes]]:
+    """Return the polarised motion of every link, and the screws of the joints before it, in its own axes."""
     position, speed, acceleration = chain.spread(q), chain.spread(qd), chain.spread(qrdd)
     reference = speed if qrd is qd else chain.spread(qrd)
     zero = SX.zeros(3)
-    start: tuple[Motion, dict[int, Any]] = (Motion(zero, zero, zero, -chain.gravity), {})
-    rows: list[list[Any]] = [[SX(1, 10)] * chain.links for _ in range(chain.links)]
 
-    def step(i: int, parent: tuple[Motion, dict[int, Any]]) -> tuple[Motion, dict[int, Any]]:
+    def step(i: int, parent: tuple[Motion, Axes]) -> tuple[Motion, Axes]:
         before, moving, after = chain.stages(i, position[i])
         motion = parent[0].seen_from(before)
         motion = _joint_motion(chain, i, motion, position[i], speed[i], reference[i], acceleration[i]).seen_from(after)
         z = chain.axis(i)
         axes = {j: _seen_axis(_seen_axis(a, before), moving) for j, a in parent[1].items()}
         axes[i] = (zero, z) if chain.robot.joints[i].prismatic else (z, zero)
-        axes = {j: _seen_axis(a, after) for j, a in axes.items()}
+        return motion, {j: _seen_axis(a, after) for j, a in axes.items()}
+
+    return chain.outward(step, (Motion(zero, zero, zero, -chain.gravity), {}))
+
+
+def link_regressor(chain: Chain, q: Any, qd: Any, qrd: Any, qrdd: Any) -> Any:
+    """Return Y_r, n x 10 links, with Y_r pi = M qrdd + C(q, qd) qrd + g, C the Christoffel matrix (spec 1.6).
+
+    Row j of link i's block is the power of the link's wrench on joint j's screw, for the joints j before i. With qrd = qd it is
+    the classical regressor.
+    """
+    return link_columns(chain, link_walk(chain, q, qd, qrd, qrdd))
+
+
+def link_columns(chain: Chain, walk: list[tuple[Motion, Axes]]) -> Any:
+    """Return the columns of the links' parameters, n x 10 links, from the motions of the links."""
+    rows: list[list[Any]] = [[SX(1, 10)] * chain.links for _ in range(chain.links)]
+    for i, (motion, axes) in enumerate(walk):
         force, moment = wrench_columns(motion)
         for j, (z, v) in axes.items():
             rows[j][i] = v.T @ force + z.T @ moment
-        return motion, axes
-
-    chain.outward(step, start)
     return chain.gather([cs.densify(cs.horzcat(*row)) for row in rows])

@@ -183,3 +183,16 @@ def test_bad_arguments(base):
         tp.conditioning(tp.mass_matrix(tp.load("puma560")), q, qd, qdd)
     with pytest.raises(tp.TaupiError, match="x has shape"):
         tp.conditioning(base, q, qd, qdd).project(np.zeros(3))
+
+
+def test_elastic_joints_are_judged_with_their_motors():
+    """On a log on which motor 2 never turns back its friction and offset are one, whatever the link does."""
+    arm = tp.load("zollo2r")
+    base = tp.base_parameters(arm, terms=("coulomb", "viscous", "offset"), elastic=True)
+    rng = np.random.default_rng(0)
+    q, qd, qdd, theta, thetad, thetadd = rng.uniform(-1, 1, (6, 200, 2))
+    whole = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
+    assert whole.rank == base.count == 16 and not whole.facts
+    thetad[:, 1] = np.abs(thetad[:, 1])
+    report = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
+    assert report.rank == 15 and "joint2 never reverses: its coulomb and offset are one." in report.sentences

@@ -17,7 +17,16 @@ def case(name):
 
 
 def test_names():
-    assert tp.catalogue() == ("elbow2r", "lecture2r", "panda", "planar3r", "puma560", "ur10", "zollo2r")
+    assert tp.catalogue() == (
+        "elbow2r",
+        "lecture2r",
+        "panda",
+        "planar3r",
+        "puma560",
+        "puma560_elastic",
+        "ur10",
+        "zollo2r",
+    )
 
 
 def test_puma560_is_the_one_of_the_vectors():

@@ -154,7 +154,7 @@ def test_drives_for_all_and_for_each():
             assert sum(v * v for v in joint.transmission.motor_axis) == 1
             assert [float(v) for v in joint.transmission.motor_axis] == pytest.approx([1 / 3, 2 / 3, 2 / 3])
     kept = three.with_transmissions(motor_axis=[None, None, (2, 0, 0)])
-    assert [j.transmission.motor_axis for j in kept.joints] == [(0, 0, 1), (0, 0, 1), (1, 0, 0)]
+    assert [j.transmission.motor_axis for j in kept.joints] == [None, None, (1, 0, 0)]
 
 
 @pytest.mark.parametrize(

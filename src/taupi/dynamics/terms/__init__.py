@@ -12,6 +12,7 @@ from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.coulomb import Coulomb
+from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.dynamics.terms.offset import Offset
 from taupi.dynamics.terms.rotor import Rotor
 from taupi.dynamics.terms.spring import Spring
@@ -22,7 +23,20 @@ from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
 
-__all__ = ["TERMS", "Along", "Coulomb", "Offset", "Rotor", "Spring", "Stribeck", "Term", "TermsLike", "Viscous"]
+__all__ = [
+    "TERMS",
+    "Along",
+    "Coulomb",
+    "Damping",
+    "LinkSide",
+    "Offset",
+    "Rotor",
+    "Spring",
+    "Stribeck",
+    "Term",
+    "TermsLike",
+    "Viscous",
+]
 
 TermsLike = Iterable[Term | str] | str
 

@@ -16,7 +16,7 @@ Two styles, told apart by `convention`. A Denavit-Hartenberg table:
     a = "l1"                        # a, alpha, d, theta: numbers, symbols or formulas ("pi/2"); 0 where left out
     limits = { lower = -2.9, upper = 2.9, velocity = 2.0, effort = 80 }
     friction = { viscous = 0.1, coulomb = 0.3 }
-    transmission = { gear_ratio = 100, rotor_inertia = 2e-5, stiffness = 3000 }
+    transmission = { gear_ratio = 100, rotor_inertia = 2e-5, stiffness = 3000 }   # elastic; without stiffness, rigid
     link = { name = "upper arm", m = 4.2, com = [-0.2, 0, 0], inertia = [0.01, 0, 0, 0.1, 0, 0.1] }
 
 or, without `convention`, any tree: a joint hangs on the link before it or on `parent`, at `origin`, about `axis`:
@@ -27,7 +27,9 @@ or, without `convention`, any tree: a joint hangs on the link before it or on `p
     axis = [0, 0, 1]
 
 SI units and radians only. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is at the centre of mass; `parameters` gives the
-ten standard parameters instead. Links may also stand in a list of their own, `[[link]]`, one per joint in their order.
+ten standard parameters instead. `transmission` has gear_ratio, rotor_inertia, stiffness, damping, motor_axis, link_viscous and
+link_coulomb; `friction` is on the motor's side of a spring. Links may also stand in a list of their own, `[[link]]`, one per
+joint in their order.
 """
 
 from __future__ import annotations

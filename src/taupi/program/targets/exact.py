@@ -1,7 +1,8 @@
 """The exact interpreter: rational arithmetic, with every angle a rational point on the unit circle.
 
 In exact arithmetic an angle is named by the tangent of its half: where a program takes the sine or cosine of an input x,
-the number given for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2).
+the number given for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2). Where it takes x itself too, as a
+spring does, that is the double nearest to 2 atan(t): the only number here that is rounded.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ def circle(t: fmpq) -> Point:
     return (1 - square) / (1 + square), 2 * t / (1 + square)
 
 
+def _angle(t: fmpq) -> fmpq:
+    """Return x = 2 atan(t) as a double."""
+    return rational(2 * math.atan(float(Fraction(int(t.p), int(t.q)))))
+
+
 def build(program: Program) -> Callable[..., Any]:
     """Return the program over rationals: one sample, inputs as nested sequences, outputs as object arrays of `fmpq`."""
     if program.symbols:
@@ -77,8 +83,10 @@ def build(program: Program) -> Callable[..., Any]:
         for i in tape.instructions:
             if i.op == "input":
                 value[i.out] = constants[i.slot] if i.port == last else inputs[i.port][i.slot]
-                if i.out in angular:
-                    point[i.out] = _of_constant(constants[i.slot]) if i.port == last else circle(value[i.out])
+                if i.out in angular and i.port == last:
+                    point[i.out] = _of_constant(constants[i.slot])
+                elif i.out in angular:
+                    point[i.out], value[i.out] = circle(value[i.out]), _angle(value[i.out])
             elif i.op == "const":
                 value[i.out] = rational(i.value)
                 if i.out in angular and not i.value:
