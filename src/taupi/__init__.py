@@ -24,6 +24,8 @@ _HOME: dict[str, str] = {
     "Coulomb": "taupi.dynamics.terms",
     "Damping": "taupi.dynamics.terms",
     "DeadZone": "taupi.control.modifications",
+    "ElasticPDGravity": "taupi.control.elastic_pd_gravity",
+    "ElasticPlant": "taupi.simulation.elastic",
     "Ellipsoid": "taupi.identification.shapes",
     "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
@@ -53,7 +55,7 @@ _HOME: dict[str, str] = {
     "Projection": "taupi.control.modifications",
     "Reproduction": "taupi.papers.study",
     "Ridge": "taupi.identification.estimators.ridge",
-    "RigidPlant": "taupi.simulation.plant",
+    "RigidPlant": "taupi.simulation.rigid",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
     "Run": "taupi.simulation.run",
@@ -65,6 +67,9 @@ _HOME: dict[str, str] = {
     "SlotineLi": "taupi.control.slotine_li",
     "Spring": "taupi.dynamics.terms",
     "Stribeck": "taupi.dynamics.terms",
+    "StribeckCurve": "taupi.dynamics.terms",
+    "StribeckFall": "taupi.dynamics.terms",
+    "StribeckRise": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Validation": "taupi.identification.validation",
@@ -131,6 +136,7 @@ _HOME: dict[str, str] = {
     "properties": "taupi.dynamics.properties",
     "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
+    "record": "taupi.simulation.record",
     "regressor": "taupi.regressors.classical",
     "remove_delay": "taupi.signals.delay",
     "report": "taupi.report:room",
@@ -169,6 +175,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from taupi.control.composite import CompositeAdaptation as CompositeAdaptation
     from taupi.control.computed_torque import ComputedTorque as ComputedTorque
+    from taupi.control.elastic_pd_gravity import ElasticPDGravity as ElasticPDGravity
     from taupi.control.emitted import emit_controller as emit_controller
     from taupi.control.law import LawState as LawState
     from taupi.control.lyapunov import LyapunovRecord as LyapunovRecord
@@ -225,6 +232,9 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms import Rotor as Rotor
     from taupi.dynamics.terms import Spring as Spring
     from taupi.dynamics.terms import Stribeck as Stribeck
+    from taupi.dynamics.terms import StribeckCurve as StribeckCurve
+    from taupi.dynamics.terms import StribeckFall as StribeckFall
+    from taupi.dynamics.terms import StribeckRise as StribeckRise
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
     from taupi.errors import TaupiWarning as TaupiWarning
@@ -295,4 +305,6 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
+    from taupi.simulation.elastic import ElasticPlant as ElasticPlant
+    from taupi.simulation.record import record as record
     from taupi.simulation.references import BSpline as BSpline

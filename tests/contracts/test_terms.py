@@ -13,6 +13,13 @@ from taupi.errors import TaupiError
 
 GEAR, ROTOR = np.array([50.0, -8.0]), np.array([2e-4, 3e-3])
 VISCOUS, COULOMB, OFFSET, HEIGHT = (np.array(v) for v in ([1.5, 2.5], [0.7, 0.9], [-0.3, 0.2], [0.4, 0.6]))
+
+
+def _falling(speed):
+    """exp(-1 / (10 v)), 0 at standstill."""
+    return np.where(speed > 0, np.exp(-1 / np.where(speed > 0, 10 * speed, 1.0)), 0.0)
+
+
 # Column of a term at (q, qd, qdd), and its parameter for the two joints.
 FORMULAS = {
     "viscous": (lambda q, qd, qdd: qd, VISCOUS),
@@ -21,6 +28,8 @@ FORMULAS = {
     "rotor": (lambda q, qd, qdd: qdd, GEAR**2 * ROTOR),
     "spring": (lambda q, qd, qdd: q, np.zeros(2)),
     "stribeck": (lambda q, qd, qdd: np.sign(qd) * np.exp(-((qd / 0.1) ** 2)), HEIGHT),
+    "stribeck_rise": (lambda q, qd, qdd: -np.sign(qd) * np.exp(-np.abs(qd) / 0.1), np.zeros(2)),
+    "stribeck_fall": (lambda q, qd, qdd: -np.sign(qd) * _falling(np.abs(qd)), np.zeros(2)),
 }
 # A turning and a sliding joint, with speeds forward, backward, zero and slow.
 STATES = (
@@ -100,6 +109,45 @@ def test_order_of_terms_is_the_order_of_columns(arm):
 def test_stribeck_shape_is_checked(bad):
     with pytest.raises(TaupiError, match="expected"):
         tp.Stribeck(**bad)
+
+
+@pytest.mark.parametrize("kind", [tp.Stribeck, tp.StribeckRise, tp.StribeckFall, tp.Coulomb])
+def test_shapes_may_differ_from_joint_to_joint(arm, kind):
+    q, qd = STATES
+    both = tp.regressor(arm, terms=(kind((0.05, 0.3)),))(q, qd, QDD)[:, :, 20:]
+    for i, shape in enumerate((0.05, 0.3)):
+        assert error(both[:, i, i], tp.regressor(arm, terms=(kind(shape),))(q, qd, QDD)[:, i, 20 + i]) < ROUNDING
+    with pytest.raises(TaupiError, match="one a joint"):
+        tp.regressor(arm, terms=(kind((0.05,)),))
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, np.inf, "fast", (0.1, 0.0), ()])
+def test_shapes_of_the_two_exponentials_are_checked(bad):
+    for kind in (tp.StribeckRise, tp.StribeckFall):
+        with pytest.raises(TaupiError, match="expected a positive number"):
+            kind(bad)
+    with pytest.raises(TaupiError, match="fall_slowness is"):
+        tp.StribeckCurve(0.1, 0.2, fall_slowness=bad)
+
+
+def test_a_curve_is_its_columns(arm):
+    (q, qd), curve = STATES, tp.StribeckCurve.document()
+    values = np.concatenate([curve.coulomb, curve.viscous, curve.rise, curve.fall])
+    columns = tp.regressor(arm, terms=curve.columns)(q, qd, QDD)[:, :, 20:]
+    got = tp.inverse_dynamics(arm, terms=(curve,))(q, qd, QDD) - tp.inverse_dynamics(arm)(q, qd, QDD)
+    assert error(got, columns @ values) < ROUNDING
+    assert error(curve.torque(qd), columns @ values) < ROUNDING
+    assert tp.regressor(arm, terms=(curve,)).parameters.values[20:].tolist() == [1.0, 1.0]
+
+
+def test_a_smooth_curve_is_the_same_away_from_standstill():
+    curve, qd = tp.StribeckCurve.document(), np.array([[0.3, -0.3], [0.0, 0.0], [1e-5, -1e-5]])
+    smooth = curve.smooth(0.01).torque(qd)
+    assert error(smooth[0], curve.torque(qd)[0]) < 1e-12
+    assert not smooth[1].any()
+    # F(0+) v / smoothing, with F(0+) = f2 - f3
+    slope = (np.array(curve.coulomb) - curve.rise) / 0.01 + curve.viscous
+    assert error(smooth[2], slope * qd[2]) < 1e-3 * np.abs(smooth[2]).max()
 
 
 def test_own_terms(arm):

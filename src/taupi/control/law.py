@@ -74,6 +74,7 @@ class Law:
 
     robot: Robot
     name: ClassVar[str] = "law"
+    measured: ClassVar[tuple[str, str]] = ("q", "qd")  # what the law sees: joints, or motors
     wanted: ClassVar[tuple[str, str, str]] = ("q_des", "qd_des", "qdd_des")
 
     # What a law says of itself ------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class Law:
             raise TaupiError(f"dt is {shown(dt)}, expected a positive number of seconds.")
         if not isinstance(state, LawState):
             raise TaupiError(f"state is {type(state).__name__}, expected what law.init() or law.step() returned.")
-        given = dict(zip(("q", "qd", *self.wanted), (q, qd, q_des, qd_des, qdd_des), strict=True))
+        given = dict(zip((*self.measured, *self.wanted), (q, qd, q_des, qd_des, qdd_des), strict=True))
         for name, value in given.items():
             if not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise TaupiError(f"{name} has entries that are not finite: the loop diverged or a sensor failed.")
@@ -169,7 +170,7 @@ class Law:
 
     def ports(self) -> list[Port]:
         """Return the inputs of `program()`."""
-        joints = [joint_port(self.robot, name) for name in ("q", "qd")]
+        joints = [joint_port(self.robot, name) for name in self.measured]
         return [*joints, *self.wanted_ports(), Port("pi_hat", (self.size,), self.parameters.names, "one per parameter")]
 
     def wanted_ports(self) -> list[Port]:

@@ -12,6 +12,7 @@ from taupi.errors import TaupiError, shown
 from taupi.program.program import Port, Program
 
 _WANTED = ("q_des", "qd_des", "qdd_des")
+MOTORS = ("theta", "thetad")  # what laws of elastic robots see
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +92,15 @@ class Controller:
         """Return whether the law cannot do without a reference."""
         return self.rate is not None and any(p.name in self.wanted for p in self.rate.inputs)
 
+    @property
+    def sees_motors(self) -> bool:
+        """Whether the law asks for motors."""
+        return self.rate is not None and any(p.name in MOTORS for p in self.rate.inputs)
+
     def settings(self, continuous: bool) -> tuple[Port, ...]:
         """Return the inputs of the program that are none of the loop's own: gains and the like."""
         program = self.program(continuous)
-        own = ("t", "dt", "q", "qd", "pi_hat", *self.wanted)
+        own = ("t", "dt", "q", "qd", *MOTORS, "pi_hat", *self.wanted)
         return () if program is None else tuple(p for p in program.inputs if p.name not in own)
 
     def trace(self, continuous: bool, given: dict[str, Any]) -> dict[str, Any]:

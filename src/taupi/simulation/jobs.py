@@ -17,6 +17,7 @@ from taupi.simulation.references import Motion, as_reference
 from taupi.simulation.rollout import Job, Records, roll_out
 from taupi.simulation.run import Run
 from taupi.simulation.sensors import Sensors
+from taupi.simulation.stepwise import step_out
 from taupi.version import __version__
 
 MODES = ("sampled", "continuous")
@@ -42,7 +43,9 @@ class Jobs:
         single: bool,
     ) -> None:
         if not hasattr(plant, "robot"):
-            raise TaupiError(f"plant is {shown(plant)}, expected a plant: taupi.RigidPlant(robot).")
+            raise TaupiError(
+                f"plant is {shown(plant)}, expected a plant: taupi.RigidPlant(robot), taupi.ElasticPlant(robot)."
+            )
         if control not in MODES:
             raise unknown("control", control, MODES)
         self.plant, self.reference, self.sensors, self.single = plant, reference, sensors, single
@@ -72,13 +75,17 @@ class Jobs:
         """Return the runs of one controller."""
         asked = controller.function is not None and self.continuous
         tableau = None if asked else FIXED.get(self.integrator)
+        if controller.sees_motors and not getattr(self.plant, "motors", ()):
+            raise TaupiError(
+                f"{controller.name} sees motors, but a {type(self.plant).__name__} has none: use taupi.ElasticPlant(robot)."
+            )
         loop = Loop(self.plant, controller, self.sensors, 1 / self.rate, tableau, self.substeps, self.continuous)
         reference = self._reference(controller)
         whole_motion = None if reference is None else reference(np.arange(self.steps + 1) / self.rate)
         z = self._start(loop, controller, starts, reference, batch)
         deviations = None
         if self.sensors is not None:
-            deviations = self.sensors.deviations(self.n, None if whole_motion is None else whole_motion.q)
+            deviations = self.sensors.deviations(loop.joints, None if whole_motion is None else whole_motion.q)
         loads, times = self._loads(payloads)
         job = Job(
             loop,
@@ -96,7 +103,7 @@ class Jobs:
             self.integrator,
             self.tolerance,
         )
-        records = roll_out(job)
+        records = step_out(job) if job.stepwise else roll_out(job)
         motion = None if whole_motion is None else Motion(*(v[:: self.every] for v in whole_motion))
         records |= _audit(job, records)
         told = self._provenance(loop)
@@ -133,20 +140,30 @@ class Jobs:
             motion = reference(np.zeros(1))
             q, qd = motion.q, motion.qd
         z = np.zeros((batch, loop.size))
-        for name, value, place in (("q", q, 0), ("qd", qd, size)):
-            if value is not None:
-                if value.shape[-1] not in (n, size) or not np.isfinite(value).all():
-                    raise TaupiError(
-                        f"initial {name} has shape {value.shape[1:]}, expected ({n},) finite numbers: one per joint."
-                    )
-                z[:, place : place + value.shape[-1]] = value
+        for name, value in (("q", q), ("qd", qd)):
+            if value is not None and (value.shape[-1] not in (n, size) or not np.isfinite(value).all()):
+                raise TaupiError(
+                    f"initial {name} has shape {value.shape[1:]}, expected ({n},) finite numbers: one per joint."
+                )
+        z[:, loop.parts["x"]] = self._state(q, qd)
         if controller.start is not None:
             z[:, loop.parts["pi_hat"]] = controller.start
         if self.sensors is not None:
-            seen = self.sensors.start(z[:, :n], z[:, size : size + n], loop.dt, loop.sensor_delay)
+            seen = self.sensors.start(z[:, :size], z[:, size : 2 * size], loop.dt, loop.sensor_delay)
             for name in set(seen) & set(loop.parts):
                 z[:, loop.parts[name]] = seen[name]
         return z
+
+    def _state(self, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
+        """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 where none are given."""
+        n, size = self.n, self.plant.size
+        q = np.zeros((1, n)) if q is None else q
+        qd = np.zeros((1, q.shape[-1])) if qd is None else qd
+        if q.shape[-1] != qd.shape[-1]:
+            raise TaupiError(f"initial has {q.shape[-1]} positions and {qd.shape[-1]} velocities, expected as many.")
+        if q.shape[-1] < size:
+            q, qd = self.plant.started(*np.broadcast_arrays(q, qd))
+        return np.concatenate(np.broadcast_arrays(q, qd), axis=-1)
 
     def _run(self, job: Job, records: Records, motion: Motion | None, told: dict[str, Any], b: int) -> Run:
         """Return one of the roll-outs as a Run, cut where it stopped being finite."""
@@ -166,12 +183,14 @@ class Jobs:
                 stacklevel=4,
             )
         seen = Motion(own["q_seen"], own["qd_seen"], None) if "q_seen" in own else None
+        seen_motors = Motion(own["theta_seen"], own["thetad_seen"], None) if "theta_seen" in own else None
+        p, v = own["z"][:, :size], own["z"][:, size : 2 * size]
         robot, channels = self.plant.robot, {k[4:]: v for k, v in own.items() if k.startswith("law_")}
         prismatic = [j.prismatic for j in robot.driving_joints]
         return Run(
             time,
-            own["z"][:, :n].copy(),
-            own["z"][:, size : size + n].copy(),
+            p[:, :n].copy(),
+            v[:, :n].copy(),
             own["qdd"],
             own["tau"],
             own["tau_command"],
@@ -189,6 +208,10 @@ class Jobs:
             complete=complete,
             notes=tuple(notes),
             provenance=told | {"seed": int(job.seeds[b % len(job.seeds)])},
+            theta=p[:, loop.motors] if loop.motors else None,
+            thetad=v[:, loop.motors] if loop.motors else None,
+            thetadd=own.get("thetadd"),
+            measured_motors=seen_motors,
         )
 
     def _provenance(self, loop: Loop) -> dict[str, Any]:

@@ -1,27 +1,22 @@
-"""The rigid arm as a plant: friction, drives, loads, wrenches, disturbances, and what stands between command and torque."""
+"""What plants are, and what arms share: loads, wrenches, disturbances, and what stands between command and torque."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, joint_port
-from taupi.dynamics.energy import kinetic, potential
-from taupi.dynamics.forward import ALGORITHMS
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.spatial import SX
-from taupi.dynamics.terms import Coulomb, Stribeck, Term, TermsLike, resolve_terms, term_inertia, term_torque
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import body_from_com, move_body, why_not_physical
 from taupi.model.robot import BASE, Robot
-from taupi.program.program import Constants, Port, Program, trace
+from taupi.program.program import Constants, Port, Program
 
 # What acts from outside: nothing, constant, one row a control period (held), or a function of time.
 Signal = None | Sequence[float] | np.ndarray | Callable[[float], Any]
@@ -50,36 +45,6 @@ class Payload:
             raise TaupiError(f"frame {self.frame!r} is fixed to the base: a payload there moves nothing.")
         body = move_body(body_from_com(self.mass, self.com, self.inertia, "payload"), frame.placement)
         return frame.link, np.array([float(v) for v in body])
-
-
-@dataclass(frozen=True, slots=True)
-class Smooth:
-    """A friction term with its jump at standstill smoothed: sgn(qd) becomes tanh(qd / velocity)."""
-
-    term: Term
-    velocity: float
-
-    @property
-    def name(self) -> str:
-        """The term's own name."""
-        return self.term.name
-
-    def unit(self, prismatic: bool) -> str:
-        """Return the term's own unit."""
-        return self.term.unit(prismatic)
-
-    def value(self, joint: Any) -> Any:
-        """Return the term's own parameter."""
-        return self.term.value(joint)
-
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return tanh(qd / velocity) times the column at |qd|: the same for an odd function away from standstill."""
-        return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
-
-
-def smoothed(term: Term, velocity: float) -> Term:
-    """Return a term without a jump at standstill; terms that have none stay as they are."""
-    return cast(Term, Smooth(term, velocity)) if isinstance(term, Coulomb | Stribeck) else term
 
 
 @runtime_checkable
@@ -111,28 +76,12 @@ class Plant(Protocol):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RigidPlant:
-    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (spec 2.1, 2.6).
-
-    `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor", "stribeck").
-    `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); `smoothing=0` keeps the jump, and
-    `stiction=True` lets joints stick and break away at events found to the integrator's tolerance (adaptive integrators).
-    `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes` of that
-    Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row a
-    control period (held), or a function of time. `payloads` are (time, Payload or None), each from its time on.
-    `torque_limits` (n,) N m, or True for those of the description; `rate_limits` (n,) N m/s; `delay` (s) between command
-    and torque, a whole number of control periods.
-
-    >>> import taupi as tp
-    >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
-    >>> [p.name for p in plant.program().inputs]
-    ['q', 'qd', 'tau', 'load']
-    """
+class ArmPlant:
+    """What rigid and elastic arms share: their terms, what acts on them from outside, and limits on the way to the torque."""
 
     robot: Robot
-    terms: TermsLike = ()
+    terms: Any = ()
     smoothing: float = 0.01
-    stiction: bool = False
     wrench: Signal = None
     frame: str = "tip"
     axes: str = "geometric"
@@ -151,7 +100,6 @@ class RigidPlant:
         self.robot.frame(self.frame)
         for name in ("smoothing", "delay"):
             _not_negative(getattr(self, name), name)
-        object.__setattr__(self, "terms", resolve_terms(self.terms))
         n = self.robot.n
         object.__setattr__(self, "torque_limits", self._limits())
         object.__setattr__(self, "rate_limits", joint_values(self.rate_limits, n, "rate_limits"))
@@ -167,16 +115,9 @@ class RigidPlant:
             raise TaupiError(f"torque_limits is True, but {self.robot.name} states no effort: give the limits.")
         return np.array([math.inf if e is None else e for e in efforts])
 
-    # What it is to a simulation -------------------------------------------------------------------------------------
-
-    @property
-    def size(self) -> int:
-        """The number of positions: the joints."""
-        return self.robot.n
-
     @property
     def externals(self) -> tuple[Port, ...]:
-        """Inputs besides q, qd and tau: load, f_tip, tau_dist, each where the plant has it."""
+        """Inputs besides the state and the torque: load, f_tip, tau_dist, each where the plant has it."""
         ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
         ports += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] * (
             self.wrench is not None
@@ -184,42 +125,9 @@ class RigidPlant:
         return tuple([*ports, *([joint_port(self.robot, "tau_dist")] if self.disturbance is not None else [])])
 
     @property
-    def effective_terms(self) -> tuple[Term, ...]:
-        """The terms as they are simulated: dry friction smoothed."""
-        terms = resolve_terms(self.terms)
-        if not self.smoothing:
-            return terms
-        return tuple(smoothed(t, float(self.smoothing)) for t in terms)
-
-    def program(self) -> Program:
-        """Return qdd(q, qd, tau, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
-        full = self.dynamics_program()
-
-        def body(*x: Any) -> Any:
-            return full(*x)[0]
-
-        return trace("plant", body, full.inputs, full.outputs[:1])
-
-    def dynamics_program(self) -> Program:
-        """Return qdd, the power put in and the power that friction takes, of (q, qd, tau, ...)."""
-        return _dynamics(
-            self.robot,
-            self.effective_terms,
-            self.loads,
-            self.frame,
-            self.axes,
-            tuple(p.name for p in self.externals),
-        )
-
-    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
-        """Return the acceleration, the power put in and the power that friction takes, over SX."""
-        n = self.robot.n
-        qdd, supply, loss = self.dynamics_program()(x[:n], x[n:], tau, *externals)
-        return qdd, supply, loss
-
-    def energy_program(self) -> Program:
-        """Return K + P of (x) or (x, load), rotors included."""
-        return _energy(self.robot, resolve_terms(self.terms), self.loads)
+    def surroundings(self) -> Surroundings:
+        """What the traced dynamics know of loads and of what acts from outside."""
+        return Surroundings(self.robot, self.loads, self.frame, self.axes, tuple(p.name for p in self.externals))
 
     def load_vector(self, payload: Payload | None) -> np.ndarray:
         """Return the ten parameters that a payload adds to each link that may carry one, (10 links,)."""
@@ -253,39 +161,30 @@ class LoadedChain(Chain):
         return own + self._load[i] if i in self._load else own
 
 
-@lru_cache(maxsize=64)
-def _dynamics(
-    robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...], frame: str, axes: str, names: tuple[str, ...]
-) -> Program:
-    constants = Constants()
-    sizes = {"load": 10 * len(loads), "f_tip": 6, "tau_dist": robot.n}
-    ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau")), *(Port(k, (sizes[k],)) for k in names)]
-    algorithm = ALGORITHMS["articulated" if len(robot.joints) == robot.n else "cholesky"]
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Loads, tip wrench and disturbance over SX, of a plant that has the externals of these `names`."""
 
-    def body(q: Any, qd: Any, tau: Any, *more: Any) -> Any:
-        given = dict(zip(names, more, strict=True))
-        chain = LoadedChain(robot, constants, loads, given.get("load"))
-        friction = term_torque(chain, terms, q, qd, SX.zeros(robot.n))
-        driving = tau - given.get("tau_dist", 0)
-        if "f_tip" in given:
-            driving = driving - tip_torque(chain, q, given["f_tip"], frame, axes)
-        qdd = algorithm(chain, q, qd, driving - friction, term_inertia(chain, terms))
-        return qdd, cs.dot(qd, driving), cs.dot(qd, friction)
+    robot: Robot
+    loads: tuple[int, ...]
+    frame: str
+    axes: str
+    names: tuple[str, ...]
 
-    return trace("plant", body, ports, [Port("qdd", (robot.n,)), Port("supply"), Port("loss")], constants)
+    def ports(self) -> list[Port]:
+        """Return the inputs that come from outside."""
+        sizes = {"load": 10 * len(self.loads), "f_tip": 6, "tau_dist": self.robot.n}
+        return [Port(k, (sizes[k],)) for k in self.names]
 
+    def chain(self, constants: Constants, values: Sequence[Any]) -> LoadedChain:
+        """Return the robot over SX with what it carries."""
+        return LoadedChain(self.robot, constants, self.loads, dict(zip(self.names, values, strict=True)).get("load"))
 
-@lru_cache(maxsize=64)
-def _energy(robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...]) -> Program:
-    constants, n = Constants(), robot.n
-
-    def body(x: Any, *load: Any) -> Any:
-        chain = LoadedChain(robot, constants, loads, load[0] if load else None)
-        rotors = cs.dot(x[n:], term_inertia(chain, terms) @ x[n:]) / 2
-        return kinetic(chain, x[:n], x[n:]) + potential(chain, x[:n]) + rotors
-
-    ports = [Port("x", (2 * n,)), *([Port("load", (10 * len(loads),))] if loads else [])]
-    return trace("energy", body, ports, [Port("E")], constants)
+    def force(self, chain: Chain, q: Any, values: Sequence[Any]) -> Any:
+        """Return -tau_dist - J^T F_tip, what acts on the joints from outside."""
+        given = dict(zip(self.names, values, strict=True))
+        force = SX(self.robot.n, 1) - given.get("tau_dist", 0)
+        return force - tip_torque(chain, q, given["f_tip"], self.frame, self.axes) if "f_tip" in given else force
 
 
 # Settings as people give them ---------------------------------------------------------------------------------------

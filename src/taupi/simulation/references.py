@@ -194,6 +194,53 @@ class BSpline(Piecewise):
         inner = np.linspace(0.0, end, len(control) - degree + 1)
         self._set_spline(Spline(np.concatenate([[0.0] * degree, inner, [end] * degree]), control, degree))
 
+    @classmethod
+    def random(cls, centre: Any, amplitude: Any, count: int = 24, duration: float = 8.9, seed: int = 0) -> BSpline:
+        """Return the spline of `count` control points, uniform in centre +- amplitude (n,), the first and last three equal.
+
+        The excitation of the PUMA study (spec B8).
+        """
+        middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):
+            raise TaupiError(
+                f"count is {shown(count)} and amplitude has {len(width)} entries, expected at least 6 and {len(middle)}."
+            )
+        drawn = np.random.default_rng(seed).uniform(-1.0, 1.0, (count - 4, len(middle)))
+        return cls(middle + width * drawn, duration)
+
+    @classmethod
+    def triangles(
+        cls,
+        centre: Any,
+        peak: Any,
+        duration: float = 8.9,
+        seed: int = 0,
+        spacing: float = 0.16,
+        legs: tuple[float, float] = (1.1, 1.7),
+        least: float = 0.55,
+    ) -> BSpline:
+        """Return the spline of control points every `spacing` s on random triangle waves about `centre` (n,).
+
+        Each joint goes from peak to opposite peak in legs of random length, uniform in `legs` (s); a peak is `peak` (rad, one or
+        one a joint) times a number uniform in (least, 1). The excitation of the two-joint study (spec B7).
+        """
+        middle, step, end = (
+            _numbers(centre, "centre", 1),
+            _positive(spacing, "spacing"),
+            _positive(duration, "duration"),
+        )
+        height = np.broadcast_to(_numbers(peak, "peak", None), middle.shape)
+        rng, times = np.random.default_rng(seed), np.linspace(0.0, end, round(end / step) + 1)
+        low, high = (_positive(v, "legs") for v in legs)
+        count = int(end / low) + 3
+        waves = []
+        for o, size in zip(middle, height, strict=True):
+            lengths = rng.uniform(low, high, count)
+            turns = np.concatenate([[0.0], np.cumsum(lengths) - lengths[0] / 2])  # it starts half a leg before a peak
+            peaks = rng.choice([-1.0, 1.0]) * size * rng.uniform(least, 1.0, count) * (-1.0) ** np.arange(count)
+            waves.append(np.interp(times, turns, np.concatenate([[0.0], peaks])) + o)
+        return cls(np.stack(waves, axis=1), end)
+
 
 @dataclass(frozen=True, eq=False)
 class MinimumJerk(Piecewise):

@@ -1,8 +1,7 @@
-"""Roll-outs: a loop run for many periods, compiled from end to end where it can be, interval by interval where not."""
+"""Roll-outs: a loop run for many periods, compiled from end to end."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.roll import Rolling
-from taupi.simulation.integrators import FIXED, advance, nodes, solve
+from taupi.program.roll import Nested, Rolling
 from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion
-from taupi.simulation.stiction import Sticking
 
 # What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C is heard between blocks.
 _BLOCK_BYTES = 4 * 2**20
@@ -64,6 +61,7 @@ class Job:
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of blocks of periods, none of which has a change of load inside; steps + 1 in all."""
         row = 8 * self.batch * sum(p.size for p in (*self.loop.ports(), *self.loop.ports()))
+        row *= self.loop.substeps + 1 if self.loop.split else 1
         most = max(1, min(_BLOCK_BYTES // row, 4096)) // self.every * self.every or self.every
         edges = [0, *self.change_steps(), self.steps + 1]
         for a, b in itertools.pairwise(edges):
@@ -97,7 +95,17 @@ class Outside:
         made |= self.motion(times, job.loop.reference_nodes) | self.signals(first, times, job.loop.nodes)
         return {name: np.ascontiguousarray(value) for name, value in made.items()}
 
-    def motion(self, times: np.ndarray, at: Sequence[float]) -> Records:
+    def inner(self, first: int, last: int, held: Records) -> Records:
+        """Return the inputs of the plant's steps within periods, (K or 1, steps or 1, B or 1, size); some are `held`."""
+        loop, times = self.job.loop, self.job.loop.substeps
+        at = np.asarray(loop.move_nodes) / times
+        begin = (np.arange(first * times, last * times)) * (self.job.dt / times)
+        made = (self.motion(begin, at) if loop.inside else {}) | self.signals(first * times, begin, at, times)
+        spread = {name: np.ascontiguousarray(v).reshape(last - first, times, 1, -1) for name, v in made.items()}
+        settings = {p.name for p in loop.controller.settings(loop.continuous)} if loop.inside else set()
+        return spread | {name: v[:, None] for name, v in held.items() if name == "load" or name in settings}
+
+    def motion(self, times: np.ndarray, at: Any) -> Records:
         """Return time and reference at the nodes of periods, (K, 1, nodes * size)."""
         names = {p.name for p in self.ports}
         instants = times[:, None] + np.asarray(at) * self.job.dt
@@ -108,15 +116,15 @@ class Outside:
             made |= {w: v.reshape(len(times), 1, -1) for w, v in zip(wanted, values, strict=True) if w in names}
         return made
 
-    def signals(self, first: int, times: np.ndarray, at: Sequence[float]) -> Records:
-        """Return wrench and disturbance at the nodes of periods, (K, 1, nodes * size)."""
+    def signals(self, first: int, times: np.ndarray, at: Any, a_period: int = 1) -> Records:
+        """Return wrench and disturbance at the nodes of periods, or of so many steps `a_period`, (K, 1, nodes * size)."""
         made = {}
         for port in self.job.loop.plant.externals:
             source = {"f_tip": "wrench", "tau_dist": "disturbance"}.get(port.name)
             if source is not None:
                 signal = getattr(self.job.loop.plant, source)
                 rows = [
-                    [sampled(signal, first + k, t + c * self.job.dt, port.size, source) for c in at]
+                    [sampled(signal, (first + k) // a_period, t + c * self.job.dt, port.size, source) for c in at]
                     for k, t in _rows(times)
                 ]
                 made[port.name] = np.array(rows, dtype=float).reshape(len(times), 1, -1)
@@ -145,30 +153,49 @@ def sampled(signal: Any, step: int, t: float, size: int, name: str) -> np.ndarra
 
 def roll_out(job: Job) -> Records:
     """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads brought."""
-    if job.stepwise:
-        return step_out(job)
-    loop, kernel, outside = job.loop, job.loop.kernels().step, Outside(job)
+    outside, buffers = Outside(job), _Buffers(job)
     kept: dict[str, list[np.ndarray]] = {}
-    z, jump, buffers = job.start, np.zeros((job.batch, 1)), _Buffers(job)
+    z, jump = job.start, np.zeros((job.batch, 1))
     before: np.ndarray | None = None
     for first, last in job.blocks():
-        carried, results = buffers.take(last - first)
-        carried[0] = z
-        inputs = outside.block(first, last)
-        jump = jump + _jump(job, z, before, inputs.get("load"))
-        before = inputs.get("load")
-        if loop.controller.function is not None:
-            _asked(job, first, carried, inputs, results)
+        block = _Block(job, outside, buffers, z, first, last)
+        jump = jump + load_jump(job, z, before, block.inputs.get("load"))
+        before = block.inputs.get("load")
+        if job.loop.controller.function is not None:
+            _asked(job, first, block)
         else:
-            Rolling(kernel, {"z": carried}, inputs, results, job.threads)(0, last - first)
+            block.run(0, last - first)
         rows = slice(-first % job.every, last - first, job.every)
-        recorded = {"z": carried[:-1], **results, "jump": np.broadcast_to(jump, (last - first, job.batch, 1))}
+        recorded = {"z": block.starts, **block.results, "jump": np.broadcast_to(jump, (last - first, job.batch, 1))}
         for name, value in recorded.items():
             kept.setdefault(name, []).append(np.array(value[rows]))
-        z = carried[-1].copy()
+        z = block.carried[-1].copy()
         if not np.isfinite(z).all(axis=1).any():
             break
     return {name: np.concatenate(parts) for name, parts in kept.items()}
+
+
+class _Block:
+    """Periods first .. last - 1 from z, made ready: `run` does them, `starts` is z at the beginning of each."""
+
+    def __init__(self, job: Job, outside: Outside, buffers: _Buffers, z: np.ndarray, first: int, last: int) -> None:
+        loop, length = job.loop, last - first
+        kernels = loop.kernels()
+        self.carried, self.results = buffers.take(length)
+        self.carried[0] = z
+        self.inputs = outside.block(first, last)
+        if loop.controller.function is not None:
+            self.inputs["command"] = np.zeros((length, job.batch, loop.n))
+        self.run: Callable[[int, int], None]
+        if loop.split:
+            self.starts = self.carried[: -1 : loop.substeps + 1]
+            tau = np.broadcast_to(self.results["tau"][:, None], (length, loop.substeps, job.batch, loop.n))
+            inner = outside.inner(first, last, self.inputs) | {"tau": tau}
+            arrays = (self.carried, self.inputs, self.results, inner)
+            self.run = Nested(kernels.step, kernels.move, *arrays, loop.substeps, job.threads)
+        else:
+            self.starts = self.carried[:-1]
+            self.run = Rolling(kernels.step, {"z": self.carried}, self.inputs, self.results, job.threads)
 
 
 class _Buffers:
@@ -179,15 +206,16 @@ class _Buffers:
         self._arrays: tuple[np.ndarray, Records] | None = None
 
     def take(self, length: int) -> tuple[np.ndarray, Records]:
-        """Return z of (length + 1, B, size) and the other results."""
+        """Return z of (length + 1, B, size), with rows for the steps within a split period, and the other results."""
         if self._length != length or self._arrays is None:
-            program, b = self.job.loop.kernels().step.program, self.job.batch
-            results = {p.name: np.zeros((length, b, p.size)) for p in program.outputs[1:]}
-            self._arrays, self._length = (np.zeros((length + 1, b, program.outputs[0].size)), results), length
+            loop, b = self.job.loop, self.job.batch
+            results = {p.name: np.zeros((length, b, p.size)) for p in loop.kernels().step.program.outputs[1:]}
+            rows = 1 + length * (loop.substeps + 1 if loop.split else 1)
+            self._arrays, self._length = (np.zeros((rows, b, loop.size)), results), length
         return self._arrays
 
 
-def _jump(job: Job, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
+def load_jump(job: Job, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
     """Return the energy that a change of load brought, (B, 1)."""
     if before is None or after is None or np.array_equal(before, after):
         return np.zeros((job.batch, 1))
@@ -196,178 +224,31 @@ def _jump(job: Job, z: np.ndarray, before: np.ndarray | None, after: np.ndarray 
     return (difference - energy(x, np.broadcast_to(before[0], (job.batch, before.shape[2]))))[:, None]
 
 
-def _asked(job: Job, first: int, carried: np.ndarray, inputs: Records, results: Records) -> None:
+def _asked(job: Job, first: int, block: _Block) -> None:
     """Run a block period by period, asking a Python function for the torque in each."""
-    loop, length = job.loop, len(carried) - 1
-    n, kernels = loop.n, loop.kernels()
-    seen = {name: np.zeros((length, job.batch, n)) for name in ("q_seen", "qd_seen")}
-    command = np.zeros((length, job.batch, n))
-    step = Rolling(kernels.step, {"z": carried}, inputs | {"command": command}, results)
-    looking = {"z": carried[:-1], **inputs}
-    look = Rolling(kernels.seeing, {}, looking, seen, sizes=(length, job.batch))
+    loop, length = job.loop, len(block.starts)
+    seen = {f"{name}_seen": np.zeros((length, job.batch, loop.n)) for name in loop.signals}
+    looking = {"z": block.starts, **block.inputs}
+    look = Rolling(loop.kernels().seeing, {}, looking, seen, sizes=(length, job.batch))
     for k in range(length):
         look(k, k + 1)
-        q, qd = seen["q_seen"][k], seen["qd_seen"][k]
-        command[k] = ask(job, (first + k) * job.dt, q[0] if job.single else q, qd[0] if job.single else qd)
-        step(k, k + 1)
+        shown_now = (v[k, 0] if job.single else v[k] for v in seen.values())
+        block.inputs["command"][k] = ask(job, (first + k) * job.dt, *shown_now)
+        block.run(k, k + 1)
 
 
-def ask(job: Job, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """Return the torque that a Python controller wants, checked."""
+def ask(job: Job, t: float, q: np.ndarray, *more: np.ndarray) -> np.ndarray:
+    """Return the torque that a Python controller wants, checked; it sees q, qd (and theta, thetad)."""
     function, n = job.loop.controller.function, job.loop.n
     assert function is not None
-    answer = function(t, q.copy(), qd.copy())
+    told = ", ".join(job.loop.signals)
+    answer = function(t, q.copy(), *(v.copy() for v in more))
     try:
         tau = np.asarray(answer, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(f"controller({t:g}, q, qd) gave {shown(answer)}, expected {n} torques.") from None
+        raise TaupiError(f"controller({t:g}, {told}) gave {shown(answer)}, expected {n} torques.") from None
     if tau.shape not in (q.shape, (n,)):
         raise TaupiError(
-            f"controller({t:g}, q, qd) gave {shown(answer)}, expected shape {q.shape}: one torque per joint."
+            f"controller({t:g}, {told}) gave {shown(answer)}, expected shape {q.shape}: one torque per joint."
         )
     return tau
-
-
-# Interval by interval -----------------------------------------------------------------------------------------------
-
-
-def step_out(job: Job) -> Records:
-    """Return what `roll_out` does, the plant moved from Python; one roll-out after the other."""
-    each = [_one_out(job, b) for b in range(job.batch)]
-    rows = max(len(r["z"]) for r in each)
-    return {name: np.concatenate([_padded(r[name], rows) for r in each], axis=1) for name in each[0]}
-
-
-def _padded(array: np.ndarray, rows: int) -> np.ndarray:
-    missing = np.full((rows - len(array), *array.shape[1:]), np.nan)
-    return np.concatenate([array, missing]) if len(missing) else array
-
-
-def _chosen(job: Job, b: int) -> Job:
-    """Return the job of one roll-out."""
-
-    def row(value: np.ndarray) -> np.ndarray:
-        return value[b : b + 1] if len(value) > 1 else value
-
-    loads, settings = job.loads, job.settings
-    return dataclasses.replace(
-        job,
-        start=job.start[b : b + 1],
-        seeds=[job.seeds[b % len(job.seeds)]],
-        loads=None if loads is None else lambda t: row(loads(t)),
-        settings=None if settings is None else {k: row(v) for k, v in settings.items()},
-        deviations=job.deviations if job.deviations is None or job.deviations.ndim == 1 else job.deviations[b],
-    )
-
-
-def _one_out(whole: Job, b: int) -> Records:
-    job = _chosen(whole, b)
-    outside, mover = Outside(job), Mover(job, whole.single)
-    kept: dict[str, list[np.ndarray]] = {}
-    z, jump, before = job.start[0].copy(), np.zeros((1, 1)), None
-    for first, last in job.blocks():
-        inputs = outside.block(first, last)
-        jump = jump + _jump(job, z[None], before, inputs.get("load"))
-        before = inputs.get("load")
-        for k in range(first, last):
-            z_next, told = mover.decide(k, z, {n: v[(k - first) % len(v), 0] for n, v in inputs.items()})
-            if k % job.every == 0:
-                for name, value in {"z": z, **told, "jump": jump[0]}.items():
-                    kept.setdefault(name, []).append(np.array(value))
-            z = mover.move(k, z_next, told["tau"], inputs.get("load"), outside) if k < job.steps else z_next
-            if not np.isfinite(z).all():
-                z[:] = np.nan
-                break
-        if not np.isfinite(z).all():
-            break
-    return {name: np.stack(parts)[:, None, :] for name, parts in kept.items()}
-
-
-class Mover:
-    """One roll-out's compiled parts: the decision at the beginning of a period, and the plant's derivative within it."""
-
-    def __init__(self, job: Job, single: bool) -> None:
-        self.job, self.loop, self.single = job, job.loop, single
-        self._decide, self._rate = job.loop.kernels().step.bound(), job.loop.kernels().rate.bound()
-        self._see = job.loop.kernels().seeing.bound()
-        # The law is inside the derivative, or a function is asked there; otherwise the torque is held.
-        self.inside = job.loop.continuous and job.loop.controller.rate is not None
-        self.asks = job.loop.controller.function is not None
-        sticks = getattr(job.loop.plant, "stiction", False)
-        self.sticking = Sticking(job.loop.plant, job.method, job.tolerance) if sticks else None
-
-    def decide(self, k: int, z: np.ndarray, inputs: Records) -> tuple[np.ndarray, Records]:
-        """Return z with what the controller remembers brought forward, and what the step tells."""
-        if self.asks:
-            inputs = inputs | {"command": self._ask(k * self.job.dt, z, inputs)}
-        for name, value in {"z": z, **inputs}.items():
-            self._decide.inputs[name].reshape(-1)[:] = value
-        self._decide()
-        told = {name: value.reshape(-1).copy() for name, value in self._decide.outputs.items()}
-        if self.sticking is not None:
-            y, outside = z[: 2 * self.loop.n], {p.name: inputs[p.name] for p in self.loop.plant.externals}
-            mode = self.sticking.modes(y, told["tau"], outside)
-            told["qdd"] = self.sticking.evaluate(y, told["tau"], mode, outside)[0]
-        return told.pop("z_next"), told
-
-    def _ask(self, t: float, z: np.ndarray, inputs: Records) -> np.ndarray:
-        self._see.inputs["z"][:] = z
-        if "noise" in inputs:
-            self._see.inputs["noise"][:] = inputs["noise"]
-        self._see()
-        q, qd = (self._see.outputs[name].copy() for name in ("q_seen", "qd_seen"))
-        tau = ask(self.job, t, q if self.single else q[None], qd if self.single else qd[None])
-        return tau if tau.ndim == 1 else tau[0]
-
-    def move(self, k: int, z: np.ndarray, tau: np.ndarray, load: np.ndarray | None, outside: Outside) -> np.ndarray:
-        """Return z at the end of the period."""
-        loop, job, start = self.loop, self.job, k * self.job.dt
-        width = self._rate.inputs["y"].size
-        varies = self.inside or any(p.name != "load" for p in loop.plant.externals)
-        if load is not None:
-            self._rate.inputs["load"][:] = load[0, 0]
-        for name, value in (job.settings or {}).items() if self.inside else ():
-            self._rate.inputs[name].reshape(-1)[:] = value[0]
-
-        def rate(t: float, y: np.ndarray) -> np.ndarray:
-            self._rate.inputs["y"][:] = y
-            if not self.inside:
-                self._rate.inputs["tau"][:] = self._continuous(t, y) if self.asks and loop.continuous else tau
-            if varies:
-                at = np.array([t])
-                signals = outside.signals(k, at, (0.0,)) | (outside.motion(at, (0.0,)) if self.inside else {})
-                for name, value in signals.items():
-                    self._rate.inputs[name].reshape(-1)[:] = value[0, 0]
-            self._rate()
-            return self._rate.outputs["dy"].copy()
-
-        def acting(t: float) -> Records:
-            signals = outside.signals(k, np.array([t]), (0.0,)) if varies else {}
-            return signals if load is None else {"load": load[0, 0], **signals}
-
-        moved = z.copy()
-        if self.sticking is not None:
-            moved[:width] = self.sticking.move(z[:width], tau, start, start + job.dt, acting)
-            return moved
-        moved[:width] = self._moved(rate, z[:width], start)
-        return moved
-
-    def _continuous(self, t: float, y: np.ndarray) -> np.ndarray:
-        size, n = self.loop.plant.size, self.loop.n
-        q, qd = y[:n], y[size : size + n]
-        tau = ask(self.job, t, q if self.single else q[None], qd if self.single else qd[None])
-        return tau if tau.ndim == 1 else tau[0]
-
-    def _moved(self, rate: Callable[[float, np.ndarray], np.ndarray], y: np.ndarray, t: float) -> np.ndarray:
-        job, loop = self.job, self.loop
-        if job.method not in FIXED:
-            try:
-                return solve(job.method, rate, y, t, t + job.dt, job.tolerance)
-            except TaupiError:
-                return np.full_like(y, np.nan)
-        tableau, substeps = FIXED[job.method], loop.substeps
-        at = nodes(tableau, substeps)
-        stepped: np.ndarray = advance(
-            tableau, lambda x, node: rate(t + at[node] * job.dt, x), y, job.dt / substeps, substeps, loop.plant.size
-        )
-        return stepped

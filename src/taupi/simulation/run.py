@@ -21,7 +21,8 @@ from taupi.tables import table
 _OWN = b"taupi_run"
 _SCHEMA = 1
 _JOINT_FIELDS = ("q", "qd", "qdd", "tau", "tau_command")
-_MOTIONS = ("reference", "measured")
+_MOTOR_FIELDS = ("theta", "thetad", "thetadd")
+_MOTIONS = ("reference", "measured", "measured_motors")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +33,9 @@ class Run:
     `energy` is K + P, `work` what torques and forces from outside put in since the start, `heat` what friction took,
     `residual` = energy - energy[0] - work + heat, less what payloads brought: the error of the integration, in J.
     `channels` are whatever else the law tells. `complete` is False where the loop diverged: the run ends there.
+
+    A run of elastic joints has the motors' `theta`, `thetad`, `thetadd` (N, n) beside the links', and `measured_motors`, what
+    their encoders saw; tau is then the motors' torque u.
     """
 
     time: np.ndarray
@@ -54,6 +58,10 @@ class Run:
     complete: bool = True
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    theta: np.ndarray | None = None
+    thetad: np.ndarray | None = None
+    thetadd: np.ndarray | None = None
+    measured_motors: Motion | None = None
 
     def __post_init__(self) -> None:
         for array in self._arrays():
@@ -84,15 +92,23 @@ class Run:
         return error
 
     def to_log(self, measured: bool = False) -> Log:
-        """Return the run as a log to identify from: q, qd, qdd, tau; `measured`: what the sensors saw, and the torque."""
+        """Return the run as a log to identify from: q, qd, qdd, tau; `measured`: what the sensors saw, and the torque.
+
+        A run of elastic joints has the motors beside them, theta, thetad, thetadd, and their torque as tau_m. For encoders and
+        noise that no controller saw, see `record`.
+        """
         signals: dict[str, Any] = {"q": self.q, "qd": self.qd, "qdd": self.qdd}
+        motors: dict[str, Any] = {name: getattr(self, name) for name in _MOTOR_FIELDS}
         if measured:
             if self.measured is None:
                 raise TaupiError("The run has no sensors: simulate with sensors=, or take to_log().")
             signals = {"q": self.measured.q, "qd": self.measured.qd}
+            seen = self.measured_motors
+            motors = {} if seen is None else {"theta": seen.q, "thetad": seen.qd}
+        torque: dict[str, Any] = {"tau": self.tau} if self.theta is None else {"tau_m": self.tau, **motors}
         note = f"simulated by taupi {self.provenance.get('version', '')}: {self.provenance.get('integrator', '')}"
         return Log(
-            self.time, tau=self.tau, **signals, names=self.names, units=self.units, notes=(note.strip(), *self.notes)
+            self.time, **signals, **torque, names=self.names, units=self.units, notes=(note.strip(), *self.notes)
         )
 
     # Files ----------------------------------------------------------------------------------------------------------
@@ -192,7 +208,7 @@ class RunBatch:
 def _columns(run: Run) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Return flat columns, and the shapes of the channels."""
     flat: dict[str, np.ndarray] = {"time": run.time}
-    for name in _JOINT_FIELDS:
+    for name in (*_JOINT_FIELDS, *(() if run.theta is None else _MOTOR_FIELDS)):
         flat |= {f"{name}_{joint}": getattr(run, name)[:, k] for k, joint in enumerate(run.names)}
     for name in _MOTIONS:
         motion = getattr(run, name)
@@ -228,7 +244,9 @@ def _write(run: Run, stream: Any) -> None:
         "provenance": dict(run.provenance),
         "channels": shapes,
     }
-    own = {_OWN: json.dumps(told).encode(), b"taupi_log": json.dumps(embedded(run.to_log(), flat=True)).encode()}
+    log = embedded(run.to_log(), flat=True)
+    log |= {"tau_m": [f"tau_{joint}" for joint in run.names]} if run.theta is not None else {}
+    own = {_OWN: json.dumps(told).encode(), b"taupi_log": json.dumps(log).encode()}
     table_ = pa.table({k: pa.array(np.ascontiguousarray(v)) for k, v in flat.items()}).replace_schema_metadata(own)
     pq.write_table(table_, stream, write_page_checksum=True)
 
@@ -251,7 +269,9 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
         )
     flat = {name: found.column(name).to_numpy() for name in found.column_names}
     joints: dict[str, Any] = {
-        name: np.stack([flat[f"{name}_{j}"] for j in told["names"]], axis=1) for name in _JOINT_FIELDS
+        name: np.stack([flat[f"{name}_{j}"] for j in told["names"]], axis=1)
+        for name in (*_JOINT_FIELDS, *_MOTOR_FIELDS)
+        if name in _JOINT_FIELDS or f"{name}_{told['names'][0]}" in flat
     }
     motions: dict[str, Any] = {name: _motion(flat, name) for name in _MOTIONS}
     scalars: dict[str, Any] = {name: _stored(flat, name) for name in ("energy", "work", "heat", "residual")}

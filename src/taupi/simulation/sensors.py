@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ VELOCITIES = ("exact", "difference", "filter")
 @dataclass(frozen=True, eq=False)
 class Sensors:
     """Encoders and tachometers between the plant and the controller; each setting is one number or one per joint.
+
+    An elastic joint has two encoders, on its link and on its motor, which are alike.
 
     `resolution` (rad or m) rounds positions to whole counts. `q_noise`, `qd_noise` are standard deviations, added before
     the rounding; `snr_db` gives that of q by decibels below the rms of the reference: std = rms 10^(-snr_db / 20).
@@ -66,14 +69,14 @@ class Sensors:
         counts = None if self.resolution is None else tuple(np.ravel(np.asarray(self.resolution, dtype=float)).tolist())
         return counts, self.velocity, self.cutoff_hz, self.delay
 
-    def deviations(self, n: int, reference: np.ndarray | None) -> np.ndarray:
-        """Return the standard deviations of the noise, (2n,): of q, then of qd."""
-        q = np.broadcast_to(np.asarray(self.q_noise, dtype=float), (n,))
+    def deviations(self, joints: Sequence[int], reference: np.ndarray | None) -> np.ndarray:
+        """Return the standard deviations of the noise of positions, then of velocities; `joints` has the joint of each."""
+        q = each(self.q_noise, joints)
         if self.snr_db is not None:
             if reference is None:
                 raise TaupiError("snr_db is relative to the reference, and there is none: give q_noise instead.")
-            q = np.sqrt(np.mean(reference**2, axis=0)) * 10 ** (-float(self.snr_db) / 20)
-        return np.concatenate([q, np.broadcast_to(np.asarray(self.qd_noise, dtype=float), (n,))])
+            q = each(np.sqrt(np.mean(reference**2, axis=0)) * 10 ** (-float(self.snr_db) / 20), joints)
+        return np.concatenate([q, each(self.qd_noise, joints)])
 
     def memory(self, n: int, delay: int) -> dict[str, int]:
         """Return the sizes of what is remembered from one control period to the next."""
@@ -89,12 +92,14 @@ class Sensors:
             "seen": np.concatenate([np.concatenate([q, qd], axis=-1)] * max(delay, 1), axis=-1),
         }
 
-    def trace(self, q: Any, qd: Any, noise: Any, memory: dict[str, Any], dt: float) -> tuple[Any, Any, dict[str, Any]]:
-        """Return what is seen of q and qd, and what is remembered, over SX."""
+    def trace(
+        self, q: Any, qd: Any, noise: Any, memory: dict[str, Any], dt: float, joints: Sequence[int]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Return what is seen of positions and velocities, and what is remembered, over SX."""
         n = q.numel()
         seen_q, next_memory = q + noise[:n], dict[str, Any]()
         if self.resolution is not None:
-            count = cs.SX(np.broadcast_to(np.asarray(self.resolution, dtype=float), (n,)).copy())
+            count = cs.SX(each(self.resolution, joints))
             seen_q = count * cs.floor(seen_q / count + 0.5)
         seen_qd = qd + noise[n:]
         if self.velocity != "exact":
@@ -109,3 +114,14 @@ class Sensors:
             next_memory["seen"] = cs.vertcat(queue[2 * n :], seen_q, seen_qd)
             seen_q, seen_qd = queue[:n], queue[n : 2 * n]
         return seen_q, seen_qd, next_memory
+
+
+def each(value: Any, joints: Sequence[int]) -> np.ndarray:
+    """Return one number for each position from one for all, or one per joint; `joints` has the joint of each position."""
+    n = max(joints) + 1
+    try:
+        return np.broadcast_to(np.asarray(value, dtype=float), (n,))[list(joints)].copy()
+    except ValueError:
+        raise TaupiError(
+            f"A setting of the sensors is {shown(value)}, expected a number or {n}: one per joint."
+        ) from None

@@ -12,14 +12,14 @@ import numpy as np
 from taupi.dynamics.chain import joint_port
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import newton_euler, tip_torque
+from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Coulomb, Stribeck, Term, resolve_terms, term_inertia, term_torque
 from taupi.errors import TaupiError
-from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.integrators import ADAPTIVE
-from taupi.simulation.plant import LoadedChain, RigidPlant
+from taupi.simulation.plant import Surroundings
+from taupi.simulation.rigid import RigidPlant
 
 # Sticking and breaking away this often within one control period is chatter, not motion.
 _MOST_EVENTS = 200
@@ -32,28 +32,22 @@ def stiction_program(plant: RigidPlant) -> Program:
     A slipping joint has the friction mode F(|qd|). A joint with mode 0 is stuck: qdd = 0, and `hold` is the friction that
     this takes; it breaks away where |hold| exceeds `grip`, the friction at standstill.
     """
-    names = tuple(p.name for p in plant.externals)
-    return _traced(plant.robot, resolve_terms(plant.terms), plant.loads, plant.frame, plant.axes, names)
+    return _traced(plant.surroundings, resolve_terms(plant.terms))
 
 
 @lru_cache(maxsize=16)
-def _traced(
-    robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...], frame: str, axes: str, names: tuple[str, ...]
-) -> Program:
+def _traced(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
+    robot = surroundings.robot
     constants, n = Constants(), robot.n
     dry = tuple(t for t in terms if isinstance(t, Coulomb | Stribeck))
     wet = tuple(t for t in terms if t not in dry)
-    sizes = {"load": 10 * len(loads), "f_tip": 6, "tau_dist": n}
 
-    def body(q: Any, qd: Any, tau: Any, mode: Any, *more: Any) -> Any:
-        given = dict(zip(names, more, strict=True))
-        chain, rest = LoadedChain(robot, constants, loads, given.get("load")), SX.zeros(n)
+    def body(q: Any, qd: Any, tau: Any, mode: Any, *outside: Any) -> Any:
+        chain, rest = surroundings.chain(constants, outside), SX.zeros(n)
         level = term_torque(chain, dry, q, cs.fmax(cs.fabs(qd), _NUDGE), rest)
         grip = term_torque(chain, dry, q, SX.ones(n) * _NUDGE, rest)
         smooth = term_torque(chain, wet, q, qd, rest)
-        driving = tau - given.get("tau_dist", 0)
-        if "f_tip" in given:
-            driving = driving - tip_torque(chain, q, given["f_tip"], frame, axes)
+        driving = tau + surroundings.force(chain, q, outside)
         mass = composite_bodies(chain, q) + term_inertia(chain, terms)
         free = driving - smooth - newton_euler(chain, q, qd, rest)
         moves = mode * mode
@@ -61,7 +55,7 @@ def _traced(
         qdd = solve_positive(masked, moves * (free - mode * level))
         return qdd, free - mass @ qdd, grip, cs.dot(qd, driving), cs.dot(qd, smooth + mode * level)
 
-    ports = [joint_port(robot, k) for k in ("q", "qd", "tau", "mode")] + [Port(k, (sizes[k],)) for k in names]
+    ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau", "mode")), *surroundings.ports()]
     vectors = [Port(k, (n,)) for k in ("qdd", "hold", "grip")]
     return trace("stiction", body, ports, [*vectors, Port("supply"), Port("loss")], constants)
 

@@ -17,6 +17,9 @@ from taupi.dynamics.terms.offset import Offset
 from taupi.dynamics.terms.rotor import Rotor
 from taupi.dynamics.terms.spring import Spring
 from taupi.dynamics.terms.stribeck import Stribeck
+from taupi.dynamics.terms.stribeck_curve import StribeckCurve
+from taupi.dynamics.terms.stribeck_fall import StribeckFall
+from taupi.dynamics.terms.stribeck_rise import StribeckRise
 from taupi.dynamics.terms.viscous import Viscous
 from taupi.errors import TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
@@ -33,6 +36,9 @@ __all__ = [
     "Rotor",
     "Spring",
     "Stribeck",
+    "StribeckCurve",
+    "StribeckFall",
+    "StribeckRise",
     "Term",
     "TermsLike",
     "Viscous",
@@ -40,7 +46,9 @@ __all__ = [
 
 TermsLike = Iterable[Term | str] | str
 
-TERMS: dict[str, type] = {t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring)}
+TERMS: dict[str, type] = {
+    t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring, StribeckRise, StribeckFall)
+}
 
 
 def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:

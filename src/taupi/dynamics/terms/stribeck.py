@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as cs
 
+from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
 from taupi.errors import TaupiError
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
@@ -17,18 +17,22 @@ from taupi.model.scalars import Scalar
 class Stribeck:
     """tau = F_b sgn(qd) exp(-|qd / velocity|^exponent): nonlinear in the shape, linear in the height F_b.
 
-    With Coulomb friction it makes F_s + F_b at standstill and F_s at speed (Armstrong-Helouvry 1994).
+    With Coulomb friction it makes F_s + F_b at standstill and F_s at speed (Armstrong-Helouvry 1994). `velocity` is one number,
+    or one for each joint.
     """
 
-    velocity: float = 0.1
+    velocity: Shape = 0.1
     exponent: int = 2
     name: ClassVar[str] = "stribeck"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.velocity) and self.velocity > 0):
-            raise TaupiError(f"velocity is {self.velocity!r}, expected a positive number (rad/s or m/s).")
+        object.__setattr__(self, "velocity", checked_shape(self.velocity, "velocity", "rad/s or m/s"))
         if self.exponent not in (1, 2):
             raise TaupiError(f"exponent is {self.exponent!r}, expected 1 or 2.")
+
+    def at(self, joint: int) -> Stribeck:
+        """Return the term of one joint."""
+        return Stribeck(shape_of(self.velocity, joint, "velocity"), self.exponent)
 
     def unit(self, prismatic: bool) -> str:
         """Return the unit of F_b."""

@@ -1,0 +1,51 @@
+"""Dry friction without its jump at standstill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import casadi as cs
+
+from taupi.dynamics.terms import Coulomb, LinkSide, Stribeck, StribeckFall, StribeckRise, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """A friction term with its jump at standstill smoothed: sgn(qd) becomes tanh(qd / velocity)."""
+
+    term: Term
+    velocity: float
+
+    @property
+    def name(self) -> str:
+        """The term's own name."""
+        return self.term.name
+
+    def at(self, joint: int) -> Smooth:
+        """Return the term of one joint."""
+        return Smooth(cast(Term, self.term.at(joint)), self.velocity) if hasattr(self.term, "at") else self
+
+    def unit(self, prismatic: bool) -> str:
+        """Return the term's own unit."""
+        return self.term.unit(prismatic)
+
+    def value(self, joint: Any) -> Any:
+        """Return the term's own parameter."""
+        return self.term.value(joint)
+
+    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
+        """Return tanh(qd / velocity) times the column at |qd|: the same for an odd function away from standstill."""
+        return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
+
+
+def smoothed(term: Term, velocity: float) -> Term:
+    """Return a term without a jump at standstill; terms that have none stay as they are, as all do for a velocity of 0."""
+    if not velocity:
+        return term
+    if hasattr(term, "smooth"):
+        return cast(Term, term.smooth(velocity))
+    if isinstance(term, LinkSide):
+        return cast(Term, LinkSide(smoothed(term.of, velocity)))
+    jumps = isinstance(term, Coulomb | Stribeck | StribeckRise | StribeckFall)
+    return cast(Term, Smooth(term, velocity)) if jumps else term

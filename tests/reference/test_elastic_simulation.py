@@ -1,0 +1,172 @@
+"""Elastic plants and their control against the specification's vectors, SciPy, and MuJoCo with rotors as bodies of their own."""
+
+import elastic
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from support import error
+
+import taupi as tp
+
+OPERATORS = elastic.VECTORS["operators"]
+VECTOR = elastic.VECTORS["elastic_simulation"][0]
+SIMULATED = 1e-7  # the specification's tolerance for simulations
+
+
+def test_stribeck_values_of_the_specification():
+    given = OPERATORS["stribeck"]
+    thetad = np.array(given["thetad"])[:, None] * np.ones(2)
+    assert error(tp.StribeckCurve.document().torque(thetad).T, np.array(given["F"])) < elastic.VECTOR
+
+
+@pytest.mark.parametrize(("velocity", "name"), [(False, "u_regulation"), (True, "u_tracking")])
+def test_control_law_of_the_specification(velocity, name):
+    given = OPERATORS["pd_gravity"]
+    law = tp.ElasticPDGravity(elastic.arm(given["robot"]), given["KP"], given["KD"], velocity=velocity)
+    u = law.torque(given["theta"], given["thetad"], given["q_des"], given["qd_des"], [0.0, 0.0])
+    assert error(u, np.array(given[name])) < elastic.VECTOR
+
+
+def closed_loop(**options):
+    """The specification's closed loop."""
+    arm = elastic.arm(VECTOR["robot"])
+    law = tp.ElasticPDGravity(arm, VECTOR["KP"], VECTOR["KD"], velocity=VECTOR["velocity_reference"])
+    motion = tp.BSpline(VECTOR["control_points"], VECTOR["T"], VECTOR["degree"], rest=False)
+    return tp.simulate(tp.ElasticPlant(arm, terms="viscous"), law, motion, VECTOR["T"], control="continuous", **options)
+
+
+def test_simulation_of_the_specification():
+    run = closed_loop(rate=5000)
+    rows = [round(t * 5000) for t in VECTOR["t"]]
+    for name, want in (("q", "q"), ("theta", "theta"), ("qd", "qd"), ("thetad", "thetad"), ("tau", "u")):
+        assert error(getattr(run, name)[rows], np.array(VECTOR[want])) < SIMULATED
+    assert error(run.reference.q[rows], np.array(VECTOR["q_des"])) < 1e-12
+    assert np.abs(run.residual).max() < 1e-10  # J
+
+
+def test_points_that_repeat_are_the_same_as_rest():
+    given = tp.BSpline(VECTOR["control_points"], VECTOR["T"], rest=False)
+    ours = tp.BSpline(VECTOR["control_points"][2:-2], VECTOR["T"])
+    t = np.linspace(0, VECTOR["T"], 50)
+    assert all(error(a, b) < 1e-12 for a, b in zip(given(t), ours(t), strict=True))
+
+
+def test_another_integrator_and_the_document_matrices():
+    """SciPy's Radau on B a = (0, u) - C v - g - K_e x - friction: no articulated bodies, no compiled loop."""
+    arm = elastic.arm("spatial3")
+    n, K = arm.n, np.array([float(j.transmission.stiffness) for j in arm.joints])
+    curve = tp.StribeckCurve((3.0, 2.5, 1.1), (1.5, 1.2, 0.7), 0.3, 0.2, 0.4, 8.0)
+    motion = tp.Sinusoids([0.2, -0.4, 0.5], [[0.4], [0.3], [0.5]], [[2.0], [3.0], [2.5]], [[0.3], [0.5], [0.1]])
+    law = tp.ElasticPDGravity(arm, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
+    plant = tp.ElasticPlant(arm, terms=(curve,), smoothing=0.05)
+    run = tp.simulate(plant, law, motion, 0.4, rate=5000, control="continuous")
+    B, C, g, Ke = (
+        f(arm)
+        for f in (
+            tp.elastic_mass_matrix,
+            tp.elastic_coriolis_matrix,
+            tp.elastic_gravity_torque,
+            tp.elastic_stiffness_matrix,
+        )
+    )
+    gravity = tp.gravity_torque(arm)
+
+    def control(t, theta, thetad):
+        q_des, qd_des, _ = motion(t)
+        step = 1e-5
+        sag = gravity(q_des) / K
+        rate = (gravity(q_des + step * qd_des) - gravity(q_des - step * qd_des)) / (2 * step) / K + qd_des
+        return law.Kp * (q_des + sag - theta) + law.Kd * (rate - thetad) + gravity(theta - sag)
+
+    def rate(t, y):
+        p, v = y[: 2 * n], y[2 * n :]
+        friction = curve.smooth(0.05).torque(v[n:])
+        force = np.concatenate([np.zeros(n), control(t, p[n:], v[n:]) - friction])
+        return np.concatenate([v, np.linalg.solve(B(p[:n]), force - C(p[:n], v[:n], v[n:]) @ v - g(p[:n]) - Ke() @ p)])
+
+    q0, qd0, _ = motion(0.0)
+    start = np.concatenate([q0, q0 + gravity(q0) / K, qd0, qd0])
+    done = solve_ivp(rate, (0.0, 0.4), start, "Radau", rtol=1e-9, atol=1e-11, t_eval=[0.2, 0.4])
+    ours = np.concatenate([run.q, run.theta, run.qd, run.thetad], axis=1)[[1000, 2000]]
+    assert error(ours, done.y.T) < 1e-6
+    assert error(run.tau[-1], control(0.4, run.theta[-1], run.thetad[-1])) < 1e-8
+
+
+# Two links and two rotors as four bodies. Link 2 turns about its parent's y; the rotor of its motor about a tilted axis.
+GEAR, TILT = np.array([5.0, -3.0]), np.array([0.6, 0.0, 0.8])
+ROTORS, STIFFNESS, DAMPING, FRICTION = (np.array(v) for v in ([0.05, 0.03], [500, 300], [0.4, 0.2], [0.5, 0.09]))
+ACROSS = 0.02 * np.eye(3) + (ROTORS[1] - 0.02) * np.outer(TILT, TILT)
+FULL = " ".join(str(ACROSS[k]) for k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+MJCF = f"""
+<mujoco><compiler angle="radian"/>
+<option gravity="0 0 -9.81" timestep="1e-4" integrator="RK4"><flag contact="disable"/></option><worldbody>
+<body><joint name="shaft1" axis="0 0 1" damping="{FRICTION[0] / GEAR[0] ** 2}"/>
+  <inertial pos="0 0 0" mass="0.3" diaginertia="0.03 0.03 {ROTORS[0]}"/></body>
+<body><joint name="q1" axis="0 0 1"/>
+  <inertial pos="0.2 0.01 0.03" mass="2" diaginertia="0.02 0.03 0.04"/>
+  <body pos="0.4 0 0"><joint name="shaft2" axis="0.6 0 0.8" damping="{FRICTION[1] / GEAR[1] ** 2}"/>
+    <inertial pos="0 0 0" mass="0.5" fullinertia="{FULL}"/>
+  </body>
+  <body pos="0.4 0 0"><joint name="q2" axis="0 1 0"/>
+    <inertial pos="0.15 0 0.02" mass="1.2" diaginertia="0.01 0.02 0.02"/></body>
+</body></worldbody>
+<tendon>
+<fixed stiffness="{STIFFNESS[0]}" damping="{DAMPING[0]}" springlength="0">
+  <joint joint="q1" coef="1"/><joint joint="shaft1" coef="{-1 / GEAR[0]}"/></fixed>
+<fixed stiffness="{STIFFNESS[1]}" damping="{DAMPING[1]}" springlength="0">
+  <joint joint="q2" coef="1"/><joint joint="shaft2" coef="{-1 / GEAR[1]}"/></fixed>
+</tendon></mujoco>
+"""
+
+
+def separate_bodies():
+    """The same arm for us: link 1 holds the whole of motor 2, and its rotor's inertia is stated once more."""
+
+    def at(mass, com, inertia, point):
+        r = np.array(com) - point
+        return np.array(inertia) + mass * (r @ r * np.eye(3) - np.outer(r, r))
+
+    com1, motor = np.array([0.2, 0.01, 0.03]), np.array([0.4, 0.0, 0.0])
+    com = (2 * com1 + 0.5 * motor) / 2.5
+    tensor = at(2, com1, np.diag([0.02, 0.03, 0.04]), com) + at(0.5, motor, ACROSS, com)
+    # Frame 1 is at the joint of link 2, turned about x so that its z is that joint's axis, y of link 1.
+    turned = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    six = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    first = turned.T @ tensor @ turned
+    links = [
+        {"name": "l1", "m": 2.5, "com": (turned.T @ (com - motor)).tolist(), "inertia": [first[k] for k in six]},
+        {"name": "l2", "m": 1.2, "com": (0.15 - 0.3, -0.02, 0), "inertia": (0.01, 0, 0, 0.02, 0, 0.02)},
+    ]
+    arm = tp.Robot.from_dh([{"a": 0.4, "alpha": "-pi/2"}, {"a": 0.3}], links=links, gravity=(0, 0, -9.81))
+    return arm.with_transmissions(
+        stiffness=STIFFNESS,
+        rotor_inertia=ROTORS,
+        gear_ratio=GEAR,
+        motor_axis=[(0, 0, 1), (turned.T @ TILT).tolist()],
+        damping=DAMPING,
+        viscous=FRICTION,
+    )
+
+
+def test_mujoco_with_rotors_as_bodies():
+    """In MuJoCo a rotor is a body on its link, its angle that of the shaft, k theta; a tendon is the spring."""
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    data, plant = mujoco.MjData(model), tp.ElasticPlant(separate_bodies())
+    names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, k) for k in range(4)]
+    place, gear = [names.index(k) for k in ("q1", "q2", "shaft1", "shaft2")], np.array([1, 1, *GEAR])
+    rng, program = np.random.default_rng(1), plant.program()
+    for _ in range(5):
+        x, v, u = rng.uniform(-1, 1, 4), rng.uniform(-3, 3, 4), rng.uniform(-5, 5, 2)
+        data.qpos[place], data.qvel[place] = gear * x, gear * v
+        data.qfrc_applied[place] = [0.0, 0.0, *(u / GEAR)]
+        mujoco.mj_forward(model, data)
+        got = np.concatenate(program(x[:2], v[:2], x[2:], v[2:], u))
+        assert error(got, data.qacc[place] / gear) < 1e-8
+    start, u = np.array([0.3, -0.2, 0.32, -0.21]), np.array([8.0, 2.0])
+    data.qpos[place], data.qvel[place], data.qfrc_applied[place] = gear * start, 0.0, [0, 0, *(u / GEAR)]
+    run = tp.simulate(plant, lambda *_: u, duration=0.2, rate=10000, initial=start)
+    for _ in range(2000):
+        mujoco.mj_step(model, data)
+    assert error(np.concatenate([run.q[-1], run.theta[-1]]), data.qpos[place] / gear) < 1e-7
+    assert np.abs(run.residual).max() < 1e-9  # J
