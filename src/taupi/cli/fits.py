@@ -45,7 +45,9 @@ def identify(
     terms: Annotated[
         str | None,
         typer.Option(
-            "--terms", help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none."
+            "--terms",
+            help="Joint terms: rotor,viscous,coulomb,offset (the default), stribeck, ...; or none. Elastic joints by default: "
+            "coulomb,viscous,offset,damping.",
         ),
     ] = None,
     cutoff: Annotated[
@@ -53,6 +55,10 @@ def identify(
     ] = None,
     decimate: Annotated[
         int | None, typer.Option("--decimate", help="Keep every K-th sample; by default ten a period of the cutoff.")
+    ] = None,
+    elastic: Annotated[
+        bool | None,
+        typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the robot has transmissions."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")] = 0,
     urdf: Annotated[bool, typer.Option("--urdf", help="Write model.urdf too: the given one, identified.")] = False,
@@ -87,6 +93,7 @@ def identify(
         terms,
         cutoff,
         decimate,
+        elastic,
         seed,
         exports,
         force,

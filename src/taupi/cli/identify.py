@@ -13,7 +13,6 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
 from taupi.identification.fit import Fit
-from taupi.identification.identify import DEFAULT_TERMS
 from taupi.identification.runs import STREAMED_BYTES
 from taupi.identification.store import fit_json, fit_text
 from taupi.identification.validation import Validation
@@ -25,6 +24,7 @@ from taupi.signals.formats.files import sha256
 RESULTS = ("fit.json", "fit.txt", "report.html")
 # What may lie beside them; a new result without them takes the old ones away.
 _DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck")  # terms that a description has a place for
+_OF_SPRINGS = ("damping", "link_viscous", "link_coulomb")
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 
 
@@ -43,6 +43,7 @@ class Job:
     terms: str | None
     cutoff_hz: float | None
     decimate: int | None
+    elastic: bool | None
     seed: int
     exports: tuple[str, ...]
     force: bool
@@ -130,6 +131,7 @@ def _fitted(job: Job) -> Fit:
         rate_hz=job.rate_hz,
         cutoff_hz=job.cutoff_hz,
         decimate=job.decimate,
+        elastic=job.elastic,
         seed=job.seed,
     )
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
@@ -154,11 +156,13 @@ def _export(fit: Fit, kind: str, path: Path) -> None:
     else:
         from taupi.identification.export import identified_robot
 
-        terms = tuple(t for t in fit.terms if t.name in _DESCRIBED)
-        tp.emit(tp.inverse_dynamics(identified_robot(fit), terms=terms), "c", path, project=True)
+        elastic = fit.basis.elastic
+        terms = tuple(t for t in fit.terms if t.name in (*_DESCRIBED, *(_OF_SPRINGS if elastic else ())))
+        dynamics = tp.elastic_inverse_dynamics if elastic else tp.inverse_dynamics
+        tp.emit(dynamics(identified_robot(fit), terms=terms), "c", path, project=True)
 
 
-def _terms(given: str | None) -> tuple[str, ...]:
+def _terms(given: str | None) -> tuple[str, ...] | None:
     if given is None:
-        return DEFAULT_TERMS
+        return None
     return () if given.strip() == "none" else tuple(t.strip() for t in given.split(",") if t.strip())

@@ -164,6 +164,8 @@ class BaseParameters:
         ((6,), (3, 6))
         """
         p = len(self.standard)
+        if isinstance(pi, Parameters) and pi.names != self.standard.names and set(pi.names) == set(self.standard.names):
+            pi = pi.take([pi.layout.index(name) for name in self.standard.names])  # another order of the same
         try:
             given = np.asarray(pi.values if isinstance(pi, Parameters) else pi)
         except ValueError:
@@ -202,7 +204,9 @@ class BaseParameters:
         return self._columns_of(slotine_li_regressor(self.robot, terms=self.terms), "base_slotine_li_regressor")
 
     def _columns_of(self, program: Program, name: str) -> Program:
-        return dataclasses.replace(program.take(self.columns), name=name, parameters=self.parameters)
+        place = {of: k for k, of in enumerate(program.parameters.names)}
+        columns = tuple(place[self.standard.names[k]] for k in self.columns)
+        return dataclasses.replace(program.take(columns), name=name, parameters=self.parameters)
 
     # To read ------------------------------------------------------------------------------------------------------
 

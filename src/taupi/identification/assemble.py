@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import NotIdentifiedError
+from taupi.identification.equations import Equations, spring_columns
 from taupi.identification.factor import JointFactor, residual_squares, stacked
 from taupi.identification.fit import Fit, JointStatistics, Status
 from taupi.identification.problem import Problem
@@ -61,15 +62,22 @@ def assemble(
     )
 
 
+def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> float:
+    """Return |tau|^2 of a factor: of the measured torque, or of what the spring passes on to a link at x."""
+    places = spring_columns(problem.base, factor.joint)
+    torque = factor.r[:, -1] - factor.r[:, places] @ x[places]
+    return float(torque @ torque)
+
+
 def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[JointStatistics, ...]:
-    """Return each joint's statistics over the rows fitted."""
+    """Return each row's statistics over the samples fitted; a link's torque is that of its spring."""
     squares = residual_squares(problem.factors, x)
     result = []
-    for j, name in enumerate(problem.robot.joint_names):
+    for j, name in enumerate(Equations.of(problem.base).names):
         mine = [f for f in problem.factors if f.joint == j]
         rows = sum(f.rows for f in mine)
         left = sum(squares[f.file, j] for f in mine)
-        power = sum(float(f.r[:, -1] @ f.r[:, -1]) for f in mine)
+        power = sum(torque_squares(problem, f, x) for f in mine)
         spread = power - sum(f.total for f in mine) ** 2 / max(rows, 1)
         noise = [1 / weights[f.file, j] for f in mine if weights.get((f.file, j))]
         rms = float(np.sqrt(left / max(rows, 1)))

@@ -15,13 +15,16 @@ from taupi.model.formats import toml, urdf
 from taupi.model.robot import Robot
 
 _FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+# Of elastic joints, whose rotors are identified by themselves.
+_TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
 
 def identified_robot(fit: Fit) -> Robot:
-    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction and rotors.
+    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction, rotors and springs.
 
-    tau = inverse_dynamics(robot, terms=fit.terms) is then what the fit predicts. Terms that a description has no place for
-    (springs, friction of coupled motors) are left out, with a warning. What is not physically consistent is refused.
+    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Terms that a
+    description has no place for (springs to a rest position, friction of coupled motors) are left out, with a warning. What is
+    not physically consistent is refused.
     """
     pi = fit.parameters
     wrong = inconsistencies(pi)
@@ -34,7 +37,7 @@ def identified_robot(fit: Fit) -> Robot:
     homeless = []
     for e, value in zip(pi.layout.entries[links:], pi.values[links:].tolist(), strict=True):
         joint = robot.joints[e.index]
-        if e.owner != joint.name or e.kind not in (*_FRICTION, "rotor"):
+        if e.owner != joint.name or e.kind not in (*_FRICTION, *_TRANSMISSION, "rotor"):
             homeless.append(e.name)
         else:
             values.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
@@ -43,7 +46,8 @@ def identified_robot(fit: Fit) -> Robot:
         warnings.warn(f"{len(homeless)} parameters have no place in a description: {told}.", TaupiWarning, stacklevel=2)
     result = robot.with_parameters(pi.values[:links])
     result = result.with_friction(**{k: v for k, v in values.items() if k in _FRICTION})
-    return _with_rotors(result, values)
+    drives = {k: v for k, v in values.items() if k in _TRANSMISSION}
+    return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
 
 
 def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
@@ -89,6 +93,9 @@ def _(given: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TaupiWarning)  # friction has no place in the inertials of a URDF anyway
         robot = identified_robot(given)
+    if given.basis.elastic:
+        told = "A URDF holds no springs and no rotors behind them: inertias alone are written. Use write_toml for all of it."
+        warnings.warn(told, TaupiWarning, stacklevel=2)
     urdf.write(robot, path, force)
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, Term
+from taupi.dynamics.terms import Along, Coulomb, LinkSide, Term
 from taupi.identifiability.base import BaseParameters
+from taupi.identification.equations import Equations, arguments
 from taupi.identification.motion import Samples
+from taupi.identification.terms import dry
 from taupi.program.program import Program
 
 
@@ -40,23 +42,30 @@ class FrictionPlan:
 
 def friction_plan(basis: BaseParameters) -> FrictionPlan:
     """Return where the base regressor has dry friction, and what it is made of."""
-    n, names = basis.robot.n, basis.names
-    places, directions, widths = [], [], []
-    for owner, direction, width in _parts(basis.terms, basis.robot.joint_names, n):
-        if f"{owner}.coulomb" in names:
-            places.append(names.index(f"{owner}.coulomb"))
-            directions.append(direction)
-            widths.append(width)
-    return FrictionPlan(tuple(places), np.array(directions).reshape(len(places), n), np.array(widths))
+    rows, names = Equations.of(basis), basis.names
+    found = [part for part in _parts(basis.terms, rows) if part[0] in names]
+    directions = np.array([d for _, d, _ in found]).reshape(len(found), rows.count)
+    return FrictionPlan(tuple(names.index(name) for name, _, _ in found), directions, np.array([w for *_, w in found]))
 
 
-def _parts(terms: Sequence[Term], joints: Sequence[str], n: int) -> list[tuple[str, np.ndarray, float]]:
+def dry_directions(term: Term, rows: Equations) -> np.ndarray:
+    """Return along which speeds of the rows a term of dry friction acts: (k, rows), one for each of its parameters."""
+    joints = np.eye(rows.robot.n)
+    if isinstance(term, LinkSide):
+        return rows.on_links(joints)
+    return rows.on_motors(np.array([[float(c) for c in term.direction]]) if isinstance(term, Along) else joints)
+
+
+def _parts(terms: Sequence[Term], rows: Equations) -> list[tuple[str, np.ndarray, float]]:
+    """Return the parameter, the direction and the width of every dry friction."""
     found: list[tuple[str, np.ndarray, float]] = []
     for t in terms:
-        if isinstance(t, Coulomb):
-            found += [(name, np.eye(n)[i], _width(t.at(i))) for i, name in enumerate(joints)]
-        elif isinstance(t, Along) and isinstance(t.of, Coulomb):
-            found.append((t.owner, np.array([float(c) for c in t.direction]), _width(t.of)))
+        of = dry(t)
+        if of is None:
+            continue
+        each = [f"{joint}.{t.name}" for joint in rows.robot.joint_names]
+        pairs = zip([f"{t.owner}.{of.name}"] if isinstance(t, Along) else each, dry_directions(t, rows), strict=True)
+        found += [(name, d, _width(of.at(i))) for i, (name, d) in enumerate(pairs)]
     return found
 
 
@@ -69,11 +78,11 @@ class RowMaker:
 
     def __init__(self, program: Program, plan: FrictionPlan | None) -> None:
         self._kernel = program.compile("cpu", layout="batch_last")
-        self._plan = plan
+        self._program, self._plan = program, plan
 
     def __call__(self, samples: Samples) -> np.ndarray:
         """Return y (p, n, m)."""
-        y = np.asarray(self._kernel(samples.q, samples.qd, samples.qdd))
+        y = np.asarray(self._kernel(*arguments(self._program, samples.q, samples.qd, samples.qdd)))
         if self._plan is None or samples.friction is None:
             return y
         return self._plan.put(y, samples.friction)

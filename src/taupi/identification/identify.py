@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, Term, TermsLike, resolve_terms
+from taupi.dynamics.drives import check_elastic
+from taupi.dynamics.terms import Coulomb, Term, TermsLike
 from taupi.errors import TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
+from taupi.identification.equations import Equations
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
 from taupi.identification.fit import Fit
-from taupi.identification.friction import friction_plan
+from taupi.identification.friction import dry_directions, friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.runs import Preparation, Run, open_run
-from taupi.identification.terms import basis_of, coupled_directions, smoothed, with_directions
+from taupi.identification.terms import basis_of, coupled_directions, dry, resolved, smoothed, with_directions
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.log import Log
@@ -30,13 +32,15 @@ from taupi.signals.read import ColumnsLike
 
 # Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
 DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
+# Of an elastic robot, whose rotors and springs are always there; springs of machines are damped.
+ELASTIC_TERMS = ("coulomb", "viscous", "offset", "damping")
 
 
 def identify(
     robot: Robot,
     logs: Any,
     estimator: Any = "wls",
-    terms: TermsLike = DEFAULT_TERMS,
+    terms: TermsLike | None = None,
     *,
     columns: ColumnsLike = None,
     rate_hz: float | None = None,
@@ -47,6 +51,9 @@ def identify(
     derivatives: str = "central",
     trim: bool = True,
     slow: float | Sequence[float] | None = None,
+    threshold: float | Sequence[float] | None = None,
+    leave_out: str = "row",
+    elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: Any = None,
     stream: bool | None = None,
@@ -56,11 +63,17 @@ def identify(
     """Return base parameters pi_b estimated from logs: tau = Y_b(q, qd, qdd) pi_b + noise.
 
     `logs` is a Log, a path, or several of both, fitted together, each joint of each with its own noise. `estimator` is a
-    name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link.
+    name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link, by default
+    rotors, friction and an offset.
     `columns` and `rate_hz` read files (`taupi.read_log`); `cutoff_hz`, `decimate`, `velocity`, `derivatives` and `trim` go to
     `taupi.prepare`. Dry friction is F tanh(qd / slow), `slow` in rad/s or m/s and by default 1 % of each joint's largest speed;
-    0 is F sgn(qd). `prior` (p,) is the description's own by default. Files of more
-    than 64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the same.
+    0 is F sgn(qd). Rows of joints slower than `threshold` are left out, or with `leave_out="sample"` the whole sample. `prior`
+    (p,) is the description's own by default. Files of more than 64 MB are streamed (`stream` decides otherwise), `workers` of
+    them at once; the answer is the same.
+
+    A robot with elastic joints is identified from both sides of its springs: (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
+    pi_b, from logs with q of the links, theta of the motors as seen behind the gears, and tau = u, conjugate to theta (Zollo et
+    al. 2014). `elastic=False` takes its joints as rigid.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -73,11 +86,14 @@ def identify(
     True
     """
     if preparation is None:
-        preparation = Preparation(cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=_frozen(slow))
+        preparation = Preparation(
+            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=_frozen(slow), threshold=_frozen(threshold),
+            leave_out=leave_out,
+        )  # fmt: skip
     chosen = resolve_estimator(estimator)
     problem = build_problem(
-        robot, logs, terms, columns=columns, rate_hz=rate_hz, preparation=preparation, base=base, prior=prior, stream=stream,
-        workers=workers, seed=seed,
+        robot, logs, terms, columns=columns, rate_hz=rate_hz, preparation=preparation, elastic=elastic, base=base, prior=prior,
+        stream=stream, workers=workers, seed=seed,
     )  # fmt: skip
     return chosen.fit(problem)
 
@@ -85,11 +101,12 @@ def identify(
 def build_problem(
     robot: Robot,
     logs: Any,
-    terms: TermsLike = DEFAULT_TERMS,
+    terms: TermsLike | None = None,
     *,
     columns: ColumnsLike = None,
     rate_hz: float | None = None,
     preparation: Preparation | None = None,
+    elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: Any = None,
     stream: bool | None = None,
@@ -110,12 +127,14 @@ def build_problem(
     if not isinstance(robot, Robot):
         raise TaupiError(f"robot is {shown(robot)}, expected a Robot: use taupi.load(...).")
     preparation = preparation or Preparation()
-    wanted = with_directions(resolve_terms(terms), coupled_directions(robot, columns))
+    rows = _equations(robot, elastic)
+    asked = (ELASTIC_TERMS if rows.elastic else DEFAULT_TERMS) if terms is None else terms
+    wanted = with_directions(resolved(asked, rows.elastic), coupled_directions(robot, columns))
     given = _several(logs)
     with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
-        runs = list(pool.map(lambda g: open_run(g, robot, preparation, columns, rate_hz, stream), given))
-        chosen, runs = _settled(robot, wanted, runs, preparation)
-        basis = basis_of(robot, chosen, base)
+        runs = list(pool.map(lambda g: open_run(g, rows, preparation, columns, rate_hz, stream), given))
+        chosen, runs = _settled(rows, wanted, runs, preparation)
+        basis = basis_of(robot, chosen, base, rows.elastic)
         program, plan = basis.regressor(), friction_plan(basis)
         runs = [dataclasses.replace(run, friction=plan) for run in runs]
         gathered = list(pool.map(lambda k: _compressed(program, runs[k], k), range(len(runs))))
@@ -123,11 +142,11 @@ def build_problem(
     samples = sum(n for _, n, _ in gathered)
     factors = tuple(merged(pieces))
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
-    facts = joint_facts(robot.joint_names, extremes[0], extremes[1])
+    facts = joint_facts(robot.joint_names, *extremes[:, :, list(rows.motors)])
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += _friction_notes(robot, chosen, runs[0].slow)
+    notes += [*_elastic_notes(rows, basis), *_friction_notes(rows, chosen, runs[0].slow)]
     return Problem(
         robot,
         chosen,
@@ -144,21 +163,30 @@ def build_problem(
     )
 
 
+def _equations(robot: Robot, elastic: bool | None) -> Equations:
+    """Return the rows to fit: over links and motors where the robot has elastic joints, unless told otherwise."""
+    if elastic is not None and not isinstance(elastic, bool):
+        raise TaupiError(f"elastic is {shown(elastic)}, expected True, False, or None to see from the robot.")
+    if elastic:
+        check_elastic(robot)
+    return Equations(robot, bool(robot.elastic_joints) if elastic is None else elastic)
+
+
 def _settled(
-    robot: Robot, terms: tuple[Term, ...], runs: list[Run], settings: Preparation
+    rows: Equations, terms: tuple[Term, ...], runs: list[Run], settings: Preparation
 ) -> tuple[tuple[Term, ...], list[Run]]:
     """Return the terms with the speed at which friction sets in, and the runs without slow rows of joints that never reverse."""
-    if not any(isinstance(t, Coulomb) or (isinstance(t, Along) and isinstance(t.of, Coulomb)) for t in terms):
+    rubbing = [t for t in terms if dry(t) is not None]
+    if not rubbing:
         return terms, runs
-    more = [t.direction for t in terms if isinstance(t, Along) and isinstance(t.of, Coulomb)]
-    directions = np.vstack([np.eye(robot.n), *(np.array([float(c) for c in d]) for d in more)])
+    n = rows.robot.n
+    directions = np.vstack([rows.on_motors(np.eye(n)), *(dry_directions(t, rows) for t in rubbing)])
     each = [run.speeds(directions) for run in runs]
     low, high = np.min([a for a, _ in each], axis=0), np.max([b for _, b in each], axis=0)
-    stuck = one_way(low, high)[: robot.n]
-    speed = np.maximum(np.abs(low), np.abs(high))[: robot.n]
-    slow = np.where(stuck, ONE_WAY * speed, 0.0)
-    chosen = smoothed(terms, low, high, robot.n, settings.slow)
-    return chosen, [dataclasses.replace(run, slow=slow) for run in runs]
+    speed = np.maximum(np.abs(low), np.abs(high))[:n]
+    slow = rows.on_motors(np.where(one_way(low, high)[:n], ONE_WAY * speed, 0.0))
+    chosen = smoothed(terms, low[n:], high[n:], n, settings.slow)
+    return chosen, [dataclasses.replace(run, slow=np.maximum(run.slow, slow)) for run in runs]
 
 
 def _compressed(program: Program, run: Run, file: int) -> tuple[list[JointFactor], int, np.ndarray]:
@@ -182,18 +210,27 @@ def _several(logs: Any) -> list[Any]:
     return list(given)
 
 
-def _friction_notes(robot: Robot, terms: Sequence[Term], slow: np.ndarray) -> list[str]:
+def _elastic_notes(rows: Equations, basis: BaseParameters) -> list[str]:
+    """Return in words that springs were identified, and what of it has no single values."""
+    if not rows.elastic:
+        return []
+    names = ", ".join(rows.robot.elastic_joints)
+    told = f"elastic joints ({names}): rows of links and of motors together, a weight each; a link's torque is that of its spring"
+    return [told, *([basis.sentence] if basis.sentence else [])]
+
+
+def _friction_notes(rows: Equations, terms: Sequence[Term], slow: np.ndarray) -> list[str]:
     """Return in words how dry friction was taken at low speed."""
     told = []
     for t in terms:
-        if isinstance(t, Coulomb) and isinstance(t.velocity, tuple) and any(t.velocity):
-            pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, t.velocity, strict=True) if v]
-            told.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(pairs)}")
-    pairs = [f"{n} {v:.3g}" for n, v in zip(robot.joint_names, slow, strict=True) if v]
+        of = dry(t)
+        if of is not None and isinstance(of.velocity, tuple) and any(of.velocity):
+            pairs = [f"{n} {v:.3g}" for n, v in zip(rows.robot.joint_names, of.velocity, strict=True) if v]
+            where = "" if isinstance(t, Coulomb) else f" ({t.name})"
+            told.append(f"dry friction{where} is tanh(qd / v), v in rad/s or m/s: {', '.join(pairs)}")
+    pairs = [f"{n} {v:.3g}" for n, v in zip(rows.names, slow, strict=True) if v]
     if pairs:
-        told.append(
-            f"rows slower than this are left out for joints that never reverse (rad/s, m/s): {', '.join(pairs)}"
-        )
+        told.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return told
 
 

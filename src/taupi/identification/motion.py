@@ -1,4 +1,4 @@
-"""A log as what a regressor takes: the joints' motion and torque, sample by sample, and which rows count."""
+"""A log as what a regressor takes: motion and torque of its rows, sample by sample, and which rows count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.model.robot import Robot
+from taupi.identification.equations import Equations
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log
@@ -19,7 +19,10 @@ ONE_WAY = 0.05
 
 @dataclass(frozen=True)
 class Samples:
-    """q, qd, qdd, tau of shape (N, n), and which rows count: `use` (N, n) is false where a joint's row is left out."""
+    """q, qd, qdd, tau of shape (N, n), and which rows count: `use` (N, n) is false where a joint's row is left out.
+
+    Of an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -38,23 +41,20 @@ class Samples:
         return Samples(self.q[rows], self.qd[rows], self.qdd[rows], self.tau[rows], self.use[rows], friction)
 
 
-def samples_of(log: Log, robot: Robot, slow: np.ndarray) -> Samples:
-    """Return a prepared log's samples; rows of a joint slower than `slow` (n,) do not count."""
-    matching(log, robot)
-    q, qd, qdd, tau = log.need("q", "qd", "qdd", "tau")
+def samples_of(log: Log, rows: Equations, slow: np.ndarray, whole: bool = False) -> Samples:
+    """Return a prepared log's samples; rows slower than `slow` (n,) do not count, see `counted`."""
+    rows.refuse(log)
+    (q, qd, qdd), tau = rows.motion(log), rows.torque(log)
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    return Samples(q, qd, qdd, tau, np.abs(qd) >= slow)
+    return Samples(q, qd, qdd, tau, counted(qd, slow, whole))
 
 
-def matching(log: Log, robot: Robot) -> None:
-    """Refuse a log of another number of joints."""
-    if log.n != robot.n:
-        raise TaupiError(
-            f"The log has {log.n} joints ({', '.join(log.names)}), {robot.name} has {robot.n} "
-            f"({', '.join(robot.joint_names)}). Choose columns by a mapping, or joints by log.select(...)."
-        )
+def counted(qd: np.ndarray, slow: np.ndarray, whole: bool = False) -> np.ndarray:
+    """Return which rows count (N, n): those not slower than `slow` (n,); if `whole`, samples of which all rows do."""
+    fast = np.abs(qd) >= slow
+    return np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
 
 
 def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:

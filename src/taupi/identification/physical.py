@@ -25,6 +25,11 @@ from taupi.model.scalars import to_float
 EDGE = 1e-8
 # A region, or a part of it, whose deepest point is nearer to the edge than this is taken for empty.
 DEPTH = 10 * EDGE
+# Kinds of parameters that dissipate, or are inertias or springs.
+_POSITIVE = (
+    *("viscous", "coulomb", "rotor", "stribeck"),
+    *("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb"),
+)
 _NO_MASS, _NO_LENGTH = 1.0, 0.2  # kg and m: the size of a link where the description tells nothing
 
 Range = tuple[float, float]
@@ -85,7 +90,7 @@ def _links(pi: Parameters) -> range:
 def _dissipation(pi: Parameters) -> list[tuple[np.ndarray, str]]:
     """Return weights (p,) of what must not be negative at each joint, and its name.
 
-    Friction opposes motion at every speed: F_v, F_s and, at standstill, F_s + F_b. Rotors have inertia.
+    Friction opposes motion at every speed: F_v, F_s and, at standstill, F_s + F_b. Rotors have inertia, springs stiffness.
     """
     place = {(e.owner, e.kind): k for k, e in enumerate(pi.layout.entries)}
     result = []
@@ -95,7 +100,7 @@ def _dissipation(pi: Parameters) -> list[tuple[np.ndarray, str]]:
         label = pi.layout.entries[k].name
         if kind == "stribeck" and (owner, "coulomb") in place:
             weights[place[owner, "coulomb"]], label = 1.0, f"{owner}.coulomb + {label}"
-        if kind in ("viscous", "coulomb", "rotor", "stribeck"):
+        if kind in _POSITIVE:
             result.append((weights, label))
     return result
 

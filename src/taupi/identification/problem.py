@@ -18,7 +18,7 @@ from taupi.model.robot import Robot
 from taupi.program.program import Program
 
 # Of friction and an offset that one log cannot tell apart, friction is the likelier by this factor: every joint has it.
-_UNLIKELY = {"offset": 10.0}
+_UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

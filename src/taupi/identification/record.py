@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import TERMS, Along, Term
+from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
 from taupi.errors import TaupiError, unknown
 from taupi.identification.fit import Fit, JointStatistics, Status
 from taupi.identification.terms import basis_of, term_to_dict
@@ -40,6 +40,8 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "schema": SCHEMA,
         "robot": fit.robot.name,
         "fingerprint": fit.robot.fingerprint,
+        "elastic": fit.basis.elastic,
+        "coupling": fit.basis.coupling,
         "terms": [term_to_dict(t) for t in fit.terms],
         "estimator": fit.estimator,
         "settings": dict(fit.settings),
@@ -66,7 +68,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
     if data["fingerprint"] != robot.fingerprint:
         raise TaupiError(f"The fit is of another {data['robot']} than {robot.name}: their descriptions differ.")
     terms = tuple(_term_of(t) for t in data["terms"])
-    basis = basis_of(robot, terms)
+    basis = basis_of(robot, terms, elastic=data.get("elastic", False), coupling=data.get("coupling", True))
     names = tuple(b["name"] for b in data["base"])
     if names != basis.names:
         raise TaupiError("The fit has other base parameters than this version finds. Fit again.")
@@ -100,6 +102,10 @@ def _term_of(data: Any) -> Term:
     name = given.pop("name")
     if name == "along":
         return Along(given["owner"], _term_of(given["of"]), tuple(given["direction"]))
+    if name == "link":
+        return LinkSide(_term_of(given["of"]))
+    if name == Damping.name:
+        return Damping()
     if name not in TERMS:
         raise unknown("term", name, TERMS)
     made: Term = TERMS[name](**given)

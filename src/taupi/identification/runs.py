@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import TaupiError, shown, unknown
+from taupi.identification.equations import Equations
 from taupi.identification.friction import FrictionPlan
-from taupi.identification.motion import Samples, matching, one_way, samples_of
-from taupi.model.robot import Robot
+from taupi.identification.motion import Samples, counted, one_way, samples_of
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
 from taupi.signals.formats import FORMATS
@@ -28,11 +28,16 @@ STREAMED_BYTES = 64 << 20
 _BLOCK = 50_000
 # Samples handed on at once of a log that is in memory.
 _CHUNK = 50_000
+_LEAVE_OUT = ("row", "sample")
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How logs become samples: the settings of `taupi.prepare`, and the speed (rad/s, m/s) below which rows are left out."""
+    """How logs become samples: the settings of `taupi.prepare`, and which rows count.
+
+    `slow` (rad/s, m/s) is where dry friction sets in. Rows of joints (motors) slower than `threshold`, one or one a joint, are
+    left out; `leave_out="sample"` then leaves out the whole sample, "row" only that row.
+    """
 
     cutoff_hz: float | None = None
     decimate: int | None = None
@@ -43,18 +48,34 @@ class Preparation:
     short_gap: float | None = None
     long_gaps: str = "refuse"
     slow: float | tuple[float, ...] | None = None
+    threshold: float | tuple[float, ...] | None = None
+    leave_out: str = "row"
+
+    def __post_init__(self) -> None:
+        if self.leave_out not in _LEAVE_OUT:
+            raise unknown("leave_out", str(self.leave_out), _LEAVE_OUT)
+
+    def least_speeds(self, rows: Equations) -> np.ndarray:
+        """Return the speed below which each row does not count: the threshold where motors act, 0 for links behind springs."""
+        given = np.asarray(0.0 if self.threshold is None else self.threshold, dtype=float)
+        n = rows.robot.n
+        if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
+            raise TaupiError(
+                f"threshold is {shown(self.threshold)}, expected a speed of at least 0, or one for each of {n} joints."
+            )
+        return rows.on_motors(np.broadcast_to(given, n))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return asdict(self)
 
-    def filtered(self, log: Log) -> tuple[Log, float, int]:
+    def filtered(self, log: Log, rows: Equations) -> tuple[Log, float, int]:
         """Return the log as `taupi.prepare` makes it, not yet decimated; the cutoff; and of how many samples to keep one."""
         log = clean_log(log, short_gap=self.short_gap, long_gaps=self.long_gaps)
         log = trim_standstill(log) if self.trim else log
         cutoff = self.cutoff_hz
         if cutoff is None:
-            choice = choose_cutoff(log.q, log.rate_hz)
+            choice = choose_cutoff(rows.positions(log), log.rate_hz)
             cutoff, log = choice.hz, log.with_(notes=choice.note)
         ready = prepare(
             log,
@@ -80,21 +101,21 @@ class Run:
     sha256: str
     rate_hz: float
     notes: tuple[str, ...]
-    robot: Robot = field(repr=False)
+    rows: Equations = field(repr=False)
     source: Callable[[], Iterator[Log]] = field(repr=False)
-    slow: np.ndarray  # (n,) rows of a joint slower than this do not count
+    slow: np.ndarray  # (rows,) those slower than this do not count
     cutoff_hz: float | None = None  # of the filter that the log has passed; None for one that came prepared
     order: int = 4
     step: int = 1  # of the source's samples every so many count
     friction: FrictionPlan | None = None
     streamed: bool = False
+    whole: bool = False  # whether a slow row takes its sample with it
 
     def speeds(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest speed along directions (k, n): of a stream, until all have reversed."""
+        """Return the least and the largest speed along directions (k, rows): of a stream, until all have reversed."""
         low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
         for log in self.source():
-            (qd,) = log.need("qd")
-            along = qd @ directions.T
+            along = self.rows.motion(log)[1] @ directions.T
             low, high = np.minimum(low, along.min(axis=0)), np.maximum(high, along.max(axis=0))
             if self.streamed and not one_way(low, high).any():
                 break
@@ -105,22 +126,22 @@ class Run:
         if self.cutoff_hz is None or self.friction is None or not self.friction.places:
             row = 0
             for log in self.source():
-                yield samples_of(log.rows(slice(-row % self.step, None, self.step)), self.robot, self.slow)
+                yield samples_of(log.rows(slice(-row % self.step, None, self.step)), self.rows, self.slow, self.whole)
                 row += len(log)
             return
-        n, row, rate = self.robot.n, 0, self.rate_hz * self.step
+        n, row, rate = self.rows.count, 0, self.rate_hz * self.step
         for piece, keep in overlapped(self._packed(), settle_rows(rate, self.cutoff_hz, self.order)):
             dry = butterworth(piece[:, 4 * n :], rate, self.cutoff_hz, self.order)
             at = np.arange(keep.start, keep.stop)[-row % self.step :: self.step]
             row += keep.stop - keep.start
             q, qd, qdd, tau = (piece[at, k * n : (k + 1) * n] for k in range(4))
-            yield Samples(q, qd, qdd, tau, np.abs(qd) >= self.slow, dry[at])
+            yield Samples(q, qd, qdd, tau, counted(qd, self.slow, self.whole), dry[at])
 
     def _packed(self) -> Iterator[np.ndarray]:
         """Yield q, qd, qdd, tau and dry friction side by side."""
         assert self.friction is not None
         for log in self.source():
-            s = samples_of(log, self.robot, self.slow)
+            s = samples_of(log, self.rows, self.slow)
             yield np.concatenate([s.q, s.qd, s.qdd, s.tau, self.friction.signals(s.qd)], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,17 +157,17 @@ class Run:
 
 
 def open_run(
-    given: Any, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+    given: Any, rows: Equations, settings: Preparation, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
 ) -> Run:
     """Return the run of a Log or of a file's path; a large file is streamed."""
     if isinstance(given, Log):
-        return _whole(given, robot, settings)
+        return _whole(given, rows, settings)
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
     if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
-        return _streamed(path, robot, settings, columns, rate_hz)
-    return _whole(read_log(path, robot, columns, rate_hz=rate_hz), robot, settings)
+        return _streamed(path, rows, settings, columns, rate_hz)
+    return _whole(read_log(path, rows.robot, columns, rate_hz=rate_hz), rows, settings)
 
 
 def _streams(path: Path) -> bool:
@@ -154,11 +175,11 @@ def _streams(path: Path) -> bool:
     return any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
 
 
-def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
-    matching(log, robot)
+def _whole(log: Log, rows: Equations, settings: Preparation) -> Run:
+    rows.refuse(log)
     log.need("tau")
-    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log)
-    ready.need("qd", "qdd")
+    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log, rows)
+    rows.motion(ready)
 
     def source() -> Iterator[Log]:
         for start in range(0, len(ready), _CHUNK):
@@ -166,8 +187,8 @@ def _whole(log: Log, robot: Robot, settings: Preparation) -> Run:
 
     name = Path(log.source.path).name if log.source.path else "log"
     return Run(
-        name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, robot, source, np.zeros(robot.n),
-        cutoff, settings.order, step,
+        name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, rows, source,
+        settings.least_speeds(rows), cutoff, settings.order, step, whole=settings.leave_out == "sample",
     )  # fmt: skip
 
 
@@ -176,23 +197,23 @@ def _is_ready(log: Log) -> bool:
     return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
-def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
+def _streamed(path: Path, rows: Equations, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
     """Return a run that is read again and again; what must be chosen is chosen on the first block."""
 
     def raw() -> Iterator[Log]:
-        return log_blocks(path, _BLOCK, robot, columns, rate_hz=rate_hz)
+        return log_blocks(path, _BLOCK, rows.robot, columns, rate_hz=rate_hz)
 
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
         raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
-    matching(first, robot)
+    rows.refuse(first)
     first.need("tau")
     clean = clean_log(first)
     rate = 1 / mean_step(first.time)
     notes = [*first.notes, f"streamed in blocks of {_BLOCK} samples"]
     cutoff = settings.cutoff_hz
     if cutoff is None:
-        choice = choose_cutoff(clean.q, rate)
+        choice = choose_cutoff(rows.positions(clean), rate)
         cutoff = choice.hz
         notes.append(f"{choice.note}, in the first block")
     step = max(1, int(rate / (10 * cutoff))) if settings.decimate is None else settings.decimate
@@ -210,6 +231,6 @@ def _streamed(path: Path, robot: Robot, settings: Preparation, columns: ColumnsL
         f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {cutoff:.4g} Hz, every {step}th sample kept"
     )
     return Run(
-        path.name, str(path), first.source.sha256, rate / step, tuple(notes), robot, source, np.zeros(robot.n), cutoff,
-        settings.order, step, streamed=True,
+        path.name, str(path), first.source.sha256, rate / step, tuple(notes), rows, source, settings.least_speeds(rows),
+        cutoff, settings.order, step, streamed=True, whole=settings.leave_out == "sample",
     )  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import Along, Coulomb, Offset, Spring, Term
+from taupi.dynamics.drives import elastic_parameters, resolve_sides
+from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters, base_parameters
 from taupi.identification.motion import one_way
@@ -21,6 +22,20 @@ SMOOTH = 0.01
 
 
 Direction = tuple[str, tuple[Any, ...]]
+
+
+def resolved(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
+    """Return terms from their names, in the order of base parameters: of an elastic robot, motors, springs, links."""
+    if not elastic:
+        return resolve_terms(terms)
+    sides = resolve_sides(terms)
+    return (*sides.motor, *sides.spring[1:], *sides.link)
+
+
+def dry(term: Term) -> Coulomb | None:
+    """Return the dry friction that a term is, of a joint, a link or along a direction; None for other terms."""
+    of = term.of if isinstance(term, Along | LinkSide) else term
+    return of if isinstance(of, Coulomb) else None
 
 
 def coupled_directions(robot: Robot, columns: Any) -> tuple[Direction, ...]:
@@ -58,55 +73,88 @@ def _different(found: Sequence[Direction]) -> list[Direction]:
 
 def with_directions(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
     """Return the terms, and each that dissipates or stores along each direction; an offset there is one of the joints'."""
-    more = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, Offset | Spring | Along)]
+    single = (Offset, Spring, Along, LinkSide, Damping)
+    more = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, single)]
     return (*terms, *more)
 
 
 def smoothed(terms: Sequence[Term], low: np.ndarray, high: np.ndarray, n: int, slow: Any) -> tuple[Term, ...]:
     """Return the terms with Coulomb's velocity: `slow`, or 1 % of the largest speed; 0 where a joint never reverses.
 
-    `low` and `high` are the extremes of the speeds of the n coordinates, then of each `Along` that is a Coulomb, in order.
+    `low` and `high` are the extremes of the speeds at which each term of dry friction acts, term by term: n of a `Coulomb`, of
+    a joint's motor or of its link, and one of an `Along`.
     """
-    speed = np.maximum(np.abs(low), np.abs(high))
-    width = SMOOTH * speed
-    if slow is not None:
-        given = np.asarray(slow, dtype=float)
-        if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
-            raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
-        width[:n] = given
-    width = np.where(one_way(low, high), 0.0, np.array([float(f"{v:.3g}") for v in width]))
-    rest = iter(width[n:])
+    width = SMOOTH * np.maximum(np.abs(low), np.abs(high))
+    given = _checked_slow(slow, n)
+    at, result = 0, []
+    for t in terms:
+        of = dry(t)
+        if of is None:
+            result.append(t)
+            continue
+        here = slice(at, at + (1 if isinstance(t, Along) else n))
+        at = here.stop
+        if of.velocity != 0:
+            result.append(t)
+            continue
+        wide = width[here] if given is None or isinstance(t, Along) else np.broadcast_to(given, n)
+        wide = np.where(one_way(low[here], high[here]), 0.0, [float(f"{v:.3g}") for v in wide])
+        made = Coulomb(float(wide[0]) if isinstance(t, Along) else tuple(wide.tolist()))
+        result.append(dataclasses.replace(t, of=made) if isinstance(t, Along | LinkSide) else made)
+    return tuple(result)
 
-    def settled(t: Term) -> Term:
-        if isinstance(t, Coulomb) and t.velocity == 0:
-            return Coulomb(tuple(width[:n].tolist()))
-        if isinstance(t, Along) and isinstance(t.of, Coulomb) and t.of.velocity == 0:
-            return dataclasses.replace(t, of=Coulomb(float(next(rest))))
-        return t
 
-    return tuple(settled(t) for t in terms)
+def _checked_slow(slow: Any, n: int) -> np.ndarray | None:
+    if slow is None:
+        return None
+    given = np.asarray(slow, dtype=float)
+    if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
+        raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
+    return given
 
 
 def plain(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms with Coulomb friction as sgn(qd): what can be identified does not depend on how smooth it is."""
 
     def simple(t: Term) -> Term:
-        if isinstance(t, Along) and isinstance(t.of, Coulomb):
-            return dataclasses.replace(t, of=Coulomb())
-        return Coulomb() if isinstance(t, Coulomb) else t
+        if dry(t) is None:
+            return t
+        return dataclasses.replace(t, of=Coulomb()) if isinstance(t, Along | LinkSide) else Coulomb()
 
     return tuple(simple(t) for t in terms)
 
 
-def basis_of(robot: Robot, terms: Sequence[Term], base: BaseParameters | None = None) -> BaseParameters:
-    """Return base parameters with these terms; those of plain terms, or `base` if given, are the same combinations."""
+def basis_of(
+    robot: Robot,
+    terms: Sequence[Term],
+    base: BaseParameters | None = None,
+    elastic: bool = False,
+    coupling: bool = True,
+) -> BaseParameters:
+    """Return base parameters with these terms; those of plain terms, or `base` if given, are the same combinations.
+
+    Of an elastic robot their standard parameters are ten a link, link by link as everywhere, then those of the joints.
+    """
     simple = plain(terms)
-    found = base if base is not None else base_parameters(robot, terms=simple)
-    if not isinstance(found, BaseParameters) or found.robot != robot or plain(found.terms) != simple:
-        raise TaupiError(
-            "base is for another robot or other terms, expected taupi.base_parameters(robot, terms=terms)."
-        )
+    found = base
+    if found is None:
+        found = base_parameters(robot, terms=simple, elastic=elastic, coupling=coupling)
+    own = isinstance(found, BaseParameters) and found.robot == robot and found.elastic == elastic
+    if not own or plain(found.terms) != simple:
+        asked = "taupi.base_parameters(robot, terms=terms" + (", elastic=True)" if elastic else ")")
+        raise TaupiError(f"base is for another robot or other terms, expected {asked}.")
+    found = _link_by_link(found) if elastic else found
     return dataclasses.replace(found, terms=tuple(terms))
+
+
+def _link_by_link(base: BaseParameters) -> BaseParameters:
+    """Return the same base parameters over standard parameters that go link by link, in place of the document's order."""
+    natural = elastic_parameters(base.robot, resolve_sides(base.terms))
+    place = {name: k for k, name in enumerate(natural.names)}
+    moved = [place[name] for name in base.standard.names]
+    columns = tuple(moved[k] for k in base.columns)
+    rows = tuple(tuple((moved[k], c) for k, c in row) for row in base.rows)
+    return dataclasses.replace(base, standard=natural, columns=columns, rows=rows)
 
 
 def term_to_dict(term: Term) -> Any:
@@ -114,6 +162,8 @@ def term_to_dict(term: Term) -> Any:
     if isinstance(term, Along):
         direction = [str(c) for c in term.direction]
         return {"name": "along", "owner": term.owner, "of": term_to_dict(term.of), "direction": direction}
+    if isinstance(term, LinkSide):
+        return {"name": "link", "of": term_to_dict(term.of)}
     settings: dict[str, Any]
     settings = dataclasses.asdict(term) if dataclasses.is_dataclass(term) and not isinstance(term, type) else {}
     return {"name": term.name, **settings} if settings else term.name

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.identification.equations import COORDINATES, Equations, arguments, spring_torque
 from taupi.identification.fit import Fit
 from taupi.identification.friction import friction_plan
-from taupi.identification.motion import matching
 from taupi.identification.runs import Preparation
 from taupi.signals.clean import clean_log
 from taupi.signals.derivatives import central
@@ -110,32 +110,43 @@ def validate(
     True
     """
     log = _log(log, fit, columns, rate_hz)
-    matching(log, fit.robot)
+    equations = Equations.of(fit.basis)
+    equations.refuse(log)
     log.need("tau")
     settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    full, cutoff, step = settings.filtered(whole)
-    (speed,) = full.need("qd")
+    full, cutoff, step = settings.filtered(whole, equations)
+    _, speed, _ = equations.motion(full)
     plan = friction_plan(fit.basis)
     dry = butterworth(plan.signals(speed), full.rate_hz, cutoff, settings.order) if plan.places else None
     ready = full.rows(slice(None, None, step))
     rows = np.rint((ready.time - whole.time[0]) * whole.rate_hz).astype(int)
-    (measured,), (recorded,) = ready.need("tau"), whole.need("tau")
-    return compared(fit, ready, measured, recorded[rows], log.source.path, None if dry is None else dry[::step])
+    recorded = whole.rows(rows)
+    spring = spring_torque(fit.basis, fit.values, equations.positions(recorded), equations.motion(ready)[1])
+    raw = equations.torque(recorded) + spring
+    return compared(fit, ready, equations.torque(ready), raw, log.source.path, None if dry is None else dry[::step])
 
 
 def compared(
     fit: Fit, ready: Log, measured: np.ndarray, raw: np.ndarray, path: str = "", dry: np.ndarray | None = None
 ) -> Validation:
-    """Return the errors of a fit on a prepared log; `dry` (N, k) is dry friction that has passed the filter."""
+    """Return the errors of a fit on a prepared log; `dry` (N, k) is dry friction that has passed the filter.
+
+    In the row of a link behind a spring, measured is what the spring passes on to it, and predicted what the link needs.
+    """
+    equations = Equations.of(fit.basis)
+    x, speed, _ = equations.motion(ready)
     predicted = predict(fit, ready)
-    if dry is not None and ready.qd is not None:
+    if dry is not None:
         plan = friction_plan(fit.basis)
-        change = dry - plan.signals(ready.qd)
+        change = dry - plan.signals(speed)
         predicted = predicted + (change * fit.values[list(plan.places)]) @ plan.directions
+    if equations.free:
+        spring = spring_torque(fit.basis, fit.values, x, speed)
+        measured, predicted = measured + spring, predicted + spring
     joints = tuple(
         JointErrors(name, len(ready), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
-        for j, name in enumerate(fit.robot.joint_names)
+        for j, name in enumerate(equations.names)
     )
     return Validation(
         name=os.path.basename(path) or "log",
@@ -152,19 +163,34 @@ def compared(
 
 
 def predict(fit: Fit, log: Any) -> np.ndarray:
-    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, filtered, where they are missing."""
+    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, filtered, where they are missing.
+
+    Of an elastic robot it is that of links, which should be 0, and motors.
+    """
     if not isinstance(log, Log):
         raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
-    matching(log, fit.robot)
-    q, qd, qdd = log.q, log.qd, log.qdd
-    if qd is None or qdd is None:
-        cutoff = fit.settings["preparation"]["cutoff_hz"] or choose_cutoff(q, log.rate_hz).hz
-        q = butterworth(q, log.rate_hz, cutoff)
-        first, second = central(q, log.rate_hz)
-        qd = first if qd is None else butterworth(qd, log.rate_hz, cutoff)
-        qdd = second if log.qd is None else central(qd, log.rate_hz)[0]
-    program = fit.basis.regressor().times("pi")
-    return np.asarray(program(q, qd, qdd, np.broadcast_to(fit.values, (len(q), len(fit.values)))))
+    equations = Equations.of(fit.basis)
+    equations.refuse(log)
+    cutoff = fit.settings["preparation"]["cutoff_hz"]
+    for x, xd, xdd in COORDINATES[: 2 if equations.free else 1]:
+        log = _differentiated(log, x, xd, xdd, cutoff or choose_cutoff(equations.positions(log), log.rate_hz).hz)
+    program = fit.basis.regressor()
+    motion = arguments(program, *equations.motion(log))
+    times = program.times("pi")
+    return np.asarray(times(*motion, np.broadcast_to(fit.values, (len(log), len(fit.values)))))
+
+
+def _differentiated(log: Log, x: str, xd: str, xdd: str, cutoff: float) -> Log:
+    """Return the log with a position's derivatives, all of it filtered, unless it has them."""
+    (position,), have, rate = log.need(x), log.signals, log.rate_hz
+    if xd in have and xdd in have:
+        return log
+    smooth = butterworth(position, rate, cutoff)
+    first, second = central(smooth, rate)
+    if xd in have:
+        first = butterworth(have[xd], rate, cutoff)
+        second = central(first, rate)[0]
+    return log.with_(**{x: smooth, xd: first, xdd: second})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

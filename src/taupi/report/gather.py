@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.identification.equations import Equations
 from taupi.identification.fit import Fit
 from taupi.identification.validation import Validation
 from taupi.report.content import Content, JointRow, ParameterRow, RunRow, StandardRow
@@ -38,7 +39,7 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         relative=overall(fit),
         runs=tuple(rows),
         traces=tuple(
-            Trace(v.name, role, tuple(fit.robot.joint_names), units, v.time, v.measured, v.predicted)
+            Trace(v.name, role, tuple(j.name for j in v.joints), units, v.time, v.measured, v.predicted)
             for v, role in traces
         ),
         sentences=sentences,
@@ -61,8 +62,8 @@ def overall(fit: Fit) -> float:
 
 
 def torque_units(fit: Fit) -> tuple[str, ...]:
-    """Return the unit of each joint's torque: N where it slides."""
-    return tuple("N" if joint.prismatic else "N m" for joint in fit.robot.driving_joints)
+    """Return the unit of each row's torque: N where a joint slides."""
+    return Equations.of(fit.basis).units
 
 
 def _parameters(fit: Fit) -> tuple[ParameterRow, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identification.assemble import Weights, assemble
-from taupi.identification.estimators.wls import weighted
+from taupi.identification.estimators.wls import spring_scales, weighted
 from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
 from taupi.identification.passes import Rows, gathered, regressor_rows
@@ -73,8 +73,9 @@ class Huber:
 def _scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return sigma of each (file, joint) from the median absolute residual."""
     result: Weights = {}
+    scales = spring_scales(problem, x)
     for f in range(len(problem.runs)):
-        kept: list[list[np.ndarray]] = [[] for _ in problem.robot.joint_names]
+        kept: list[list[np.ndarray]] = [[] for _ in range(problem.regressor.outputs[0].shape[0])]
         power = np.zeros(len(kept))
         for y, tau, use in regressor_rows(problem, f):
             left = np.abs(tau - np.tensordot(y, x, axes=(0, 0)).T)
@@ -85,7 +86,8 @@ def _scales(problem: Problem, x: np.ndarray) -> Weights:
             every = np.concatenate(rows) if rows else np.zeros(0)
             every = every[:: max(1, len(every) // _MOST)]
             floor = max(1e-9 * power[j], 1e-300)
-            result[f, j] = max(_MAD * float(np.median(every)), floor) if len(every) else 1.0
+            scale = scales[f, j] or 1.0
+            result[f, j] = max(scale * _MAD * float(np.median(every)), floor) if len(every) else 1.0
     return result
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.identification.assemble import Weights, assemble
+from taupi.identification.assemble import Weights, assemble, torque_squares
+from taupi.identification.equations import Equations
 from taupi.identification.factor import residual_squares, stacked
 from taupi.identification.fit import Fit
 from taupi.identification.passes import whitened
@@ -55,27 +56,52 @@ def weighted(problem: Problem, iterations: int) -> tuple[Solution, Weights]:
 
 
 def first_weights(problem: Problem) -> Weights:
-    """Return 1 / rms(tau) of each (file, joint): before residuals are known, noise is taken to be in proportion."""
+    """Return 1 / rms(tau) of each (file, joint): before residuals are known, noise is taken to be in proportion.
+
+    A link behind a spring has the weight of its motor.
+    """
     result: Weights = {}
     for f in problem.factors:
         power = float(f.r[:, -1] @ f.r[:, -1])
         result[f.file, f.joint] = float(np.sqrt(f.rows / power)) if power > 0 else 0.0
+    rows = Equations.of(problem.base)
+    for (file, row), _ in list(result.items()):
+        if row in rows.free:
+            result[file, row] = result.get((file, rows.motors[row]), 0.0)
     return result
 
 
 def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Weights:
-    """Return 1 / sigma with sigma^2 = |residual|^2 / (rows - the parameters that these rows have decided)."""
-    squares = residual_squares(problem.factors, solution.x)
+    """Return 1 / sigma with sigma^2 = |residual|^2 / (rows - the parameters that these rows have decided).
+
+    The row of a link behind a spring has no measured torque: smaller parameters leave less of it, whatever they explain. There
+    sigma is the residual's share of the spring's torque, times that torque as it was before residuals were known.
+    """
+    squares, scales = residual_squares(problem.factors, solution.x), spring_scales(problem, solution.x)
     result: Weights = {}
     for f in problem.factors:
         key = (f.file, f.joint)
-        power = float(f.r[:, -1] @ f.r[:, -1])
-        if not f.rows or power == 0:
+        power, scale = torque_squares(problem, f, solution.x), scales[key]
+        if not f.rows or power == 0 or scale == 0:
             result[key] = 0.0
             continue
         decided = float(np.sum((weights[key] * f.r[:, :-1] @ solution.spread) ** 2))
         free = max(f.rows - decided, 0.1 * f.rows)
         # Torques without noise leave rounding errors, which say nothing about weights.
         floor = 1e-9 * np.sqrt(power / f.rows)
-        result[key] = 1 / max(float(np.sqrt(squares[key] / free)), floor)
+        result[key] = 1 / max(scale * float(np.sqrt(squares[key] / free)), scale * floor)
+    return result
+
+
+def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
+    """Return by what the torque of springs at x is to be multiplied to be that of the first solution; 1 for measured torques."""
+    free = Equations.of(problem.base).free
+    result = {(f.file, f.joint): 1.0 for f in problem.factors}
+    if not free:
+        return result
+    first = solve(stacked(problem.factors, first_weights(problem)), problem.prior_base, problem.metric).x
+    for f in problem.factors:
+        power = torque_squares(problem, f, x)
+        if f.joint in free and power > 0:
+            result[f.file, f.joint] = float(np.sqrt(torque_squares(problem, f, first) / power))
     return result

@@ -1,0 +1,217 @@
+"""Elastic joints identified from logs of an independent simulation: truth found, intervals, streams, files, bad logs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import sprung
+
+import taupi as tp
+from taupi.identification.equations import Equations, spring_torque
+
+ARM = tp.load("zollo2r")
+DOCUMENT = ("coulomb", "viscous")
+# What filtering positions before a nonlinear regressor leaves, with accelerations by differences, at 500 Hz.
+FILTER = 2e-3
+
+
+def truth(basis):
+    return basis.project(tp.elastic_regressor(ARM, terms=basis.terms).parameters)
+
+
+def test_the_truth_is_found():
+    log = sprung.log_of(ARM)
+    fit = tp.identify(ARM, log, terms=DOCUMENT, cutoff_hz=60)
+    assert fit.names == tp.base_parameters(ARM, elastic=True).names  # the document's order
+    error = np.abs(fit.values - truth(fit.basis)) / np.maximum(np.abs(truth(fit.basis)), 1)
+    assert error[[n.endswith(("stiffness", "mR", "mxR", "my")) for n in fit.names]].max() < FILTER
+    assert error.max() < 0.05  # friction: its sign near standstill
+
+
+def test_rows_are_links_and_motors():
+    fit = tp.identify(ARM, sprung.log_of(ARM), cutoff_hz=20)
+    assert [j.name for j in fit.joints] == ["joint1.link", "joint2.link", "joint1.motor", "joint2.motor"]
+    assert {n.rpartition(".")[2] for n in fit.names} >= {"offset", "damping", "stiffness", "rotor_inertia"}
+    assert max(j.relative for j in fit.joints) < 0.01
+    assert any(note.startswith("elastic joints (joint1, joint2)") for note in fit.notes)
+    assert fit.basis.sentence in fit.notes  # why some have no single values
+
+
+def test_a_link_is_held_against_its_spring():
+    """In the row of a link, measured is K (theta - q) + D (thetad - qd), and predicted what Newton and Euler ask for."""
+    fit = tp.identify(ARM, sprung.log_of(ARM), terms=(*DOCUMENT, "damping"), cutoff_hz=20)
+    log = sprung.log_of(ARM, seed=3)
+    seen = fit.validate(log)
+    ready = tp.prepare(log, cutoff_hz=20, trim=True)
+    known = dict(zip(fit.names, fit.values, strict=True))
+    for i, joint in enumerate(ARM.joint_names):
+        spring = known[f"{joint}.stiffness"] * (ready.theta - ready.q)[:, i]
+        spring += known[f"{joint}.damping"] * (ready.thetad - ready.qd)[:, i]
+        assert np.allclose(seen.measured[:, i], spring, atol=1e-9 * np.abs(spring).max())
+    assert np.array_equal(seen.measured[:, 2:], ready.tau)
+    rows = Equations.of(fit.basis)
+    x, xd, _ = rows.motion(ready)
+    assert np.allclose(seen.predicted - spring_torque(fit.basis, fit.values, x, xd), fit.predict(ready), atol=0.3)
+    assert seen.relative < 0.01
+
+
+@pytest.mark.parametrize("estimator", ["ols", "huber", "ridge", "feasible", tp.WeightedLeastSquares(covariance="full")])
+def test_every_estimator_takes_both_sides(estimator):
+    log = sprung.log_of(ARM, position_noise=1e-5, torque_noise=0.1)
+    fit = tp.identify(ARM, log, estimator, terms=DOCUMENT, cutoff_hz=20)
+    stiffness = [v for n, v in zip(fit.names, fit.values, strict=True) if n.endswith("stiffness")]
+    assert np.allclose(stiffness, [3000, 1800], rtol=0.02)
+
+
+def test_feasible_keeps_springs_and_rotors_positive():
+    """Torques of the wrong sign ask for negative springs; the estimator refuses them."""
+    log = sprung.log_of(ARM)
+    wrong = log.with_(tau=-log.tau)
+    free = tp.identify(ARM, wrong, terms=DOCUMENT, cutoff_hz=20)
+    held = tp.identify(ARM, wrong, "feasible", terms=DOCUMENT, cutoff_hz=20)
+    joints = [k for k, n in enumerate(free.names) if n.endswith(("stiffness", "rotor_inertia"))]
+    assert (free.values[joints] < 0).any() and (held.values[joints] > -1e-9).all()
+
+
+def test_intervals_cover_the_truth():
+    """Noise in the torque alone, which is what the intervals allow for, of motors at any speed."""
+    arm = ARM.with_friction(coulomb=0, viscous=[3.0, 2.0])
+    inside, count = 0, 0
+    for seed in range(12):
+        log = sprung.log_of(arm, torque_noise=3.0, noise_seed=seed, terms=("viscous",))
+        fit = tp.identify(arm, log, terms=("viscous",), cutoff_hz=40)
+        true = fit.basis.project(tp.elastic_regressor(arm, terms=("viscous",)).parameters)
+        motors = [k for k, n in enumerate(fit.names) if n.endswith(("viscous", "rotor_inertia"))]
+        low, high = fit.intervals()[motors].T
+        inside += int(((low < true[motors]) & (true[motors] < high)).sum())
+        count += len(motors)
+    assert 0.85 <= inside / count <= 1.0
+
+
+def test_a_stream_is_the_whole(tmp_path):
+    log = sprung.log_of(ARM)
+    tp.write_log(log, tmp_path / "run.parquet")
+    whole, stream = (
+        tp.identify(ARM, tmp_path / "run.parquet", terms=DOCUMENT, cutoff_hz=20, trim=False, stream=s)
+        for s in (False, True)
+    )
+    assert np.allclose(stream.values, whole.values, rtol=1e-6, atol=1e-6)
+
+
+def test_some_joints_may_be_rigid():
+    """A rigid joint has one row, with its motor's torque in it, and no spring."""
+    arm = ARM.with_transmissions(stiffness=[3000, None])
+    rng = np.random.default_rng(0)
+    t = np.arange(4000) / 500
+    w = 2 * np.pi / 8 * np.arange(1, 6)
+    a = rng.normal(size=(5, 3)) * [0.5, 0.5, 0.5] / np.arange(1, 6)[:, None]
+    x, xd, xdd = np.sin(np.outer(t, w)) @ a, (np.cos(np.outer(t, w)) * w) @ a, -(np.sin(np.outer(t, w)) * w**2) @ a
+    tau = tp.elastic_inverse_dynamics(arm)(*(v[:, :2] for v in (x, xd, xdd)), *(v[:, 2:] for v in (x, xd, xdd)))
+    rows = Equations(arm, elastic=True)
+    assert rows.names == ("joint1.link", "joint2", "joint1.motor") and rows.motors == (2, 1)
+    theta = np.column_stack([x[:, 2], x[:, 1]])
+    log = tp.Log(t, x[:, :2], theta=theta, tau=np.column_stack([tau[:, 2], tau[:, 1]]), names=arm.joint_names)
+    problem = tp.build_problem(arm, log, terms=DOCUMENT)
+    assert problem.regressor.outputs[0].shape[0] == 3
+    samples = next(iter(problem.blocks(0)))
+    assert np.array_equal(samples.tau[:, 0], np.zeros(len(samples)))
+
+
+def test_slow_motors_are_left_out_by_row_or_by_sample():
+    log = sprung.log_of(ARM)
+    by = {
+        how: tp.build_problem(
+            ARM, log, terms=DOCUMENT, preparation=tp.Preparation(cutoff_hz=20, threshold=0.5, leave_out=how)
+        )
+        for how in ("row", "sample")
+    }
+    speed = np.concatenate([s.qd for s in by["row"].blocks(0)])[:, 2:]
+    fast = np.abs(speed) >= 0.5
+    rows = {how: {f.joint: f.rows for f in p.factors} for how, p in by.items()}
+    assert rows["row"] == {0: len(speed), 1: len(speed), 2: fast[:, 0].sum(), 3: fast[:, 1].sum()}
+    assert set(rows["sample"].values()) == {fast.all(axis=1).sum()}
+
+
+def test_a_fit_reads_back(tmp_path):
+    terms = (*DOCUMENT, "damping", "link_viscous", tp.LinkSide(tp.Coulomb()))
+    fit = tp.identify(ARM, sprung.log_of(ARM), terms=terms, cutoff_hz=20)
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert back.basis.elastic and back.terms == fit.terms and np.array_equal(back.values, fit.values)
+    assert np.array_equal(back.predict(sprung.log_of(ARM)), fit.predict(sprung.log_of(ARM)))
+    text = (tmp_path / "fit.txt").name
+    tp.write_fit(fit, tmp_path / text)
+    assert "joint1.motor" in (tmp_path / text).read_text()
+
+
+def test_the_identified_arm_moves_like_the_fit(tmp_path):
+    """TOML has springs and rotors; inverse dynamics of the arm read back is what the fit predicts."""
+    fit = tp.identify(ARM, sprung.log_of(ARM), "feasible", terms=(*DOCUMENT, "damping"), cutoff_hz=20)
+    tp.write_toml(fit, tmp_path / "arm.toml")
+    arm = tp.load(tmp_path / "arm.toml")
+    assert arm.elastic_joints == ARM.elastic_joints
+    states = np.random.default_rng(1).normal(size=(6, 20, 2))
+    tau = tp.elastic_inverse_dynamics(arm, terms=fit.terms)(*states)
+    assert np.allclose(tau, fit.basis.regressor()(*states) @ fit.values, rtol=1e-6, atol=1e-6)
+
+
+def test_single_values_come_from_a_prior_only():
+    """Two priors give two sets of single values with the same sums."""
+    log = sprung.log_of(ARM)
+    fits = [
+        tp.identify(ARM, log, terms=DOCUMENT, cutoff_hz=20, prior=ARM.with_parameters(f * ARM.parameters.values))
+        for f in (1.0, 1.2)
+    ]
+    assert np.allclose(fits[0].values, fits[1].values)
+    joined = [k for k, n in enumerate(fits[0].basis.standard.names) if fits[0].basis.classes[n] == "combined"]
+    priors = [f.prior[joined] for f in fits]
+    assert not np.allclose(*priors)
+
+
+# Bad logs -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_log_without_motors_is_refused_with_the_ways_out():
+    log = dataclasses.replace(sprung.log_of(ARM), theta=None)
+    with pytest.raises(tp.TaupiError, match=r"theta is missing.*joint1, joint2.*output_error.*elastic=False"):
+        tp.identify(ARM, log)
+    assert not tp.identify(ARM, log, elastic=False).basis.elastic
+
+
+def test_a_log_of_other_joints_is_refused():
+    log = sprung.log_of(ARM)
+    with pytest.raises(tp.TaupiError, match="The log has 1 joints"):
+        tp.identify(ARM, log.select([0]))
+
+
+def test_a_log_without_torque_is_refused():
+    with pytest.raises(tp.TaupiError, match="tau is missing"):
+        tp.identify(ARM, sprung.log_of(ARM).with_(tau=None))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"elastic": "yes"}, "elastic is 'yes'"),
+        ({"threshold": -1.0}, "threshold is -1.0"),
+        ({"threshold": (1.0, 2.0, 3.0)}, "threshold is"),
+        ({"leave_out": "joint"}, "leave_out"),
+        ({"terms": ("rotor",)}, "No term .rotor"),
+        ({"terms": ("link_elbow",)}, "link_elbow"),
+    ],
+)
+def test_bad_settings(settings, told):
+    with pytest.raises(tp.TaupiError, match=told):
+        tp.identify(ARM, sprung.log_of(ARM), **settings)
+
+
+def test_a_rigid_robot_has_no_springs_to_identify():
+    with pytest.raises(tp.TaupiError, match="has no elastic joint"):
+        tp.identify(tp.load("elbow2r"), sprung.log_of(ARM), elastic=True)
+
+
+def test_base_parameters_of_the_rigid_robot_are_not_those_of_the_elastic_one():
+    with pytest.raises(tp.TaupiError, match="elastic=True"):
+        tp.identify(ARM, sprung.log_of(ARM), terms=DOCUMENT, base=tp.base_parameters(ARM, terms=DOCUMENT))
+    fit = tp.identify(ARM, sprung.log_of(ARM), terms=DOCUMENT, base=tp.base_parameters(ARM, elastic=True), cutoff_hz=20)
+    assert fit.basis.count == 14
