@@ -18,8 +18,8 @@ from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.papers.walker_mistakes import ForgetfulWalker
 from taupi.regressors.classical import reference_motion
-from taupi.simulation.plant import RigidPlant
 from taupi.simulation.references import Sinusoids
+from taupi.simulation.rigid import RigidPlant
 from taupi.simulation.run import Run, RunBatch
 from taupi.simulation.simulate import simulate, simulate_many
 
