@@ -187,3 +187,26 @@ def test_properties_refuse_a_range_that_they_would_not_use():
     done = taupi("bounds", "lecture2r", "--properties", "--range", "-1:1")
     assert done.returncode == 3
     assert done.stderr.strip() == "taupi: --properties draws its own states: leave --range out."
+
+
+def test_elastic_joints_are_known(tmp_path):
+    text = taupi("info", "zollo2r").stdout
+    assert "2 elastic joints" in text and "3000" in text
+    drives = json.loads(taupi("info", "zollo2r", "--json").stdout)["joints"]
+    assert drives[1]["transmission"]["stiffness"] == 1800 and drives[1]["transmission"]["motor_axis"] == [0, 0, 1]
+    assert "elastic" not in taupi("info", "puma560").stdout
+    data = json.loads(taupi("regressor", "zollo2r", "--form", "elastic", "--json").stdout)
+    assert data["shape"] == [4, 28] and data["columns"][-1]["name"] == "joint2.stiffness"
+    state = "[[0,0],[1,1],[0,0],[0,0],[1,1],[0,0]]"
+    done = taupi("regressor", "zollo2r", "--form", "elastic", "--no-coupling", "--at", state, "--json")
+    want = tp.elastic_regressor(tp.load("zollo2r"), coupling=False)(*json.loads(state))
+    np.testing.assert_allclose(json.loads(done.stdout)["Y"], want, atol=1e-12)
+    base = taupi("base", "zollo2r", "--elastic").stdout
+    assert "14 base parameters of 28" in base and "no log can tell their single values" in base
+    done = taupi("emit", "zollo2r", "elastic-regressor", "-o", str(tmp_path))
+    assert done.returncode == 0 and (tmp_path / "elastic_regressor.c").exists()
+    done = taupi("regressor", "puma560", "--form", "elastic")
+    assert (done.returncode, done.stdout) == (3, "") and "puma560 has no elastic joint" in done.stderr
+    file = tmp_path / "mine.toml"
+    file.write_text("[[joint]]\ntransmission = { stiffness = 5, rotor_inertia = 1 }\n")
+    assert "joint1.stiffness" in taupi("regressor", str(file), "--form", "elastic").stdout
