@@ -18,7 +18,7 @@ from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, overlapped, settle_rows
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
-from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
+from taupi.signals.prepare import is_prepared, prepare, prepare_blocks, trim_standstill
 from taupi.signals.read import ColumnsLike, log_blocks, read_log
 from taupi.signals.runs import mean_step
 
@@ -178,7 +178,7 @@ def _streams(path: Path) -> bool:
 def _whole(log: Log, rows: Equations, settings: Preparation) -> Run:
     rows.refuse(log)
     log.need("tau")
-    ready, cutoff, step = (log, None, 1) if _is_ready(log) else settings.filtered(log, rows)
+    ready, cutoff, step = (log, None, 1) if is_prepared(log) else settings.filtered(log, rows)
     rows.motion(ready)
 
     def source() -> Iterator[Log]:
@@ -190,11 +190,6 @@ def _whole(log: Log, rows: Equations, settings: Preparation) -> Run:
         name, log.source.path, log.source.sha256, ready.rate_hz / step, ready.notes, rows, source,
         settings.least_speeds(rows), cutoff, settings.order, step, whole=settings.leave_out == "sample",
     )  # fmt: skip
-
-
-def _is_ready(log: Log) -> bool:
-    """Tell whether a log has been through `prepare` already, which its notes say."""
-    return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
 def _streamed(path: Path, rows: Equations, settings: Preparation, columns: ColumnsLike, rate_hz: float | None) -> Run:
