@@ -78,6 +78,26 @@ def figure(
     return Row(what, published, float(ours), agrees, unit, source, because, allowed, recommended)
 
 
+def between(
+    what: str,
+    published: str,
+    ours: float,
+    low: float,
+    high: float,
+    unit: str = "",
+    source: str = "",
+    because: str = "",
+    recommended: float | None = None,
+) -> Row:
+    """Return a row of a published number that ours can only be like, as draws differ: it agrees from `low` to `high`.
+
+    >>> between("error", "0.167", 0.146, 0.14, 0.24).verdict
+    'agrees'
+    """
+    agrees = math.isfinite(ours) and low <= ours <= high
+    return Row(what, published, float(ours), agrees, unit, source, because, None, recommended)
+
+
 def statement(what: str, published: str, ours: str, agrees: bool, source: str = "", because: str = "") -> Row:
     """Return a row of a published statement or formula, what we find, and whether it is the same."""
     return Row(what, published, ours, bool(agrees), source=source, because=because)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -230,12 +231,17 @@ def _moving_mean(x: np.ndarray, wide: int) -> np.ndarray:
 
 
 def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
-    from scipy.signal import butter
-
     rate, cutoff = positive(rate_hz, "rate_hz"), positive(cutoff_hz, "cutoff_hz")
     if cutoff >= rate / 2:
         raise TaupiError(f"cutoff_hz is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
-    return butter(_whole(order, "order"), cutoff, fs=rate, output="sos")
+    return _designed(rate, cutoff, _whole(order, "order")).copy()
+
+
+@lru_cache(maxsize=64)
+def _designed(rate: float, cutoff: float, order: int) -> np.ndarray:
+    from scipy.signal import butter
+
+    return butter(order, cutoff, fs=rate, output="sos")
 
 
 def _whole(value: int, name: str) -> int:
