@@ -77,10 +77,11 @@ def _pictures(pictures: Sequence[Picture]) -> str:
             [Line(name, style, values) for style, (name, values) in zip(STYLES, p.lines.items(), strict=False)],
             f"picture{k}",
             POINTS,
+            p.across,
         )
         for k, p in enumerate(pictures)
     ]
-    hint = '<p class="soft hint">Drag over a chart to zoom in on a span of time. Double-click to see all of it.</p>'
+    hint = '<p class="soft hint">Drag over a chart to zoom in on a span. Double-click to see all of it.</p>'
     return f'{hint}<div class="charts">{"".join(charts)}</div>'
 
 

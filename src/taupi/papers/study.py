@@ -161,12 +161,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page."""
+    """Up to three lines over time (N,), by name: a chart of the page. `across` names what else `time` is."""
 
     title: str
     unit: str
     time: np.ndarray
     lines: Mapping[str, np.ndarray]
+    across: str = "seconds"
 
 
 @dataclass(frozen=True)

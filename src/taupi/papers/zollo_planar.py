@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,7 +29,7 @@ SPEED = 0.5  # rad/s below which samples are left out
 GAINS = ((3000.0, 1800.0), (150.0, 60.0))
 HELD_GAINS = ((1500.0, 900.0), (40.0, 20.0))  # for a torque that is held for a sample
 LEVELS = (20, 70, 80, 100, 200)  # dB
-ALL_LEVELS = (20, 70, 80, 90, 100, 200)
+BETWEEN = (20, 70, 80, 90, 100, 200)  # with one level more, to see the steps of 10 dB
 # Pipelines by name, over the runs of the plant with Stribeck friction under continuous control.
 STRIBECK_PLANT = {
     "exact": pipe.EXACT,
@@ -43,6 +43,9 @@ STRIBECK_PLANT = {
     "exact, Stribeck columns": pipe.EXACT_STRIBECK,
 }
 COULOMB_PLANT = {"exact": pipe.EXACT, "spline": pipe.SPLINE, "literal": pipe.LITERAL}
+NOISY = {"literal": pipe.LITERAL, "central": pipe.CENTRAL, "all signals": pipe.RECORDED}
+NOISY_SMALL = {"small": pipe.CENTRAL}
+NOISY_STRIBECK = {"spline, Stribeck columns": pipe.SPLINE_STRIBECK}
 
 
 @dataclass(frozen=True)
@@ -76,41 +79,45 @@ class Planar:
         log = record(run, COUNT, snr_db=snr_db, torque=torque, seed=seed)
         return log.with_(tau=log.tau_m)
 
-    def tried(self, runs: Sequence[Run], pipelines: dict[str, Pipeline], torque: str = "sampled") -> dict[str, np.ndarray]:
+    def tried(
+        self, runs: Sequence[Run], pipelines: dict[str, Pipeline], torque: str = "sampled"
+    ) -> dict[str, np.ndarray]:
         """Return the estimates (seeds, b) of each pipeline, one of "wls" under the name with ", WLS" behind it."""
 
         def one(run: Run) -> dict[str, np.ndarray]:
-            true, counted = exact_log(run), self.measured(run, torque=torque)
-            found = {}
-            for name, pipeline in pipelines.items():
-                log = true if pipeline.settings.get("derivatives") == "recorded" else counted
-                found |= _by_estimator(name, self.bench.estimates(log, pipeline))
-            return found
+            return self._found(pipelines, self.measured(run, torque=torque), exact_log(run))
 
         each = side_by_side(one, runs)
         return {name: np.array([found[name] for found in each]) for name in each[0]}
 
-    def noisy(self, runs: Sequence[Run], levels: Sequence[int] = LEVELS) -> dict[str, dict[int, np.ndarray]]:
+    def noisy(
+        self, runs: Sequence[Run], pipelines: dict[str, Pipeline], levels: Sequence[int] = LEVELS
+    ) -> dict[str, dict[int, np.ndarray]]:
         """Return the estimates (seeds, b) at levels of noise (dB), by pipeline: one draw of noise a motion.
 
-        "literal", "central" and "central, WLS" have noise on the positions; "all signals" has it on positions, velocities and
-        accelerations, which is what the document says.
+        Noise is on the positions. A pipeline that takes recorded derivatives has it on positions, velocities and accelerations,
+        which is what the document says.
         """
-        pipelines = {"literal": pipe.LITERAL, "central": pipe.CENTRAL}
 
         def one(job: tuple[int, Run, int]) -> dict[str, np.ndarray]:
             seed, run, level = job
-            found = _by_estimator("all signals", self.bench.estimates(self._shaken(run, level, seed), pipe.RECORDED))
-            log = self.measured(run, level, seed)
-            for name, pipeline in pipelines.items():
-                found |= _by_estimator(name, self.bench.estimates(log, pipeline))
-            return found
+            counted, shaken = self.measured(run, level, seed), self._shaken(run, level, seed)
+            return self._found(pipelines, counted, shaken)
 
         jobs = [(seed, run, level) for level in levels for seed, run in zip(self.seeds, runs, strict=True)]
         each = side_by_side(one, jobs)
         count = len(runs)
         rows = {level: each[k * count : (k + 1) * count] for k, level in enumerate(levels)}
         return {name: {level: np.array([f[name] for f in rows[level]]) for level in levels} for name in each[0]}
+
+    def _found(self, pipelines: dict[str, Pipeline], counted: Log, recorded: Log) -> dict[str, np.ndarray]:
+        """Return the estimates of each pipeline and estimator, "wls" under the name with ", WLS" behind it."""
+        found: dict[str, np.ndarray] = {}
+        for name, pipeline in pipelines.items():
+            log = recorded if pipeline.settings.get("derivatives") == "recorded" else counted
+            for estimator, values in self.bench.estimates(log, pipeline).items():
+                found[name if estimator == "ols" else f"{name}, {estimator.upper()}"] = values
+        return found
 
     def _shaken(self, run: Run, level: float, seed: int) -> Log:
         """Return the exact log with noise on the positions, velocities and accelerations of links and motors."""
@@ -153,7 +160,7 @@ def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = 
     """Return the least part of the normalised mean error that friction can have, whatever the distribution of speeds.
 
     A least-squares line is an average of the chords of the curve, by weights of the samples, so its (f_s, f_v) lie in the convex
-    hull of the chords' (f_s, f_v). There |f_s - f_2| / f_2 + |f_v - f_1| / f_1 is minimised, joint by joint, by linear programming.
+    hull of the chords' (f_s, f_v). There |f_s - f_2| / f_2 + |f_v - f_1| / f_1 is least by linear programming, joint by joint.
     """
     from scipy.optimize import linprog
     from scipy.spatial import ConvexHull
@@ -176,5 +183,54 @@ def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = 
     return least / parameters
 
 
-def _by_estimator(name: str, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name if estimator == "ols" else f"{name}, {estimator.upper()}": x for estimator, x in found.items()}
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the experiment gave: runs of large and small motions, estimates (seeds, b) by pipeline, and by level of noise."""
+
+    planar: Planar
+    runs: list[Run]
+    small: list[Run]
+    estimates: dict[str, np.ndarray]
+    noise: dict[str, dict[int, np.ndarray]]
+
+    def nme(self, name: str) -> tuple[float, float]:
+        """Return the normalised mean error of a pipeline, mean over the motions, and without static friction."""
+        return self.planar.bench.nme(self.estimates[name])
+
+    def noisy(self, name: str, level: int) -> float:
+        """Return the normalised mean error of a pipeline at a level of noise."""
+        return self.planar.bench.nme(self.noise[name][level])[0]
+
+    def moved(self, name: str, level: int) -> float:
+        """Return how far noise moves the estimates of a pipeline: mean of |change| / |real| from those at 200 dB."""
+        return self.planar.moved(self.noise[name][level], self.noise[name][200])
+
+    @cached_property
+    def lines(self) -> np.ndarray:
+        """The real values with the friction that each run sees, (seeds, b)."""
+        return np.array([self.planar.line(run) for run in self.runs])
+
+
+def experiment(step: Callable[[str], None], planar: Planar | None = None) -> Outcome:
+    """Return what all pipelines find on all motions: eight steps."""
+    planar = planar or Planar()
+    step("two joints: motions")
+    runs = planar.runs()
+    step("two joints: pipelines")
+    found = planar.tried(runs, STRIBECK_PLANT)
+    step("two joints: plant with Coulomb friction")
+    plain = planar.tried(planar.runs(stribeck=False), COULOMB_PLANT)
+    found |= {f"Coulomb plant, {name}": values for name, values in plain.items()}
+    step("two joints: torque that is held")
+    held = planar.runs(held=True)
+    for name, torque in (("held", "sampled"), ("held, middle", "middle")):
+        found |= planar.tried(held, {name: pipe.CENTRAL}, torque)
+    step("two joints: small motions")
+    small = planar.runs(smaller=SMALLER)
+    step("two joints: noise")
+    noise = planar.noisy(runs, NOISY, BETWEEN)
+    step("two joints: noise, small motions")
+    noise |= planar.noisy(small, NOISY_SMALL, BETWEEN)
+    step("two joints: noise, Stribeck columns")
+    noise |= planar.noisy(runs, NOISY_STRIBECK, (70, 80, 100))
+    return Outcome(planar, runs, small, found, noise)

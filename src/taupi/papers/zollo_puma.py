@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,9 +72,13 @@ class Puma:
 
     def counts(self, run: Run) -> np.ndarray:
         """Return the largest deflection of each spring, in steps of the encoders (n,)."""
-        theta = exact_log(run).need("theta")[0]
-        largest: np.ndarray = np.abs(run.q - theta).max(axis=0) / COUNT
+        largest: np.ndarray = np.abs(run.q - self.motors(run)).max(axis=0) / COUNT
         return largest
+
+    def motors(self, run: Run) -> np.ndarray:
+        """Return the motors' positions (N, n) of a run."""
+        assert run.theta is not None
+        return run.theta
 
     def _own(self, log: Log) -> np.ndarray:
         """Return what `taupi.identify` finds when it prepares the log itself: dry friction passes the torque's filter."""
@@ -88,8 +93,30 @@ class Puma:
             base=base,
             prior=np.zeros(len(base.standard)),
         )
-        return fit.values
+        return fit.values[[fit.names.index(name) for name in self.bench.names]]
 
     def _measured(self, run: Run, resolution: float | None) -> Log:
         log = record(run, resolution)
         return log.with_(tau=log.tau_m)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the experiment gave: the run, and the estimates (b,) of each pipeline."""
+
+    puma: Puma
+    run: Run
+    estimates: dict[str, np.ndarray]
+
+    def errors(self, name: str) -> np.ndarray:
+        """Return the relative errors (b,) of a pipeline."""
+        return self.puma.bench.errors(self.estimates[name])
+
+
+def experiment(step: Callable[[str], None], count: int = 60, seed: int = SEED) -> Outcome:
+    """Return what all pipelines find on a motion: two steps."""
+    puma = Puma(count, seed)
+    step(f"PUMA, {count} base parameters: motion")
+    run = puma.run()
+    step(f"PUMA, {count} base parameters: pipelines")
+    return Outcome(puma, run, puma.estimates(run))

@@ -29,8 +29,18 @@ class Line:
     values: np.ndarray
 
 
-def chart(title: str, unit: str, time: np.ndarray, lines: Sequence[Line], group: str, points: int = 3000) -> str:
+def chart(
+    title: str,
+    unit: str,
+    time: np.ndarray,
+    lines: Sequence[Line],
+    group: str,
+    points: int = 3000,
+    across: str = "seconds",
+) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each has at most `points` points a line.
+
+    `across` says what they are over where that is not time in seconds.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -45,10 +55,11 @@ def chart(title: str, unit: str, time: np.ndarray, lines: Sequence[Line], group:
     x = np.rint((time[rows] - start) / (stop - start) * SPAN).astype(int)
     drawn = "".join(_polyline(line, x, line.values[rows], low, high) for line in lines)
     inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
-    told = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over seconds")
+    told = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over {across}")
+    small = unit if across == "seconds" else f"{unit}, over {across}"
     return (
         f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}">'
-        f"<figcaption>{html.escape(title)} <small>{html.escape(unit)}</small>{_legend(lines)}"
+        f"<figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
         f'<output></output></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{told}">'
         f'<g class="axes">{axes(start, stop, low, high)}</g>'
         f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '
