@@ -55,7 +55,7 @@ def _rows(rows: Sequence[Row]) -> str:
         kinds = ["number" if k in right else "long" if k and len(text) > 30 else "" for k, text in enumerate(cells)]
         body = "".join(cell(text, kind) for text, kind in zip(cells, kinds, strict=True))
         mark = "good" if row.agrees else "warn"
-        lines.append(f'<tr>{body}<td class="long"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
+        lines.append(f'<tr>{body}<td class="long verdict"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
     return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
 
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,15 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """Return what, published, ours, unit, source and verdict as text."""
-        digits = 4 if self.tolerance is None else max(4, len(Decimal(self.published).as_tuple().digits))
-        return (self.what, self.published, shown(self.ours, digits), self.unit, self.source, self.verdict)
+        return (self.what, self.published, shown(self.ours, self.digits), self.unit, self.source, self.verdict)
+
+    @property
+    def digits(self) -> int:
+        """How many digits of ours are worth showing: four, or as many as are printed."""
+        try:
+            return max(4, len(Decimal(self.published).as_tuple().digits))
+        except InvalidOperation:
+            return 4
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row for JSON."""
@@ -254,7 +261,7 @@ def headings(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def row_cells(rows: Sequence[Row], row: Row) -> tuple[str, ...]:
     """Return a row's cells as the heading of `rows` has them."""
-    cells = (*row.cells()[:3], shown(row.recommended), *row.cells()[3:])
+    cells = (*row.cells()[:3], shown(row.recommended, row.digits), *row.cells()[3:])
     return tuple(cell for cell, keep in zip(cells, _kept(rows), strict=True) if keep)
 
 

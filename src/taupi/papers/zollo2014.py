@@ -53,7 +53,7 @@ STUDY = Study(
     document="Zollo, Lopez, Spedaliere, Garcia Aracil, Guglielmelli: Identification of dynamic parameters for robots with "
     "elastic joints",
     reruns="two joints and PUMA 560 with elastic joints: closed loops, pipelines, noise; each parameter and the mean error",
-    seconds=60,
+    seconds=40,
     steps=12,
     run=run,
 )

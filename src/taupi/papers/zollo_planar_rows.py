@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.papers import zollo_published as published
-from taupi.papers.study import Picture, Row, Table, between, figure, in_part, shown, statement
+from taupi.papers.study import Picture, Row, Table, between, figure, in_part, shown
 from taupi.papers.zollo_pipelines import relative_errors
 from taupi.papers.zollo_planar import LEVELS, SMALLER, SPEED, Outcome, friction_floor
 from taupi.simulation.run import Run
@@ -14,19 +14,17 @@ LITERAL, RECOMMENDED = "literal", "central, WLS"
 NEAR = 1e-4  # relative to the parameter, or to the link's own first moment where it is 0: as near as the specification asks
 TABLE_1, TABLE_2, FIGURES = "Zollo Table 1", "Zollo Table 2", "Zollo, section 6"
 B7 = "spec B7"
-_LINE = (
-    "above 0.5 rad/s the curve (43) is nearly a line with another f_s and f_v than the f_2 and f_1 that are called real; which "
-    "line depends on the speeds, so on control points that are not printed"
-)
+_LINE = "f_2, f_1 are called real, but above 0.5 rad/s the curve is seen as a line with another f_s, f_v, by the speeds"
 
 
 def planar_rows(made: Outcome) -> list[Row]:
     """Return all rows of the two-joint study, under headings."""
     return [
-        *in_part("Two joints: Table 1, estimates without noise (mean of the motions)", estimate_rows(made)),
-        *in_part("Two joints: the document's figures", figure_rows(made)),
-        *in_part("Two joints: pipelines (specification's runs on motions of its own)", pipeline_rows(made)),
-        *in_part("Two joints: noise", noise_rows(made)),
+        *in_part("Two joints: Table 1, mean of the motions", estimate_rows(made)),
+        *in_part("Two joints: figures of the text", figure_rows(made)),
+        *in_part("Two joints: pipelines", pipeline_rows(made)),
+        *in_part("Two joints: Table 2, noise", table_2_rows(made)),
+        *in_part("Two joints: noise, the specification's runs", noise_rows(made)),
     ]
 
 
@@ -64,7 +62,8 @@ def figure_rows(made: Outcome) -> list[Row]:
         figure(
             "the same, without static friction", published.NME_MOVING, moving, "", FIGURES, None, _LINE, ours_moving
         ),
-        figure("normalised mean error of Table 1's estimates", published.NME, float(own.mean()), "", TABLE_1),
+        # Estimates are printed rounded, so their mean error may be off by a unit of its last digit.
+        figure("normalised mean error of Table 1's estimates", published.NME, float(own.mean()), "", TABLE_1, 1e-3),
         figure(
             "the same, without static friction",
             published.NME_MOVING,
@@ -106,32 +105,29 @@ def pipeline_rows(made: Outcome) -> list[Row]:
     return rows
 
 
+def table_2_rows(made: Outcome) -> list[Row]:
+    """Return Table 2 beside ours: errors at levels of noise."""
+    floor = friction_floor(made.planar.curve)
+    rows = []
+    for level, text in published.TABLE_2.items():
+        far = "it goes with the motion and with 1 / deflection^2, which are not printed"
+        why = f"friction alone gives {floor:.3f} or more" if float(text) < floor else far
+        ours, best = made.noisy("literal", level), made.noisy(RECOMMENDED, level)
+        rows.append(figure(f"NME at SN = {level}", text, ours, "", TABLE_2, None, why, best))
+    return rows
+
+
 def noise_rows(made: Outcome) -> list[Row]:
-    """Return Table 2, the specification's sweeps, and how errors grow with noise and fall with deflection."""
-    far = (
-        "the error goes with 1 / deflection^2 and with the motion, neither of which is printed; noise is on positions here, and "
-        "0.111 is below what friction allows"
-    )
-    rows = [
-        figure(
-            f"NME at SN = {level}",
-            text,
-            made.noisy("literal", level),
-            "",
-            TABLE_2,
-            None,
-            far,
-            made.noisy(RECOMMENDED, level),
-        )
-        for level, text in published.TABLE_2.items()
-    ]
-    for title, name, texts, factor in (
-        ("central", "central", published.B7_NOISE, 2.0),
-        (f"central, motion {SMALLER} times smaller", "small", published.B7_NOISE_SMALL, 2.0),
-        ("spline, Stribeck columns, WLS", "spline, Stribeck columns, WLS", published.B7_NOISE_STRIBECK, 10.0),
+    """Return the specification's sweeps of noise, and how errors grow with noise and fall with deflection."""
+    rows = []
+    # With Stribeck columns errors under noise vary much from motion to motion; what matters is that they are no worse.
+    for title, name, texts, least in (
+        ("central", "central", published.B7_NOISE, 0.5),
+        (f"central, motion {SMALLER} times smaller", "small", published.B7_NOISE_SMALL, 0.5),
+        ("spline, Stribeck columns, WLS", "spline, Stribeck columns, WLS", published.B7_NOISE_STRIBECK, 0.1),
     ):
         for level, text in texts.items():
-            low, high = float(text) / factor, float(text) * factor
+            low, high = float(text) * least, float(text) * 2
             rows.append(between(f"{title}: NME at SN = {level}", text, made.noisy(name, level), low, high, "", B7))
     level, text, most = published.B7_NOISE_WLS
     rows.append(between(f"recommended: NME at SN = {level}", text, made.noisy(RECOMMENDED, level), 0.0, most, "", B7))
@@ -150,9 +146,8 @@ def growth_rows(made: Outcome) -> list[Row]:
             rows.append(between(f"{title}what noise adds, SN = {a} over {b}", "10", ratio, 5.0, 20.0, "", B7))
     squares = [np.mean([np.square(_deflection(run)).mean() for run in runs]) for runs in (made.runs, made.small)]
     wanted, ours = squares[0] / squares[1], made.moved("small", 80) / made.moved("central", 80)
-    told = f"{ours:.3g} times, with deflection^2 {wanted:.3g} times smaller"
-    agrees = wanted / 3 <= ours <= wanted * 3
-    rows.append(statement("what noise adds, small over large motion, SN = 80", "as 1 / deflection^2", told, agrees, B7))
+    what = "what noise adds, small over large motion, SN = 80; as 1 / deflection^2"
+    rows.append(between(what, f"{wanted:.3g}", ours, wanted / 3, wanted * 3, "", B7))
     return rows
 
 
@@ -177,19 +172,26 @@ def planar_tables(made: Outcome) -> dict[str, Table]:
     ]
     return {
         "planar_parameters": Table(
-            "Two joints: relative error of each parameter (|estimate| where the real value is 0), mean of the motions",
-            ("parameter", "real", "published", "ours, exact signals", "ours, literal", "ours, recommended"),
+            "Two joints: relative errors",
+            (
+                "parameter",
+                "real",
+                "published, |error| / |real|",
+                "ours, exact signals",
+                "ours, literal",
+                "ours, recommended",
+            ),
             tuple(parameters),
         ),
         "planar_pipelines": Table(
-            f"Two joints: normalised mean error by pipeline, {len(made.runs)} motions",
+            f"Two joints: NME by pipeline, {len(made.runs)} motions",
             ("pipeline", "mean", "mean without f_s", "least", "largest"),
             tuple(pipelines),
         ),
         "planar_noise": Table(
-            "Two joints: normalised mean error by level of noise, SN in dB",
+            "Two joints: NME by noise",
             (
-                "SN",
+                "SN, dB",
                 "published",
                 "ours, literal",
                 "central",

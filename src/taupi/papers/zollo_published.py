@@ -55,55 +55,55 @@ ROUNDING = 1e-10  # what errors of exact signals stay below
 B7: dict[str, tuple[str, Reference, Reference]] = {
     "exact": ("exact signals", FLOOR, MOVING),
     "literal": (
-        "counted, zero-phase filter, backward differences (literal)",
+        "literal: zero-phase, backward differences",
         Reference("0.167", 0.13, 0.24),
         Reference("0.062", 0.03, 0.12),
     ),
     "causal": (
-        "the same, causal filter of q, theta and u",
+        "literal, but causal filters",
         Reference("0.166", 0.13, 0.24),
         Reference("0.062", 0.03, 0.12),
     ),
-    "late": ("causal filter of q, theta, but not of u", Reference("26", 8.0, 80.0), Reference("18", 6.0, 54.0)),
-    "unfiltered": ("no filter, backward differences", Reference("17", 5.0, 50.0), Reference("11", 3.5, 33.0)),
+    "late": ("literal, causal filters, u not filtered", Reference("26", 8.0, 80.0), Reference("18", 6.0, 54.0)),
+    "unfiltered": ("literal, but no filters", Reference("17", 5.0, 50.0), Reference("11", 3.5, 33.0)),
     "central": (
-        "zero-phase filter, central differences",
+        "zero-phase, central differences",
         Reference("0.129", 0.120, 0.140),
         Reference("0.0124", 0.008, 0.020),
     ),
     "spline": ("quintic spline", Reference("0.129", 0.120, 0.140), Reference("0.0130", 0.008, 0.020)),
     "spline, Stribeck columns, WLS": (
-        "quintic spline, two Stribeck columns, WLS",
+        "quintic spline, Stribeck columns, WLS",
         Reference("0.0069", 0.0, 0.03),
         Reference("5.8e-4", 0.0, 3e-3),
     ),
     "exact, Stribeck columns": (
-        "exact signals, two Stribeck columns",
+        "exact signals, Stribeck columns",
         Reference("1e-13", 0.0, ROUNDING),
         Reference("5e-14", 0.0, ROUNDING),
     ),
     "Coulomb plant, exact": (
-        "plant with Coulomb and viscous friction: exact",
+        "Coulomb plant, exact signals",
         Reference("6e-14", 0.0, ROUNDING),
         Reference("4e-14", 0.0, ROUNDING),
     ),
     "Coulomb plant, spline, WLS": (
-        "plant with Coulomb and viscous friction: spline, WLS",
+        "Coulomb plant, quintic spline, WLS",
         Reference("4.2e-4", 0.0, 2e-3),
         Reference("2.7e-4", 0.0, 2e-3),
     ),
     "Coulomb plant, literal": (
-        "plant with Coulomb and viscous friction: literal",
+        "Coulomb plant, literal",
         Reference("0.087", 0.04, 0.18),
         Reference("0.057", 0.025, 0.12),
     ),
     "held": (
-        "torque held for 1 ms, u as sampled, central",
+        "torque held 1 ms, as sampled",
         Reference("0.52", 0.26, 1.04),
         Reference("0.40", 0.20, 0.80),
     ),
     "held, middle": (
-        "torque held for 1 ms, u mid-interval, central",
+        "torque held 1 ms, mid-interval",
         Reference("0.128", 0.120, 0.140),
         Reference("0.011", 0.008, 0.020),
     ),
@@ -119,13 +119,21 @@ B7_NOISE_STRIBECK = {70: "5.7", 80: "1.0", 100: "0.11"}
 B8: dict[str, tuple[str, Reference, Reference]] = {
     "exact": ("exact signals", Reference("4e-12", 0.0, ROUNDING), Reference("7e-12", 0.0, ROUNDING)),
     "central": (
-        "counted, zero-phase filter, central differences",
+        "zero-phase, central differences",
         Reference("0.073", 0.03, 0.15),
         Reference("0.093", 0.03, 0.15),
     ),
-    "central, WLS": ("the same, WLS", Reference("0.101", 0.03, 0.2), Reference("0.119", 0.03, 0.2)),
-    "not counted": ("the same, not counted", Reference("0.046", 0.02, 0.1), Reference("0.043", 0.02, 0.1)),
-    "literal": ("counted, backward differences (literal)", Reference("3.8", 1.0, 12.0), Reference("3.7", 1.0, 12.0)),
+    "central, WLS": (
+        "zero-phase, central differences, WLS",
+        Reference("0.101", 0.03, 0.2),
+        Reference("0.119", 0.03, 0.2),
+    ),
+    "not counted": (
+        "zero-phase, central differences, not counted",
+        Reference("0.046", 0.02, 0.1),
+        Reference("0.043", 0.02, 0.1),
+    ),
+    "literal": ("literal: zero-phase, backward differences", Reference("3.8", 1.0, 12.0), Reference("3.7", 1.0, 12.0)),
 }
 B8_MEDIAN = {60: Reference("5e-4", 0.0, 1e-3), 62: Reference("1.5e-4", 0.0, 1e-3)}
 B8_COUNTS = ("8", "6", "0.1")  # largest deflection of the wrist's springs, in steps of the encoder
