@@ -21,6 +21,7 @@ LAWS = {
     "natural": lambda: tp.NaturalAdaptation(ARM),
     "operational": lambda: tp.OperationalSlotineLi(tp.load("planar3r").bind(l1=1, l2=1, l3=1), task="planar", K=1.0),
     "pd_gravity": lambda: tp.PDGravity(ARM),
+    "elastic_pd_gravity": lambda: tp.ElasticPDGravity(tp.load("zollo2r")),
     "computed_torque": lambda: tp.ComputedTorque(ARM, terms=("viscous",)),
 }
 

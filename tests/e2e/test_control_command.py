@@ -63,3 +63,14 @@ def test_an_emitted_controller_passes_its_own_test(tmp_path):
     need("cc")
     command = done.stderr.partition("next: ")[2].strip()
     assert "largest difference" in run("bash", "-c", command, cwd=tmp_path)
+
+
+def test_elastic_joints_have_their_own_law(tmp_path):
+    done = taupi("control", "zollo2r", "--duration", "1", "--known", "1", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["runs"]
+    assert row["law"] == "elastic-pd-gravity" and row["complete"] and row["rms_error_last"] < 0.05
+    assert "2 elastic joints: simulating links and motors" in done.stderr
+    # A law for rigid arms excites the springs.
+    lost = taupi("control", "zollo2r", "--law", "computed-torque", "--known", "1", "--duration", "2", cwd=tmp_path)
+    assert lost.returncode == 4 and "diverged" in lost.stderr

@@ -72,3 +72,24 @@ def test_bad_words_are_one_sentence(arguments, told, tmp_path):
 def test_a_diverging_loop_ends_with_4(tmp_path):
     done = taupi("elbow2r", "--law", "slotine-li", "--rate", "5", "--duration", "20", cwd=tmp_path)
     assert done.returncode == 4 and "warning: The loop diverged" in done.stderr and "diverged after" in done.stdout
+
+
+def test_elastic_joints_are_noticed(tmp_path):
+    done = taupi("zollo2r", "--duration", "0.3", "--resolution", "5e-6", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Run of zollo2r under elastic_pd_gravity: 301 samples")
+    assert "zollo2r has 2 elastic joints: simulating links and motors, coulomb, viscous" in done.stderr
+    assert "rad/s: 1 step of rk4 a control period" in done.stderr
+    run, log = tp.Run.load(tmp_path / "out" / "run.parquet"), tp.read_log(tmp_path / "out" / "run.parquet")
+    assert np.array_equal(log.theta, run.theta) and np.array_equal(log.tau_m, run.tau)
+    for seen in (run.measured.q, run.measured_motors.q):
+        assert np.abs(seen / 5e-6 - np.round(seen / 5e-6)).max() < 1e-4
+    stiff = tp.load("zollo2r").with_transmissions(stiffness=[3e6, 1.8e6])
+    tp.write_toml(stiff, tmp_path / "arm.toml")
+    done = taupi("arm.toml", "--duration", "0.1", "--terms", "viscous,damping", "--json", cwd=tmp_path)
+    data = json.loads(done.stdout)
+    assert data["complete"] and data["provenance"]["terms"] == ["viscous", "damping"], done.stderr
+    assert data["provenance"]["substeps"] > 5
+    rigid = taupi("zollo2r", "--rigid", "--duration", "0.1", "--json", cwd=tmp_path)
+    told = json.loads(rigid.stdout)["provenance"]
+    assert told["plant"] == "RigidPlant" and told["controller"] == "computed_torque" and not rigid.stderr

@@ -4,9 +4,11 @@ import elastic
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.signal import sos2tf
 from support import error
 
 import taupi as tp
+from taupi.signals.filters import _sections
 
 OPERATORS = elastic.VECTORS["operators"]
 VECTOR = elastic.VECTORS["elastic_simulation"][0]
@@ -59,7 +61,7 @@ def test_another_integrator_and_the_document_matrices():
     motion = tp.Sinusoids([0.2, -0.4, 0.5], [[0.4], [0.3], [0.5]], [[2.0], [3.0], [2.5]], [[0.3], [0.5], [0.1]])
     law = tp.ElasticPDGravity(arm, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
     plant = tp.ElasticPlant(arm, terms=(curve,), smoothing=0.05)
-    run = tp.simulate(plant, law, motion, 0.4, rate=5000, control="continuous")
+    run = tp.simulate(plant, law, motion, 0.1, rate=5000, control="continuous")
     B, C, g, Ke = (
         f(arm)
         for f in (
@@ -80,16 +82,18 @@ def test_another_integrator_and_the_document_matrices():
 
     def rate(t, y):
         p, v = y[: 2 * n], y[2 * n :]
-        friction = curve.smooth(0.05).torque(v[n:])
+        speed = np.abs(v[n:]) + 1e-30
+        dry = np.array(curve.coulomb) - 0.3 * np.exp(-speed / 0.2) - 0.4 * np.exp(-1 / (8.0 * speed))
+        friction = curve.viscous * v[n:] + np.tanh(v[n:] / 0.05) * dry
         force = np.concatenate([np.zeros(n), control(t, p[n:], v[n:]) - friction])
         return np.concatenate([v, np.linalg.solve(B(p[:n]), force - C(p[:n], v[:n], v[n:]) @ v - g(p[:n]) - Ke() @ p)])
 
     q0, qd0, _ = motion(0.0)
     start = np.concatenate([q0, q0 + gravity(q0) / K, qd0, qd0])
-    done = solve_ivp(rate, (0.0, 0.4), start, "Radau", rtol=1e-9, atol=1e-11, t_eval=[0.2, 0.4])
-    ours = np.concatenate([run.q, run.theta, run.qd, run.thetad], axis=1)[[1000, 2000]]
+    done = solve_ivp(rate, (0.0, 0.1), start, "Radau", rtol=1e-8, atol=1e-10, t_eval=[0.05, 0.1])
+    ours = np.concatenate([run.q, run.theta, run.qd, run.thetad], axis=1)[[250, 500]]
     assert error(ours, done.y.T) < 1e-6
-    assert error(run.tau[-1], control(0.4, run.theta[-1], run.thetad[-1])) < 1e-8
+    assert error(run.tau[-1], control(0.1, run.theta[-1], run.thetad[-1])) < 1e-8
 
 
 # Two links and two rotors as four bodies. Link 2 turns about its parent's y; the rotor of its motor about a tilted axis.
@@ -170,3 +174,50 @@ def test_mujoco_with_rotors_as_bodies():
         mujoco.mj_step(model, data)
     assert error(np.concatenate([run.q[-1], run.theta[-1]]), data.qpos[place] / gear) < 1e-7
     assert np.abs(run.residual).max() < 1e-9  # J
+
+
+def test_the_filter_of_the_specification():
+    given = OPERATORS["butterworth"]
+    b, a = (v[:6] for v in sos2tf(_sections(given["fs"], given["fc"], given["order"])))
+    assert error(b, np.array(given["b"])) < elastic.VECTOR and error(a, np.array(given["a"])) < elastic.VECTOR
+    assert error(b / np.array(given["b"]), np.ones(6)) < 1e-8  # the numerator is of the size 1e-6
+
+
+def least_squares(run, Y):
+    """The parameters of a regressor from the exact signals of a run, away from standstill and from its ends."""
+    rows = (np.abs(run.thetad) >= 0.5).all(axis=1)
+    rows[:300] = rows[-300:] = False
+    W = Y(*(getattr(run, k)[rows] for k in ("q", "qd", "qdd", "theta", "thetad", "thetadd")))
+    T = np.concatenate([0 * run.tau[rows], run.tau[rows]], axis=1)
+    size = np.linalg.norm(W, axis=(0, 1))
+    return np.linalg.lstsq((W / size).reshape(-1, len(size)), T.ravel(), rcond=None)[0] / size, rows.mean()
+
+
+@pytest.mark.parametrize("seed", [100, 103])
+def test_the_experiment_of_the_document(seed):
+    """The floor of the two-joint study with exact signals: B7's bands, and the truth where the model has the plant's friction."""
+    arm, curve = elastic.arm("planar2"), tp.StribeckCurve.document()
+    motion = tp.BSpline.triangles([-np.pi / 2, 0.0], 1.9, 8.9, seed=seed)
+    law, base = tp.ElasticPDGravity(arm, [3000.0, 1800.0], [150.0, 60.0]), tp.base_parameters(arm, elastic=True)
+    truth = base.project(tp.elastic_regressor(arm).parameters.values)
+    static = np.array(["coulomb" in name for name in base.names])
+
+    def errors(terms, base=base, truth=truth):
+        plant = tp.ElasticPlant(arm, terms=terms, smoothing=0.0)
+        run = tp.simulate(plant, law, motion, 8.9, rate=1000, substeps=10, control="continuous")
+        found, kept = least_squares(run, base.regressor())
+        assert 0.8 < kept < 0.9  # the document discards 15 %
+        return np.abs(found - truth) / np.where(truth == 0, 1.0, np.abs(truth))
+
+    assert errors(("coulomb", "viscous")).mean() < 1e-10
+    rough = errors((curve,))
+    assert 0.120 < rough.mean() < 0.140 and 0.008 < rough[~static].mean() < 0.020
+    named = tp.base_parameters(arm, elastic=True, terms=curve.columns)
+    whole = dict(zip(named.standard.names, named.standard.values, strict=True))
+    for i in range(2):
+        whole[f"joint{i + 1}.stribeck_rise"], whole[f"joint{i + 1}.stribeck_fall"] = curve.rise[i], curve.fall[i]
+    full = named.project(np.array(list(whole.values())))
+    # Of f_3 a ten-thousandth is left above 0.5 rad/s.
+    rise = np.array(["rise" in name for name in named.names])
+    exact = errors((curve,), named, full)
+    assert exact[~rise].mean() < 1e-10 and exact[rise].max() < 1e-5

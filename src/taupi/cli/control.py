@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from taupi.cli.simulate import PayloadOption, ReferenceOption, RobotArgument
+from taupi.cli.simulate import PayloadOption, ReferenceOption, RigidOption, RobotArgument
 
 
 def register(app: typer.Typer, load: Callable[..., Any]) -> None:
@@ -20,11 +20,11 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
     def control(
         robot: RobotArgument,
         law: Annotated[
-            str,
+            str | None,
             typer.Option(
                 "--law", help="slotine-li, niemeyer-slotine, walker, composite, natural, ...; several by commas."
             ),
-        ] = "slotine-li",
+        ] = None,
         reference: ReferenceOption = "sine",
         duration: Annotated[float, typer.Option("--duration", help="Seconds.")] = 10.0,
         rate: Annotated[float, typer.Option("--rate", help="Control periods a second.")] = 1000.0,
@@ -36,6 +36,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         ] = None,
         lock: Annotated[list[str] | None, typer.Option("--lock", help="Joint held at zero; may be repeated.")] = None,
         tip: Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")] = None,
+        rigid: RigidOption = False,
         force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ) -> None:
@@ -54,12 +55,14 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         motion = simulating.reference_of(reference, arm, duration)
         if motion is None:
             raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
-        plant = tp.RigidPlant(arm, chosen, payloads=simulating.payload_changes(payload))
+        plant = simulating.plant_of(arm, chosen, simulating.payload_changes(payload), rigid)
+        steps = simulating.steps_of(plant, "rk4", rate)
         rows = []
-        for name in (n.strip() for n in law.split(",")):
+        named = law or simulating.default_law(plant, "slotine-li")
+        for name in (n.strip() for n in named.split(",")):
             made = controlling.law_of(name, arm, chosen)
             start = controlling.start_of(made, known)
-            run = tp.simulate(plant, made, motion, duration, rate, parameters=start)
+            run = tp.simulate(plant, made, motion, duration, rate, substeps=steps, parameters=start)
             rows.append(controlling.told(name, made, run, steady=not payload))
             if output is not None:
                 for path in simulating.save(run, output / name, force):

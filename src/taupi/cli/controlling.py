@@ -22,6 +22,7 @@ LAWS = {
     "natural": "NaturalAdaptation",
     "computed-torque": "ComputedTorque",
     "pd-gravity": "PDGravity",
+    "elastic-pd-gravity": "ElasticPDGravity",
 }
 # Of many parameters the composite law adapts the base alone: its filters hold a number a joint and parameter.
 BASE = ("composite",)
@@ -33,6 +34,8 @@ def law_of(name: str, robot: Any, terms: tuple[str, ...]) -> Any:
 
     if name not in LAWS:
         raise unknown("law", name, LAWS)
+    if LAWS[name] == "ElasticPDGravity":
+        return tp.ElasticPDGravity(robot)  # it compensates gravity alone
     more = {"columns": "base"} if name in BASE else {}
     return getattr(tp, LAWS[name])(robot, terms=terms, **more)
 

@@ -20,9 +20,13 @@ ReferenceOption = Annotated[
     ),
 ]
 LawOption = Annotated[
-    str,
-    typer.Option("--law", help="computed-torque, pd-gravity, slotine-li, niemeyer-slotine, walker or none."),
+    str | None,
+    typer.Option(
+        "--law",
+        help="computed-torque, pd-gravity, slotine-li, niemeyer-slotine, walker or none; of elastic joints elastic-pd-gravity.",
+    ),
 ]
+RigidOption = Annotated[bool, typer.Option("--rigid", help="Take elastic joints as rigid.")]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Directory for run.parquet and run.png; made if missing.")
 ]
@@ -38,13 +42,19 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
     def simulate(
         robot: RobotArgument,
         reference: ReferenceOption = "sine",
-        law: LawOption = "computed-torque",
+        law: LawOption = None,
         duration: Annotated[float, typer.Option("--duration", help="Seconds.")] = 10.0,
         rate: Annotated[float, typer.Option("--rate", help="Control periods a second.")] = 1000.0,
         integrator: Annotated[
-            str, typer.Option("--integrator", help="euler, semi_implicit, midpoint, rk4, rk45, dop853 or lsoda.")
+            str,
+            typer.Option(
+                "--integrator", help="euler, semi_implicit, midpoint, rk4, rosenbrock, rk45, dop853, lsoda, radau, bdf."
+            ),
         ] = "rk4",
-        substeps: Annotated[int, typer.Option("--substeps", help="Steps of the integrator in a period.")] = 1,
+        substeps: Annotated[
+            int | None,
+            typer.Option("--substeps", help="Steps of the integrator in a period; by default enough for springs."),
+        ] = None,
         terms: Annotated[str, typer.Option("--terms", help="Joint terms: viscous,coulomb,offset,rotor,stribeck.")] = "",
         payload: PayloadOption = None,
         resolution: Annotated[
@@ -57,6 +67,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         snap: Annotated[
             bool, typer.Option("--snap/--no-snap", help="Take near-right angles of the file as right angles.")
         ] = True,
+        rigid: RigidOption = False,
         force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ) -> None:
@@ -65,17 +76,20 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         \b
         taupi simulate puma560 --reference puma560 --duration 5 -o out
         taupi simulate panda --law slotine-li --payload-at 2s:1.5kg --json
+        taupi simulate zollo2r --resolution 5e-6 -o out    (elastic joints: links and motors)
         """
         import taupi as tp
         from taupi.cli import simulating
 
         arm = load(robot, lock, tip, snap)
         chosen = tuple(t.strip() for t in terms.split(",") if t.strip())
-        plant = tp.RigidPlant(arm, chosen, payloads=simulating.payload_changes(payload))
+        plant = simulating.plant_of(arm, chosen, simulating.payload_changes(payload), rigid)
+        steps = simulating.steps_of(plant, integrator, rate, substeps)
         motion = simulating.reference_of(reference, arm, duration)
         sensors = None if resolution is None else tp.Sensors(resolution=resolution, velocity="difference")
-        controller = simulating.law_of(law if motion is not None else "none", arm, chosen)
-        run = tp.simulate(plant, controller, motion, duration, rate, integrator, substeps, sensors=sensors, seed=seed)
+        named = law or simulating.default_law(plant, "computed-torque")
+        controller = simulating.law_of(named if motion is not None else "none", arm, chosen)
+        run = tp.simulate(plant, controller, motion, duration, rate, integrator, steps, sensors=sensors, seed=seed)
         paths = simulating.save(run, output, force) if output is not None else []
         print(json.dumps(simulating.run_data(run), indent=2) if as_json else run)
         for path in paths:

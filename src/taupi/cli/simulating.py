@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,10 @@ LAWS = {
     "slotine-li": "SlotineLi",
     "niemeyer-slotine": "NiemeyerSlotine",
     "walker": "Walker",
+    "elastic-pd-gravity": "ElasticPDGravity",
 }
+ELASTIC = "elastic-pd-gravity"
+_TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
 
 
@@ -74,8 +79,44 @@ def law_of(given: str, robot: Any, terms: tuple[str, ...]) -> Any:
         return None
     if given not in LAWS:
         raise unknown("law", given, (*LAWS, "none"))
+    if given == ELASTIC:
+        return tp.ElasticPDGravity(robot)
     known = tuple(t for t in terms if t not in ("coulomb", "stribeck") or given == "computed-torque")
     return getattr(tp, LAWS[given])(robot, terms=known)
+
+
+def plant_of(robot: Any, terms: tuple[str, ...], payloads: list[tuple[float, Any]], rigid: bool = False) -> Any:
+    """Return the plant of a robot: links and motors where it has elastic joints, and say so."""
+    import taupi as tp
+
+    if rigid or not robot.elastic_joints:
+        return tp.RigidPlant(robot, terms, payloads=payloads)
+    plant = tp.ElasticPlant(robot, terms or None, payloads=payloads)
+    count, words = len(robot.elastic_joints), ", ".join(t.name for t in plant.terms) or "no friction"
+    print(
+        f"{robot.name} has {count} elastic joint{'s' * (count > 1)}: simulating links and motors, {words}; --rigid holds the "
+        "springs stiff",
+        file=sys.stderr,
+    )
+    return plant
+
+
+def default_law(plant: Any, otherwise: str) -> str:
+    """Return the law where none is named: that of elastic joints for such a plant."""
+    return ELASTIC if hasattr(plant, "fastest") else otherwise
+
+
+def steps_of(plant: Any, integrator: str, rate: float, given: int | None = None) -> int:
+    """Return how many steps a period has: as given, or so many that the fastest spring turns by 0.7 rad in one."""
+    from taupi.simulation.integrators import UNDAMPED
+
+    if given is not None or integrator not in UNDAMPED or not hasattr(plant, "fastest"):
+        return 1 if given is None else given
+    swing = plant.fastest(np.zeros(plant.robot.n))
+    steps = max(1, math.ceil(swing / rate / _TURN)) if rate > 0 else 1
+    told = f"{steps} step{'s' * (steps > 1)} of {integrator} a control period"
+    print(f"springs swing at up to {swing:.4g} rad/s: {told}", file=sys.stderr)
+    return steps
 
 
 def payload_changes(given: list[str] | None) -> list[tuple[float, Any]]:

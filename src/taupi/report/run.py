@@ -25,7 +25,7 @@ def plot_run(run: Run, path: PathLike | None = None, force: bool = False) -> Fig
     if len(run) < 2:
         raise TaupiError(f"The run has {len(run)} samples, too few to draw.")
     tracks = run.reference is not None and run.reference.q.shape == run.q.shape
-    rows = 3 + tracks + (run.parameters is not None)
+    rows = 3 + tracks + (run.parameters is not None) + (run.theta is not None)
     figure = new_figure(8.0, 1.9 * rows + 0.6)
     axes = list(np.ravel(figure.subplots(rows, 1, sharex=True)))
     step = max(1, len(run) // _MOST_LINES)
@@ -37,6 +37,8 @@ def plot_run(run: Run, path: PathLike | None = None, force: bool = False) -> Fig
         first.set_prop_cycle(None)
         first.plot(time, run.reference.q[::step], ls="--", lw=0.9)
         _lines(next(panel), time, run.error[::step], f"error {_unit(run, 'rad', 'm')}")
+    if run.theta is not None:
+        _lines(next(panel), time, (run.theta - run.q)[::step], f"deflection {_unit(run, 'rad', 'm')}")
     _lines(next(panel), time, run.tau[::step], f"torque {_unit(run, 'N m', 'N')}")
     if run.parameters is not None:
         change = run.parameters - run.parameters[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.drives import Drives, Sides, check_elastic, chosen_sides, motor_port, refuse_massless, resolve_sides
-from taupi.dynamics.elastic import rotor_coupling
+from taupi.dynamics.elastic import elastic_mass_matrix, elastic_stiffness_matrix, rotor_coupling
 from taupi.dynamics.elastic_forward import ALGORITHMS
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import is_coupled
@@ -98,6 +98,12 @@ class ElasticPlant(ArmPlant):
     def energy_program(self) -> Program:
         """Return K + P of (x) or (x, load), rotors and springs included."""
         return _energy(self.surroundings, self.coupling)
+
+    def fastest(self, q: Any) -> float:
+        """Return the fastest swing of the springs at q (..., n), the root of the largest eigenvalue of B^-1 K_e, in rad/s."""
+        b = elastic_mass_matrix(self.robot, self.coupling)(np.asarray(q, dtype=float))
+        swings = np.linalg.eigvals(np.linalg.solve(b, elastic_stiffness_matrix(self.robot)()))
+        return float(np.sqrt(np.abs(swings).max()))
 
     def started(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and velocities (..., size) of joints at (q, qd): springs bear the weight, theta = q + K^-1 g(q)."""

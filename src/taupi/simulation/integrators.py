@@ -1,4 +1,4 @@
-"""Steps in time: explicit Runge-Kutta over symbols or numbers, semi-implicit Euler, and SciPy's adaptive ones."""
+"""Steps in time: explicit Runge-Kutta, semi-implicit Euler, a Rosenbrock method over symbols, and SciPy's adaptive ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
+from taupi.simulation.rosenbrock import ROS34PW2, Rosenbrock
 
 _BOLD = 0.01  # s: the longest first step of an adaptive method
 Rate = Callable[[Any, int], Any]  # (state, number of the node) -> its derivative
@@ -29,7 +30,7 @@ class Tableau:
     semi_implicit: bool = False
 
 
-FIXED: dict[str, Tableau] = {
+EXPLICIT: dict[str, Tableau] = {
     t.name: t
     for t in (
         Tableau("euler", (0.0,), ((),), (1.0,), 1),
@@ -40,7 +41,10 @@ FIXED: dict[str, Tableau] = {
         ),
     )
 }
-ADAPTIVE: dict[str, str] = {"rk45": "RK45", "dop853": "DOP853", "lsoda": "LSODA"}
+FIXED: dict[str, Tableau | Rosenbrock] = {**EXPLICIT, ROS34PW2.name: ROS34PW2}
+ADAPTIVE: dict[str, str] = {"rk45": "RK45", "dop853": "DOP853", "lsoda": "LSODA", "radau": "Radau", "bdf": "BDF"}
+# h omega up to which the swing of an undamped spring does not grow.
+UNDAMPED = {"semi_implicit": 2.0, "rk4": 2.828}
 
 
 def checked_integrator(name: str) -> str:
@@ -50,7 +54,7 @@ def checked_integrator(name: str) -> str:
     return name
 
 
-def nodes(tableau: Tableau, substeps: int) -> tuple[float, ...]:
+def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
     """Return the instants at which a method looks, as parts of a step of so many sub-steps.
 
     >>> nodes(FIXED["rk4"], 1)
@@ -59,16 +63,18 @@ def nodes(tableau: Tableau, substeps: int) -> tuple[float, ...]:
     return tuple(sorted({(s + c) / substeps for s in range(substeps) for c in tableau.c}))
 
 
-def advance(tableau: Tableau, rate: Rate, y: Any, h: float, substeps: int, positions: int) -> Any:
+def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Any, h: float, substeps: int, positions: int) -> Any:
     """Return y after `substeps` steps of length h; works on SX and on arrays whose first axis is the state.
 
     `rate(y, node)` is dy/dt at the node of that number, see `nodes`. The lecture's Euler (spec 2.6) is "euler": qdd from
     the current state, q moved by the old qd, then qd by qdd. The state begins with `positions` positions and as many
-    velocities, which "semi_implicit" needs to know.
+    velocities, which "semi_implicit" and "rosenbrock" need to know; the latter takes one step over SX.
 
     >>> advance(FIXED["rk4"], lambda y, node: -y, np.array([1.0]), 0.1, 10, 0).round(6).tolist()
     [0.36788]
     """
+    if isinstance(tableau, Rosenbrock):
+        return tableau.step(rate, y, h, positions)
     places = {node: k for k, node in enumerate(nodes(tableau, substeps))}
     for s in range(substeps):
         k: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from taupi.errors import TaupiError, TaupiWarning, shown, unknown
 from taupi.simulation.arguments import positive, schedule, setting_rows, whole, with_payloads
 from taupi.simulation.controller import Controller
-from taupi.simulation.integrators import FIXED, checked_integrator
+from taupi.simulation.integrators import FIXED, UNDAMPED, checked_integrator
 from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion, as_reference
 from taupi.simulation.rollout import Job, Records, roll_out
@@ -60,7 +61,7 @@ class Jobs:
             raise TaupiError(f"sensors is {shown(sensors)}, expected taupi.Sensors(...) or None.")
         if getattr(plant, "stiction", False) and (integrator in FIXED or self.continuous):
             raise TaupiError(
-                "stiction needs integrator='rk45', 'dop853' or 'lsoda' and control='sampled'; or use smoothing= instead."
+                "stiction needs an adaptive integrator, such as 'rk45', and control='sampled'; or use smoothing= instead."
             )
 
     def run(
@@ -83,6 +84,7 @@ class Jobs:
         reference = self._reference(controller)
         whole_motion = None if reference is None else reference(np.arange(self.steps + 1) / self.rate)
         z = self._start(loop, controller, starts, reference, batch)
+        self._warn_of_springs(z[:, : self.n])
         deviations = None
         if self.sensors is not None:
             deviations = self.sensors.deviations(loop.joints, None if whole_motion is None else whole_motion.q)
@@ -108,6 +110,20 @@ class Jobs:
         records |= _audit(job, records)
         told = self._provenance(loop)
         return [self._run(job, records, motion, told, b) for b in range(batch)]
+
+    def _warn_of_springs(self, q: np.ndarray) -> None:
+        """Say so where a step is too long for the fastest spring."""
+        if self.integrator not in UNDAMPED or not hasattr(self.plant, "fastest"):
+            return
+        step, swing = 1 / (self.rate * self.substeps), self.plant.fastest(q)
+        if step * swing > UNDAMPED[self.integrator]:
+            enough = math.ceil(swing / self.rate / UNDAMPED[self.integrator] * 1.5)
+            warnings.warn(
+                f"A spring of {self.plant.robot.name} swings at {swing:.4g} rad/s, too fast for {self.integrator} in steps of "
+                f"{step:.3g} s: use substeps={enough} or more, or integrator='rosenbrock'.",
+                TaupiWarning,
+                stacklevel=4,
+            )
 
     def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
         if self.reference is None:

@@ -16,6 +16,7 @@ from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import Tableau, advance, nodes
 from taupi.simulation.kernels import Kernels, Keyed, kernels
 from taupi.simulation.plant import Plant
+from taupi.simulation.rosenbrock import Rosenbrock
 from taupi.simulation.sensors import Sensors
 
 _HELD = ("load",)  # externals that are constant over a control period
@@ -33,7 +34,7 @@ class Loop:
     controller: Controller
     sensors: Sensors | None
     dt: float
-    tableau: Tableau | None  # None: an adaptive method moves the plant
+    tableau: Tableau | Rosenbrock | None  # None: an adaptive method moves the plant
     substeps: int
     continuous: bool
 

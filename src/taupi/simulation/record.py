@@ -49,7 +49,7 @@ def record(
         own = resolution if motor_resolution is None else motor_resolution
         more["theta"] = _counted(_noisy(theta, snr_db, "snr_db", rng), own, joints, "motor_resolution")
     elif motor_resolution is not None:
-        raise TaupiError("motor_resolution is given, but the run has no more: simulate a taupi.ElasticPlant.")
+        raise TaupiError("motor_resolution is given, but the run has no motors: simulate a taupi.ElasticPlant.")
     u = run.tau if torque == "sampled" else _middle(run)
     more["tau" if theta is None else "tau_m"] = _noisy(u, torque_snr_db, "torque_snr_db", rng)
     told = ", ".join(_told(resolution, motor_resolution, snr_db, torque_snr_db, torque))

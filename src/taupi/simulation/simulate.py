@@ -39,10 +39,14 @@ def simulate(
     function (t, q, qd) -> tau, or None. `reference`: a reference (`Sinusoids`, `BSpline`, ...) or any t -> (q, qd, qdd).
     `control`: "sampled" holds the torque for each period 1 / rate; "continuous" has the law inside the integrator, its
     estimate integrated with the state. `integrator`: "euler" (the lecture's, with `substeps` as n_res), "semi_implicit",
-    "midpoint", "rk4"; or "rk45", "dop853", "lsoda" of SciPy with a relative `tolerance`. `initial`: (q, qd), or q at rest;
-    by default the beginning of the reference, or zero. `parameters`: where a law's estimate starts. `settings`: values of
-    a Program's other inputs (gains). `every`: keep every so many periods. Laws, programs and None run compiled, step
-    after step in one call; Python functions, adaptive integrators and stiction go through Python in each period.
+    "midpoint", "rk4"; "rosenbrock", linearly implicit, for stiff springs; or "rk45", "dop853", "lsoda", "radau", "bdf" of
+    SciPy with a relative `tolerance`. `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
+    `parameters`: where a law's estimate starts. `settings`: values of a Program's other inputs (gains). `every`: keep every
+    so many periods. Laws, programs and None run compiled, step after step in one call; Python functions, adaptive
+    integrators and stiction go through Python in each period.
+
+    The torque of an `ElasticPlant` is its motors', its laws see (theta, thetad) as well, and functions are called with (t, q, qd,
+    theta, thetad). Its motors start where the springs bear the weight, unless `initial` has all positions, (q, theta).
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
