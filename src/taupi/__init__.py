@@ -109,6 +109,9 @@ _HOME: dict[str, str] = {
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
     "identify": "taupi.identification.identify",
+    "identify_shapes": "taupi.identification.separable",
+    "output_error": "taupi.identification.output_error",
+    "ShapedFit": "taupi.identification.separable",
     "inverse_dynamics": "taupi.dynamics.inverse",
     "jacobian": "taupi.dynamics.kinematics",
     "jacobian_derivative": "taupi.dynamics.kinematics",
@@ -252,8 +255,11 @@ if TYPE_CHECKING:
     from taupi.identification.fit import Fit as Fit
     from taupi.identification.identify import build_problem as build_problem
     from taupi.identification.identify import identify as identify
+    from taupi.identification.output_error import output_error as output_error
     from taupi.identification.problem import Problem as Problem
     from taupi.identification.runs import Preparation as Preparation
+    from taupi.identification.separable import ShapedFit as ShapedFit
+    from taupi.identification.separable import identify_shapes as identify_shapes
     from taupi.identification.shapes import Box as Box
     from taupi.identification.shapes import Ellipsoid as Ellipsoid
     from taupi.identification.shapes import Hull as Hull

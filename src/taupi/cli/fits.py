@@ -41,7 +41,9 @@ def identify(
     validate: ValidateOption = None,
     columns: ColumnsOption = None,
     rate_hz: RateOption = None,
-    estimator: Annotated[str, typer.Option("--estimator", help="wls, ols, ...: how parameters are estimated.")] = "wls",
+    estimator: Annotated[
+        str, typer.Option("--estimator", help="wls, ols, ..., or output_error for motors alone.")
+    ] = "wls",
     terms: Annotated[
         str | None,
         typer.Option(

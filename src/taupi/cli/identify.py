@@ -13,6 +13,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
 from taupi.identification.fit import Fit
+from taupi.identification.output_error import NAME as OUTPUT_ERROR
 from taupi.identification.runs import STREAMED_BYTES
 from taupi.identification.store import fit_json, fit_text
 from taupi.identification.validation import Validation
@@ -122,6 +123,8 @@ def next_step(job: Job) -> str:
 
 def _fitted(job: Job) -> Fit:
     robot = tp.load(job.robot, **job.reading)
+    if job.estimator == OUTPUT_ERROR:
+        return _recorded(_from_motors(robot, job), robot, job)
     fit = tp.identify(
         robot,
         list(job.logs),
@@ -134,6 +137,21 @@ def _fitted(job: Job) -> Fit:
         elastic=job.elastic,
         seed=job.seed,
     )
+    return _recorded(fit, robot, job)
+
+
+def _from_motors(robot: tp.Robot, job: Job) -> Fit:
+    """Return the fit of an elastic robot whose links were not seen."""
+    if len(job.logs) != 1:
+        raise TaupiError(
+            f"{OUTPUT_ERROR} takes one log, got {len(job.logs)}. Cut a longer one, or fit them one by one."
+        )
+    terms = _terms(job.terms)
+    return tp.output_error(robot, job.logs[0], terms, columns=job.columns, rate_hz=job.rate_hz, cutoff_hz=job.cutoff_hz)
+
+
+def _recorded(fit: Fit, robot: tp.Robot, job: Job) -> Fit:
+    """Return a fit that knows the command it comes from."""
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
     if Path(robot.source.path).is_file():
         record |= {"description": robot.source.path, "description_sha256": sha256(Path(robot.source.path))}

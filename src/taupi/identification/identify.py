@@ -16,6 +16,7 @@ from taupi.errors import TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
+from taupi.identification.cutoff import ENOUGH, telling_cutoff
 from taupi.identification.equations import Equations
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.factor import Compressor, JointFactor, merged, stacked
@@ -23,17 +24,21 @@ from taupi.identification.fit import Fit
 from taupi.identification.friction import dry_directions, friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.runs import Preparation, Run, open_run
+from taupi.identification.runs import Preparation, Run, first_samples, open_run
 from taupi.identification.terms import basis_of, coupled_directions, dry, resolved, smoothed, with_directions
+from taupi.identification.timing import timed
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.signals.clean import clean_log
 from taupi.signals.log import Log
+from taupi.signals.prepare import is_prepared
 from taupi.signals.read import ColumnsLike
 
 # Rotors belong to it: without their columns the drives of a geared arm are missing from its inertia.
 DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
 # Of an elastic robot, whose rotors and springs are always there; springs of machines are damped.
 ELASTIC_TERMS = ("coulomb", "viscous", "offset", "damping")
+Reading = tuple[ColumnsLike, float | None, bool | None]  # columns, rate_hz, stream
 
 
 def identify(
@@ -53,6 +58,8 @@ def identify(
     slow: float | Sequence[float] | None = None,
     threshold: float | Sequence[float] | None = None,
     leave_out: str = "row",
+    torque: str | None = None,
+    encoder_delay: float | Sequence[float] | None = None,
     elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: Any = None,
@@ -73,7 +80,9 @@ def identify(
 
     A robot with elastic joints is identified from both sides of its springs: (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors as seen behind the gears, and tau = u, conjugate to theta (Zollo et
-    al. 2014). `elastic=False` takes its joints as rigid.
+    al. 2014). The cutoff is then the one at which the parameters are surest; an `encoder_delay` (s) of theta behind q, and a
+    `torque` that is "held" from sample to sample instead of "sampled", are found from the log. `elastic=False` takes joints as
+    rigid.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -87,8 +96,8 @@ def identify(
     """
     if preparation is None:
         preparation = Preparation(
-            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=_frozen(slow), threshold=_frozen(threshold),
-            leave_out=leave_out,
+            cutoff_hz, decimate, 4, derivatives, velocity, trim, slow=frozen(slow), threshold=frozen(threshold),
+            leave_out=leave_out, torque=torque, encoder_delay=frozen(encoder_delay),
         )  # fmt: skip
     chosen = resolve_estimator(estimator)
     problem = build_problem(
@@ -112,8 +121,11 @@ def build_problem(
     stream: bool | None = None,
     workers: int | None = None,
     seed: int = 0,
+    tune: bool = True,
 ) -> Problem:
     """Return what `taupi.identify` solves: logs prepared and compressed. A second estimator on it costs milliseconds.
+
+    For elastic robots, what `preparation` leaves open is taken from the first log unless `tune` is False.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -131,6 +143,9 @@ def build_problem(
     asked = (ELASTIC_TERMS if rows.elastic else DEFAULT_TERMS) if terms is None else terms
     wanted = with_directions(resolved(asked, rows.elastic), coupled_directions(robot, columns))
     given = _several(logs)
+    said: list[str] = []
+    if rows.elastic and tune:
+        given, preparation, said = _tuned(given, rows, wanted, preparation, base, (columns, rate_hz, stream))
     with ThreadPoolExecutor(workers or min(len(given), os.cpu_count() or 1)) as pool:
         runs = list(pool.map(lambda g: open_run(g, rows, preparation, columns, rate_hz, stream), given))
         chosen, runs = _settled(rows, wanted, runs, preparation)
@@ -146,7 +161,7 @@ def build_problem(
     found = judged(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
-    notes += [*_elastic_notes(rows, basis), *_friction_notes(rows, chosen, runs[0].slow)]
+    notes += [*said, *_elastic_notes(rows, basis), *_friction_notes(rows, chosen, runs[0].slow)]
     return Problem(
         robot,
         chosen,
@@ -170,6 +185,36 @@ def _equations(robot: Robot, elastic: bool | None) -> Equations:
     if elastic:
         check_elastic(robot)
     return Equations(robot, bool(robot.elastic_joints) if elastic is None else elastic)
+
+
+def _tuned(
+    given: list[Any],
+    rows: Equations,
+    terms: tuple[Term, ...],
+    settings: Preparation,
+    base: BaseParameters | None,
+    reading: Reading,
+) -> tuple[list[Any], Preparation, list[str]]:
+    """Return logs, the first read unless it is streamed, and settings as it asks for: cutoff, delay of encoders, held torque."""
+    log, read = first_samples(given[0], rows, *reading)
+    given = [log, *given[1:]] if read else given
+    if is_prepared(log):
+        return given, settings, []
+    found = basis_of(rows.robot, terms, base, elastic=True)
+    start = clean_log(log.rows(slice(ENOUGH)), short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+    notes = []
+    if settings.cutoff_hz is None:
+
+        def build(hz: float) -> Problem:
+            chosen = dataclasses.replace(settings, cutoff_hz=hz)
+            return build_problem(rows.robot, start, terms, preparation=chosen, elastic=True, base=found, tune=False)
+
+        hz, note = telling_cutoff(start, rows, build)
+        settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
+    if settings.torque is None or settings.encoder_delay is None:
+        settings, said = timed(start, rows, found, settings)
+        notes += said
+    return given, settings, notes
 
 
 def _settled(
@@ -234,7 +279,8 @@ def _friction_notes(rows: Equations, terms: Sequence[Term], slow: np.ndarray) ->
     return told
 
 
-def _frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+def frozen(slow: float | Sequence[float] | None) -> float | tuple[float, ...] | None:
+    """Return a number, or several as a tuple, which settings can hold."""
     if slow is None or isinstance(slow, int | float):
         return slow
     return tuple(float(v) for v in slow)

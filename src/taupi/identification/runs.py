@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ _BLOCK = 50_000
 # Samples handed on at once of a log that is in memory.
 _CHUNK = 50_000
 _LEAVE_OUT = ("row", "sample")
+_TORQUE = ("sampled", "held")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Preparation:
     """How logs become samples: the settings of `taupi.prepare`, and which rows count.
 
     `slow` (rad/s, m/s) is where dry friction sets in. Rows of joints (motors) slower than `threshold`, one or one a joint, are
-    left out; `leave_out="sample"` then leaves out the whole sample, "row" only that row.
+    left out; `leave_out="sample"` then leaves out the whole sample, "row" only that row. `torque` is "sampled" when positions
+    are, or "held" from each sample to the next, so that it acts half a sample later; `encoder_delay` (s), one or one a joint, is
+    by how much encoders of motors are later than those of links. For elastic robots None is found from the log.
     """
 
     cutoff_hz: float | None = None
@@ -50,10 +53,21 @@ class Preparation:
     slow: float | tuple[float, ...] | None = None
     threshold: float | tuple[float, ...] | None = None
     leave_out: str = "row"
+    torque: str | None = None
+    encoder_delay: float | tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.leave_out not in _LEAVE_OUT:
             raise unknown("leave_out", str(self.leave_out), _LEAVE_OUT)
+        if self.torque is not None and self.torque not in _TORQUE:
+            raise unknown("torque", str(self.torque), _TORQUE)
+
+    def delays(self, rate: float, rows: Equations) -> dict[str, Any]:
+        """Return by how many seconds signals of a log are late, by name: a torque that is held is early by half a sample."""
+        found: dict[str, Any] = {"tau": -0.5 / rate} if self.torque == "held" else {}
+        if self.encoder_delay is not None and rows.sprung:
+            found["theta"] = self.encoder_delay
+        return found
 
     def least_speeds(self, rows: Equations) -> np.ndarray:
         """Return the speed below which each row does not count: the threshold where motors act, 0 for links behind springs."""
@@ -85,6 +99,7 @@ class Preparation:
             velocity=self.velocity,
             trim=False,
             decimate=1,
+            delays=self.delays(log.rate_hz, rows),
         )
         step = max(1, int(ready.rate_hz / (10 * cutoff))) if self.decimate is None else self.decimate
         if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
@@ -165,9 +180,32 @@ def open_run(
     if not isinstance(given, str | os.PathLike):
         raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
     path = Path(given)
-    if stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path)):
+    if _to_stream(path, stream):
         return _streamed(path, rows, settings, columns, rate_hz)
     return _whole(read_log(path, rows.robot, columns, rate_hz=rate_hz), rows, settings)
+
+
+def first_samples(
+    given: Any, rows: Equations, columns: ColumnsLike, rate_hz: float | None, stream: bool | None
+) -> tuple[Log, bool]:
+    """Return a log as it was recorded, and whether it is all of it: of a file that is to be streamed, the first block."""
+    if isinstance(given, Log):
+        log, whole = given, True
+    elif not isinstance(given, str | os.PathLike):
+        raise TaupiError(f"logs holds {shown(given)}, expected a Log or the path of a file.")
+    else:
+        whole = not _to_stream(Path(given), stream)
+        if whole:
+            log = read_log(given, rows.robot, columns, rate_hz=rate_hz)
+        else:
+            log = next(iter(log_blocks(given, _BLOCK, rows.robot, columns, rate_hz=rate_hz)))
+    rows.refuse(log)
+    log.need("tau")
+    return log, whole
+
+
+def _to_stream(path: Path, stream: bool | None) -> bool:
+    return stream or (stream is None and path.is_file() and path.stat().st_size > STREAMED_BYTES and _streams(path))
 
 
 def _streams(path: Path) -> bool:
@@ -214,12 +252,14 @@ def _streamed(path: Path, rows: Equations, settings: Preparation, columns: Colum
     step = max(1, int(rate / (10 * cutoff))) if settings.decimate is None else settings.decimate
     velocity = "position" if settings.velocity == "auto" else settings.velocity
 
-    def source() -> Iterator[Log]:
-        return prepare_blocks(raw(), rate, cutoff, order=settings.order, velocity=velocity)
+    def prepared(blocks: Iterable[Log], k: int) -> Iterator[Log]:
+        delays = settings.delays(rate, rows)
+        return prepare_blocks(blocks, rate, cutoff, decimate=k, order=settings.order, velocity=velocity, delays=delays)
 
-    ready = next(
-        iter(prepare_blocks([first], rate, cutoff, decimate=step, order=settings.order, velocity=velocity)), None
-    )
+    def source() -> Iterator[Log]:
+        return prepared(raw(), 1)
+
+    ready = next(iter(prepared([first], step)), None)
     if ready is None or ready.qd is None:
         raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges. Give cutoff_hz.")
     notes.append(

@@ -110,10 +110,14 @@ def validate(
     True
     """
     log = _log(log, fit, columns, rate_hz)
+    settings = _settings(fit, preparation)
+    if fit.estimator == "output_error":
+        from taupi.identification.output_error import validate_motors
+
+        return validate_motors(fit, log, settings)
     equations = Equations.of(fit.basis)
     equations.refuse(log)
     log.need("tau")
-    settings = _settings(fit, preparation)
     whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
     full, cutoff, step = settings.filtered(whole, equations)
     _, speed, _ = equations.motion(full)
@@ -145,15 +149,17 @@ def compared(
         spring = spring_torque(fit.basis, fit.values, x, speed)
         measured, predicted = measured + spring, predicted + spring
     joints = tuple(
-        JointErrors(name, len(ready), *_errors(measured[:, j], predicted[:, j]), *_errors(raw[:, j], predicted[:, j]))
+        JointErrors(
+            name, len(ready), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j])
+        )
         for j, name in enumerate(equations.names)
     )
     return Validation(
         name=os.path.basename(path) or "log",
         estimator=fit.estimator,
         joints=joints,
-        relative=_errors(measured.ravel(), predicted.ravel())[1],
-        raw_relative=_errors(raw.ravel(), predicted.ravel())[1],
+        relative=errors_of(measured.ravel(), predicted.ravel())[1],
+        raw_relative=errors_of(raw.ravel(), predicted.ravel())[1],
         time=ready.time,
         measured=measured,
         predicted=predicted,
@@ -256,7 +262,8 @@ def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
     return Comparison(a, b, tuple(shared), difference, distance)
 
 
-def _errors(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+    """Return the root mean square of measured - predicted, its share of the measured, and R^2."""
     left, power = float(np.sum((measured - predicted) ** 2)), float(np.sum(measured**2))
     spread = float(np.sum((measured - measured.mean()) ** 2))
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
     total = conditioning.get("scaled_condition")
     units = torque_units(fit)
     rows = [*(_run(v, HELD_OUT, units) for v in held_out), *_fitted_runs(runs, fitted, units)]
-    traces = [*((v, HELD_OUT) for v in held_out), *((v, FITTED) for v in fitted)]
+    both = [*((v, HELD_OUT) for v in held_out), *((v, FITTED) for v in fitted)]
+    traces = [(v, role, tuple(j.name for j in v.joints)) for v, role in both]
     return Content(
         robot=fit.robot.name,
         estimator=fit.estimator,
@@ -33,14 +34,12 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         status=f"{fit.status.message.capitalize()}. {fit.status.remedy}".strip(),
         parameters=_parameters(fit),
         standard=_standard(fit),
-        joints=tuple(
-            JointRow(j.name, u, j.rows, j.rms, j.relative, j.r2) for j, u in zip(fit.joints, units, strict=True)
-        ),
+        joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
         relative=overall(fit),
         runs=tuple(rows),
         traces=tuple(
-            Trace(v.name, role, tuple(j.name for j in v.joints), units, v.time, v.measured, v.predicted)
-            for v, role in traces
+            Trace(v.name, role, names, tuple(units[n] for n in names), v.time, v.measured, v.predicted)
+            for v, role, names in traces
         ),
         sentences=sentences,
         rank=(int(conditioning.get("rank", len(fit.values))), len(fit.values)),
@@ -61,9 +60,10 @@ def overall(fit: Fit) -> float:
     return float(np.sqrt(left / power)) if power > 0 else 0.0
 
 
-def torque_units(fit: Fit) -> tuple[str, ...]:
-    """Return the unit of each row's torque: N where a joint slides."""
-    return Equations.of(fit.basis).units
+def torque_units(fit: Fit) -> dict[str, str]:
+    """Return the unit of each row's torque, by the row's name: N where a joint slides."""
+    rows = Equations.of(fit.basis)
+    return dict(zip(rows.names, rows.units, strict=True))
 
 
 def _parameters(fit: Fit) -> tuple[ParameterRow, ...]:
@@ -94,14 +94,14 @@ def _standard(fit: Fit) -> tuple[StandardRow, ...]:
     return tuple(StandardRow(name, unit, classes[name], float(prior), value) for name, unit, prior, value in rows)
 
 
-def _run(v: Validation, role: str, units: Sequence[str]) -> RunRow:
-    joints = tuple(
-        JointRow(j.name, u, j.rows, j.rms, j.relative, j.r2, j.raw_rms) for j, u in zip(v.joints, units, strict=True)
-    )
+def _run(v: Validation, role: str, units: Mapping[str, str]) -> RunRow:
+    joints = tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2, j.raw_rms) for j in v.joints)
     return RunRow(v.name, role, joints, v.relative, tuple(v.notes))
 
 
-def _fitted_runs(runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Sequence[str]) -> list[RunRow]:
+def _fitted_runs(
+    runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Mapping[str, str]
+) -> list[RunRow]:
     seen = {v.name: v for v in fitted}
     rows = [_run(v, FITTED, units) for v in fitted]
     return rows + [

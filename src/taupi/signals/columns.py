@@ -40,13 +40,16 @@ class Motor:
     """The motor side: q = C diag(1/ratio) theta + offset, and by virtual work tau = C^-T diag(ratio) tau_m.
 
     `ratio` (n,) is d(motor)/d(joint), `coupling` (n, n) is C of joint = C motor (after the gears), `offset` (n,) that of the
-    joints, and tau_m = torque_per_ampere * current.
+    joints. tau_m = torque_per_ampere * current, or, of a motor driven by a voltage, torque_per_volt * (voltage -
+    volts_per_speed * thetad), the second term being its back-EMF (V s/rad, V s/m).
     """
 
     ratio: Numbers = ()
     coupling: tuple[Numbers, ...] = ()
     offset: Numbers = ()
     torque_per_ampere: Numbers = ()
+    torque_per_volt: Numbers = ()
+    volts_per_speed: Numbers = ()
 
     def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (A, T) of q = A theta + offset and tau = T tau_m = A^-T tau_m, both (n, n)."""
@@ -166,7 +169,7 @@ def _motor(value: Any, where: str) -> Motor:
         return value
     if not isinstance(value, Mapping):
         raise TaupiError(f"{where}: motor is {shown(value)}, expected a mapping.")
-    known = ("ratio", "coupling", "offset", "torque_per_ampere")
+    known = ("ratio", "coupling", "offset", "torque_per_ampere", "torque_per_volt", "volts_per_speed")
     for key in value:
         if key not in known:
             raise unknown("key", key, known, f"{where}: motor")

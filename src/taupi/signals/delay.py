@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.signals.columns import positive
 from taupi.signals.log import Log
 
@@ -121,6 +122,44 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     keep = (at >= log.time[0] - slack) & (at <= log.time[-1] + slack)
     moved = CubicSpline(log.time, value)(np.clip(at, log.time[0], log.time[-1]))
     return log.with_(**{signal: moved}).rows(keep, f"{signal} brought forward by {1e3 * seconds:.4g} ms")
+
+
+# What moves with a signal that is brought forward.
+_TOGETHER = {"q": ("q", "qd", "qdd"), "theta": ("theta", "thetad", "thetadd")}
+
+Delays = Mapping[str, "float | Sequence[float] | np.ndarray"]
+
+
+def without_delays(log: Log, delays: Delays) -> Log:
+    """Return the log with signals brought forward by their delays, y(t + d), in s: one for all joints, or one each.
+
+    A position takes its derivatives with it. Beyond the ends of the record, where nothing is known, the last value stays.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(500) / 100
+    >>> log = tp.Log(t, np.sin(t)[:, None], tau=np.sin(t - 0.025)[:, None])
+    >>> bool(np.abs((without_delays(log, {"tau": 0.025}).tau - log.q)[:-3]).max() < 1e-6)
+    True
+    """
+    from scipy.interpolate import CubicSpline
+
+    changed: dict[str, np.ndarray] = {}
+    for name, seconds in delays.items():
+        late = np.asarray(seconds, dtype=float)
+        if late.shape not in ((), (log.n,)) or not np.isfinite(late).all():
+            raise TaupiError(
+                f"delays[{name!r}] is {shown(seconds)}, expected seconds, or one for each of {log.n} joints."
+            )
+        if not late.any():
+            continue
+        log.need(name)
+        for signal in _TOGETHER.get(name, (name,)):
+            if signal in log.signals:
+                at = np.clip(log.time[:, None] + late, log.time[0], log.time[-1]) + np.zeros((1, log.n))
+                value = log.signals[signal]
+                moved = [CubicSpline(log.time, value[:, j])(at[:, j]) for j in range(log.n)]
+                changed[signal] = np.stack(moved, axis=1)
+    return log.with_(**changed) if changed else log
 
 
 def signal_delay(log: Log, first: str, second: str, max_delay: float | None = None) -> Delay:

@@ -16,13 +16,16 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "qdd": ("qdd", "ddq", "acc", "accel", "acceleration", "accelerations", "qddot", "jacc"),
     "tau": ("tau", "torque", "torques", "trq", "effort", "efforts", "force", "forces"),
     "current": ("current", "currents", "cur", "amps", "iq"),
+    "voltage": ("voltage", "voltages", "volts"),
     "theta": ("theta", "thetas"),
     "thetad": ("thetad", "dtheta", "thetadot"),
     "thetadd": ("thetadd", "ddtheta", "thetaddot"),
     "tau_m": ("taum",),
 }
 _SIGNAL = {word: signal for signal, words in _WORDS.items() for word in words}
-_MOTOR = {"q": "theta", "qd": "thetad", "qdd": "thetadd", "tau": "tau_m", "theta": "theta", "current": "current"}
+_MOTOR = {"q": "theta", "qd": "thetad", "qdd": "thetadd", "tau": "tau_m"} | {
+    s: s for s in ("theta", "current", "voltage")
+}
 _WANTED = ("des", "desired", "target", "ref", "reference", "cmd", "command", "commanded", "setpoint", "goal", "nominal")
 _ERRORS = ("err", "error", "std", "sigma", "var", "filtered", "filt")
 _FILLERS = ("joint", "joints", "j", "axis", "actual", "measured", "meas", "act", "state", "states", "link")

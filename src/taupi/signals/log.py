@@ -23,6 +23,7 @@ SIGNALS: dict[str, str] = {
     "qdd": "rad/s^2",
     "tau": "N m",
     "current": "A",
+    "voltage": "V",
     "theta": "rad",
     "thetad": "rad/s",
     "thetadd": "rad/s^2",
@@ -41,8 +42,8 @@ class LogSource:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
-    """N samples of n joints: time (N,) in s; q, qd, qdd, tau, current (N, n) and the motor side: theta, thetad,
-    thetadd, tau_m.
+    """N samples of n joints: time (N,) in s; q, qd, qdd, tau, current, voltage (N, n) and the motor side: theta,
+    thetad, thetadd, tau_m.
 
     SI units. Only `time` and `q` are needed; what was not recorded is None. `names` are the joints', `units` their "rad" or
     "m". `notes` say what was done to the log and what was found on the way. The arrays cannot be written to.
@@ -64,6 +65,7 @@ class Log:
     qdd: np.ndarray | None = None
     tau: np.ndarray | None = None
     current: np.ndarray | None = None
+    voltage: np.ndarray | None = None
     theta: np.ndarray | None = None
     thetad: np.ndarray | None = None
     thetadd: np.ndarray | None = None

@@ -10,16 +10,17 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.signals import rules
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
+from taupi.signals.delay import Delays, without_delays
 from taupi.signals.derivatives import backward, central, check_method, quintic, spline
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapped, settle_rows
 from taupi.signals.log import Log
 from taupi.signals.periodic import fourier, period_of
+from taupi.signals.rules import EFFORTS
 
 # Samples that are kept per period of the cutoff: enough for every detail that is left, few enough to be almost independent.
 _PER_CUTOFF = 10
 # A joint that has left its first (last) position by less than this share of its range has not begun (has ended) its motion.
 _AWAY = 0.02
-_EFFORTS = ("tau", "current", "tau_m")
 _VELOCITIES = ("auto", "position", "measured")
 _SIDES = (("q", "qd", "qdd"), ("theta", "thetad", "thetadd"))
 # How signals are filtered, and the beginning of the note that says so.
@@ -43,6 +44,7 @@ def prepare(
     rate_hz: float | None = None,
     short_gap: float | None = None,
     long_gaps: str = "refuse",
+    delays: Delays | None = None,
 ) -> Log:
     """Return a log whose q, qd, qdd and tau have passed the same filter and fit a regressor: F(tau) = F(Y) pi.
 
@@ -58,7 +60,8 @@ def prepare(
 
     `velocity="measured"` takes the recorded qd and differentiates it once for qdd; "position" differentiates q; "auto" takes
     the recorded qd where there is one that agrees with dq/dt (`taupi.signals.rules`) and `derivatives` is "central": a drive
-    knows its standstill better than a difference of positions. The motor side, where there is one, is treated alike.
+    knows its standstill better than a difference of positions. The motor side, where there is one, is treated alike. `delays`
+    {"theta": s} brings signals forward first (`without_delays`), a torque that is held from sample to sample by half of one.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 1000
@@ -94,7 +97,7 @@ def prepare(
         )
     if derivatives == "fourier":
         period = period_of(log, period)
-    log = _processed(log, rate, cutoff, order, derivatives, velocity, period, filtering)
+    log = _processed(log, rate, cutoff, order, derivatives, velocity, period, delays, filtering)
     if edge:
         log = log.rows(slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less sure")
     return log.decimate(max(1, int(rate / (_PER_CUTOFF * cutoff))) if decimate is None else decimate)
@@ -108,6 +111,7 @@ def prepare_blocks(
     decimate: int = 1,
     order: int = 4,
     velocity: str = "position",
+    delays: Delays | None = None,
 ) -> Iterator[Log]:
     """Yield the blocks of a long log ready for a regressor, as if it had been prepared whole; memory holds one block.
 
@@ -129,7 +133,8 @@ def prepare_blocks(
     if velocity not in _VELOCITIES[1:]:
         raise unknown("velocity of blocks", str(velocity), _VELOCITIES[1:])
     rate, cutoff = positive(rate_hz, "rate_hz"), positive(cutoff_hz, "cutoff_hz")
-    edge, overlap = edge_rows(rate, cutoff), settle_rows(rate, cutoff, order) + 4
+    late = max((float(np.abs(d).max()) for d in (delays or {}).values()), default=0.0)
+    edge, overlap = edge_rows(rate, cutoff), settle_rows(rate, cutoff, order) + 4 + int(np.ceil(late * rate))
     layout: list[tuple[Log, list[str]]] = []
     row, last, held = 0, None, None
 
@@ -140,7 +145,7 @@ def prepare_blocks(
 
     for piece, keep in overlapped(stacked(), overlap):
         template, names = layout[0]
-        log = _processed(_unpacked(piece, template, names), rate, cutoff, order, "central", velocity, None)
+        log = _processed(_unpacked(piece, template, names), rate, cutoff, order, "central", velocity, None, delays)
         done = log.rows(np.arange(keep.start, keep.stop))
         # The end of the record is only known when the next piece does not come, so each piece waits for the next.
         if held is not None:
@@ -181,12 +186,15 @@ def _processed(
     derivatives: str,
     velocity: str,
     period: float | None,
+    delays: Delays | None = None,
     filtering: str = "zero-phase",
 ) -> Log:
+    log = without_delays(log, delays) if delays else log
+
     def smooth(x: np.ndarray) -> np.ndarray:
         return x if filtering == "none" else butterworth(x, rate, cutoff, order, filtering == "causal")
 
-    signals = {name: smooth(log.signals[name]) for name in _EFFORTS if name in log.signals}
+    signals = {name: smooth(log.signals[name]) for name in EFFORTS if name in log.signals}
     told = FILTERS[filtering]
     notes = [told if filtering == "none" else f"{told} Butterworth of order {order}, cutoff {cutoff:.4g} Hz"]
     for x, xd, xdd in (side for side in _SIDES if side[0] in log.signals):

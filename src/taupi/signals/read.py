@@ -78,6 +78,12 @@ def log_blocks(
         raise TaupiError(
             f"{file.name} is a {name} file, which has no blocks. Convert it to one of {', '.join(streaming)}."
         )
+    motor = settled.motor
+    if motor is not None and motor.volts_per_speed and "thetad" not in settled.channels:
+        raise TaupiError(
+            f"{file.name}: motor.volts_per_speed takes the speed from theta, which has no neighbours where blocks end. Map a "
+            "recorded thetad, or read the file whole: read_log, stream=False."
+        )
     source = LogSource(str(path), sha256(file), name)
     blocks: Iterator[Log] = _module(name).blocks(file, settled, _checked(robot), source, int(size))
     return blocks

@@ -24,7 +24,7 @@ STILL, STILL_SECONDS, STILL_WINDOW = 0.01, 0.25, 0.1
 # A recorded derivative that is off by more than this share (in the mean over windows of 50 ms) is another signal.
 DISAGREES = 0.25
 
-EFFORTS = ("tau", "current", "tau_m")
+EFFORTS = ("tau", "current", "voltage", "tau_m")
 
 RULES: dict[str, str] = {
     "time-missing": "leaves these samples out",

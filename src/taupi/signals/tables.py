@@ -11,7 +11,7 @@ import numpy as np
 
 from taupi.errors import TaupiError, unknown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Channel, Columns, fitted
+from taupi.signals.columns import Channel, Columns, Motor, fitted
 from taupi.signals.guess import guess, parse
 from taupi.signals.log import SIGNALS, Log, LogSource
 from taupi.signals.runs import median_step
@@ -48,6 +48,7 @@ class Layout:
     order: tuple[int, ...]
     notes: tuple[str, ...]
     where: str
+    sprung: bool = False  # whether the robot has elastic joints, so that motors are not where their links are
 
 
 def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
@@ -75,7 +76,8 @@ def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout
     n = _count(picks, columns, table.where)
     names, order, said = _joints(labels, columns, robot, n, table.where)
     units = _joint_units(columns, robot, own, n, order)
-    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where)
+    sprung = robot is not None and bool(robot.elastic_joints)
+    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung)
 
 
 def build(table: Table, layout: Layout, source: LogSource) -> Log:
@@ -84,7 +86,7 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
     time = _time(raw.pop("time", None), table, layout)
     signals = {k: _scaled(k, v, layout.columns.channels[k], layout.where) for k, v in raw.items()}
     notes = list(layout.notes)
-    _motor_side(signals, layout, notes)
+    _motor_side(signals, layout, notes, time)
     if "q" not in signals:
         raise TaupiError(
             f"{layout.where}: q is missing, only the motor side is known. Give the gears: columns={{'motor': {{'ratio': ...}}}}."
@@ -246,29 +248,58 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     return time
 
 
-def _motor_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str]) -> None:
-    """Add the joint side of what was recorded on the motor side, where the mapping states the gears."""
+def _motor_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str], time: np.ndarray) -> None:
+    """Add the joint side of what was recorded on the motor side, where the mapping states the gears.
+
+    Of a robot with elastic joints the motors' positions stay beside the links', as seen behind the gears.
+    """
     motor = layout.columns.motor
     if motor is None:
         return
     where, n = layout.where, next(iter(signals.values())).shape[1]
     A, T = motor.matrices(n)
-    done = []
-    if "tau_m" not in signals and "current" in signals and motor.torque_per_ampere:
-        gains = fitted(motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere")
-        signals["tau_m"] = signals["current"] * gains
-        done.append("tau_m = torque_per_ampere current")
-    if "q" not in signals and "theta" in signals:
-        signals["q"] = signals["theta"] @ A.T + fitted(motor.offset or (0.0,), n, f"{where}: motor.offset")
-        done.append("q = C diag(1/ratio) theta + offset")
-    if "qd" not in signals and "thetad" in signals:
-        signals["qd"] = signals["thetad"] @ A.T
-        done.append("qd = C diag(1/ratio) thetad")
+    done = _motor_torque(signals, motor, time, where)
+    offset = fitted(motor.offset or (0.0,), n, f"{where}: motor.offset")
+    behind = layout.sprung and "q" in signals
+    if "theta" in signals and ("q" not in signals or behind):
+        signals["theta" if behind else "q"] = signals["theta"] @ A.T + offset
+        done.append(f"{'theta' if behind else 'q'} = C diag(1/ratio) theta + offset")
+    if "thetad" in signals and ("qd" not in signals or behind):
+        signals["thetad" if behind else "qd"] = signals["thetad"] @ A.T
+        done.append(f"{'thetad' if behind else 'qd'} = C diag(1/ratio) thetad")
+    if layout.sprung and not behind:  # one position a joint, which is not to be taken for two
+        for name in ("theta", "thetad", "thetadd"):
+            signals.pop(name, None)
     if "tau" not in signals and "tau_m" in signals:
         signals["tau"] = signals["tau_m"] @ T.T
         done.append("tau = C^-T diag(ratio) tau_m")
     if done:
         notes.append("from the motor side: " + "; ".join(done))
+
+
+def _motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.ndarray, where: str) -> list[str]:
+    """Add tau_m from current or voltage where it was not recorded and the gains are known; return what was done."""
+    if "tau_m" in signals:
+        return []
+    n = next(iter(signals.values())).shape[1]
+    if "current" in signals and motor.torque_per_ampere:
+        signals["tau_m"] = signals["current"] * fitted(motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere")
+        return ["tau_m = torque_per_ampere current"]
+    if "voltage" not in signals or not motor.torque_per_volt:
+        return []
+    gain = fitted(motor.torque_per_volt, n, f"{where}: motor.torque_per_volt")
+    if not motor.volts_per_speed:
+        signals["tau_m"] = signals["voltage"] * gain
+        return ["tau_m = torque_per_volt voltage"]
+    speed = signals.get("thetad")
+    if speed is None and "theta" not in signals:
+        raise TaupiError(f"{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.")
+    if speed is None:  # differences are linear, as the filters to come are: it makes no difference which is first
+        speed = np.gradient(signals["theta"], time, axis=0)
+    signals["tau_m"] = gain * (
+        signals["voltage"] - speed * fitted(motor.volts_per_speed, n, f"{where}: volts_per_speed")
+    )
+    return ["tau_m = torque_per_volt (voltage - volts_per_speed thetad)"]
 
 
 def embedded(log: Log, flat: bool) -> dict[str, object]:

@@ -19,6 +19,7 @@ UNITS: dict[str, dict[str, float]] = {
     "acceleration": {"rad/s2": 1.0, "deg/s2": _DEG, "mrad/s2": 1e-3, "m/s2": 1.0, "mm/s2": 1e-3, "cm/s2": 1e-2},
     "torque": {"Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "Ncm": 1e-2, "N": 1.0, "kN": 1e3},
     "current": {"A": 1.0, "mA": 1e-3},
+    "voltage": {"V": 1.0, "mV": 1e-3},
 }
 
 DIMENSION: dict[str, str] = {
@@ -28,6 +29,7 @@ DIMENSION: dict[str, str] = {
     "qdd": "acceleration",
     "tau": "torque",
     "current": "current",
+    "voltage": "voltage",
     "theta": "position",
     "thetad": "velocity",
     "thetadd": "acceleration",

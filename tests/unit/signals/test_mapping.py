@@ -42,6 +42,7 @@ def table(path, header, rows):
         ("tau_m_2", ("tau_m", "", "2")),
         ("motor_torque_Nm_2", ("tau_m", "Nm", "2")),
         ("motor_current_2", ("current", "", "2")),
+        ("motor_voltage_V", ("voltage", "V", "")),
     ],
 )
 def test_headers_that_are_understood(header, want):
@@ -56,7 +57,7 @@ def test_wanted_values_are_not_measured_ones(header):
     assert parse(header).wanted
 
 
-@pytest.mark.parametrize("header", ["comment", "alpha_deg", "motor_voltage_V", "temperature_1", "x", ""])
+@pytest.mark.parametrize("header", ["comment", "alpha_deg", "supply_rail_V", "temperature_1", "x", ""])
 def test_headers_that_are_not(header):
     assert parse(header) is None
 
@@ -274,3 +275,61 @@ def test_bad_mapping_files(tmp_path):
     with pytest.raises(TaupiError, match="No file"):
         tp.read_log(file, columns="missing.toml")
     assert Columns.of(Columns()) == Columns()
+
+
+# Motors behind springs and motors driven by voltages -------------------------------------------------------------------
+
+
+def flexible(tmp_path, columns, robot=None):
+    t = np.arange(200) / 100
+    theta, alpha = np.sin(t), 0.1 * np.cos(3 * t)
+    table = np.column_stack([t, np.rad2deg(theta), np.rad2deg(alpha), 2 * t])
+    path = tmp_path / "run.csv"
+    np.savetxt(path, table, delimiter=",", header="t,servo_deg,bend_deg,drive_V", comments="", fmt="%.12g")
+    return tp.read_log(path, robot, {"time": "t", **columns}), t, theta, alpha
+
+
+SERVO = {"columns": "servo_deg", "unit": "deg"}
+BOTH = {"columns": ["servo_deg", "bend_deg"], "unit": "deg", "matrix": [[1, 1]]}
+
+
+def test_columns_are_added_up(tmp_path):
+    log, _, theta, alpha = flexible(tmp_path, {"q": BOTH, "theta": SERVO})
+    assert np.allclose(log.q[:, 0], theta + alpha, atol=1e-9) and np.allclose(log.theta[:, 0], theta, atol=1e-9)
+
+
+def test_voltage_with_back_emf_is_a_torque(tmp_path):
+    motor = {"ratio": 5.0, "torque_per_volt": 0.3, "volts_per_speed": 0.2}
+    columns = {"q": BOTH, "theta": SERVO, "voltage": {"columns": "drive_V", "unit": "V"}, "motor": motor}
+    log, t, _, _ = flexible(tmp_path, columns)
+    assert np.allclose(log.tau_m[1:-1, 0], 0.3 * (2 * t - 0.2 * np.cos(t))[1:-1], atol=1e-5)  # differences of 10 ms
+    assert np.allclose(log.tau, 5.0 * log.tau_m)  # by virtual work
+    assert np.allclose(log.voltage[:, 0], 2 * t)
+
+
+def test_without_back_emf_only_the_gain_is_needed(tmp_path):
+    log, t, _, _ = flexible(tmp_path, {"q": BOTH, "voltage": "drive_V", "motor": {"torque_per_volt": 0.3}})
+    assert np.allclose(log.tau[:, 0], 0.6 * t)
+
+
+def test_back_emf_needs_the_motors_speed(tmp_path):
+    motor = {"torque_per_volt": 0.3, "volts_per_speed": 0.2}
+    with pytest.raises(tp.TaupiError, match="needs the motors' speed"):
+        flexible(tmp_path, {"q": BOTH, "voltage": "drive_V", "motor": motor})
+    flexible(tmp_path, {"q": BOTH})
+    columns = {"time": "t", "q": BOTH, "theta": SERVO, "voltage": "drive_V", "motor": motor}
+    with pytest.raises(tp.TaupiError, match="read the file whole"):
+        next(iter(tp.log_blocks(tmp_path / "run.csv", 50, columns=columns)))
+
+
+def test_motors_of_elastic_joints_are_seen_behind_the_gears(tmp_path):
+    """With both sides recorded, theta is brought to the joint and q stays; with one, it is the position and theta is gone."""
+    arm = tp.Robot.from_dh([{"a": 1, "alpha": 0, "d": 0, "theta": 0, "joint": "revolute"}], links=[{"m": 1}])
+    arm = arm.with_transmissions(stiffness=100, rotor_inertia=1e-4, gear_ratio=4)
+    motor = {"ratio": 4.0, "offset": 0.5}
+    log, _, theta, alpha = flexible(tmp_path, {"q": BOTH, "theta": SERVO, "motor": motor}, arm)
+    assert np.allclose(log.theta[:, 0], theta / 4 + 0.5, atol=1e-9) and np.allclose(
+        log.q[:, 0], theta + alpha, atol=1e-9
+    )
+    alone, _, theta, _ = flexible(tmp_path, {"theta": SERVO, "motor": motor}, arm)
+    assert np.allclose(alone.q[:, 0], theta / 4 + 0.5, atol=1e-9) and alone.theta is None
