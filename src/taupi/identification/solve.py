@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.errors import TaupiError, shown
+
 # Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log that tells
 # them apart by a few samples, or by noise, would answer with numbers of any size.
 WEAK = 1e-4
@@ -21,6 +23,14 @@ class Solution:
     spread: np.ndarray
     undetermined: np.ndarray  # (b,) bool
     condition: float  # of what was solved for, columns of length one
+
+
+def check_weak(weak: float) -> None:
+    """Refuse a share of the longest combination that is none."""
+    if isinstance(weak, bool) or not isinstance(weak, int | float) or not 0 <= weak < 1:
+        raise TaupiError(
+            f"weak is {shown(weak)}, expected a share from 0, which takes nothing from the prior, to below 1."
+        )
 
 
 def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, weak: float = WEAK) -> Solution:

@@ -13,7 +13,9 @@ import numpy as np
 
 from taupi.dynamics.terms import StribeckCurve, Term
 from taupi.identifiability.base import BaseParameters, base_parameters
-from taupi.identification.estimators import resolve_estimator
+from taupi.identification.estimators import Estimator
+from taupi.identification.estimators.ols import OrdinaryLeastSquares
+from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
 from taupi.identification.runs import Preparation
 from taupi.model.robot import Robot
@@ -24,6 +26,8 @@ from taupi.simulation.run import Run
 COUNT = 2 * np.pi / 1250000  # rad: a step of the document's encoders
 ENDS = 0.3  # s that are left out at both ends
 FRICTION = ("coulomb", "viscous")
+# Plain ones: nothing is taken from a prior, however little a motion says.
+ESTIMATORS: dict[str, Estimator] = {"ols": OrdinaryLeastSquares(weak=0.0), "wls": WeightedLeastSquares(weak=0.0)}
 _LOW_PASS = {"cutoff_hz": 20.0, "order": 5}
 
 A = TypeVar("A")
@@ -111,10 +115,10 @@ class Bench:
             self.terms(pipeline.stribeck),
             preparation=self.settings,
             base=base,
-            prior=np.zeros(len(base.standard)),  # the truth would help where a log says little
+            prior=np.zeros(len(base.standard)),  # the robot's own would be the truth
         )
         kept = [problem.names.index(name) for name in self.names]
-        return {name: resolve_estimator(name).fit(problem).values[kept] for name in pipeline.estimators}
+        return {name: ESTIMATORS[name].fit(problem).values[kept] for name in pipeline.estimators}
 
     def kept(self, log: Log) -> np.ndarray:
         """Tell which samples (N,) of a log with velocities are fast enough, all motors of it."""

@@ -87,7 +87,7 @@ class Puma:
         fit = identify(
             self.bench.robot,
             log,
-            "ols",
+            pipe.ESTIMATORS["ols"],
             pipe.FRICTION,
             preparation=settings,
             base=base,
