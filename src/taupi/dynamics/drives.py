@@ -113,6 +113,8 @@ class Drives:
     """
 
     def __init__(self, chain: Chain, coupling: bool = True) -> None:
+        if not isinstance(coupling, bool):
+            raise TaupiError(f"coupling is {coupling!r}, expected True or False.")
         self.chain, self.coupling = chain, coupling
         joints = chain.robot.driving_joints
         drives = [j.transmission for j in joints]

@@ -108,6 +108,11 @@ def latex_name(name: str) -> str:
         "rotor": "I_{a}",
         "stribeck": "f_{s}",
         "spring": "k",
+        "rotor_inertia": r"\Upsilon",
+        "stiffness": "K",
+        "damping": "D",
+        "link_viscous": "f_{v,l}",
+        "link_coulomb": "f_{c,l}",
     }
     symbol = known.get(kind) or (f"{kind[0]}_{{{kind[1:]}}}" if len(kind) > 1 else kind)
     above = owner.replace("_", r"\_").replace(" ", r"\ ")

@@ -189,8 +189,9 @@ class Robot:
         `stiffness` (N m/rad, N/m) of the spring between motor and link, None or infinity for a rigid joint; its `damping`.
         `rotor_inertia` (kg m^2) about the motor's own axis; `gear_ratio` d(motor angle)/d(joint angle); `motor_axis` in the
         parent link's frame, the joint's own axis where none is given. `viscous`, `coulomb`, `offset` and `stribeck` are the
-        joint's friction, which acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side.
-        The body of a link holds the complete motors that it carries, their rotors' axial inertia too.
+        joint's friction, which acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's
+        side, and only elastic programs have them. The body of a link holds the complete motors that it carries, their rotors'
+        axial inertia too.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_transmissions(stiffness=[900, None], rotor_inertia=1e-4, gear_ratio=80)

@@ -11,7 +11,7 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.drives import DOCUMENT, Drives, Sides, check_elastic, elastic_parameters, motor_port, resolve_sides
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, term_columns
-from taupi.errors import TaupiError, unknown
+from taupi.errors import unknown
 from taupi.model.parameters import ParameterLayout
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
@@ -93,8 +93,6 @@ def elastic_regressor(
     (('link1.m', 'link2.m', 'link1.mx', 'link1.my', 'link1.mz'), ('joint1.stiffness', 'joint2.stiffness'))
     """
     check_elastic(robot)
-    if not isinstance(coupling, bool):
-        raise TaupiError(f"coupling is {coupling!r}, expected True or False.")
     sides = resolve_sides(terms)
     natural = elastic_parameters(robot, sides)
     places = [int(k) for k in column_order(natural.layout, order)]

@@ -10,7 +10,7 @@ import casadi as cs
 
 from taupi.dynamics.chain import joint_port
 from taupi.dynamics.energy import kinetic, potential
-from taupi.dynamics.forward import ALGORITHMS
+from taupi.dynamics.forward import ALGORITHMS, is_coupled
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Term, resolve_terms, term_inertia, term_torque
 from taupi.model.robot import Robot
@@ -82,7 +82,7 @@ class RigidPlant(ArmPlant):
 def _dynamics(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
     constants, robot = Constants(), surroundings.robot
     ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau")), *surroundings.ports()]
-    algorithm = ALGORITHMS["articulated" if len(robot.joints) == robot.n else "cholesky"]
+    algorithm = ALGORITHMS["cholesky" if is_coupled(robot) else "articulated"]
 
     def body(q: Any, qd: Any, tau: Any, *outside: Any) -> Any:
         chain = surroundings.chain(constants, outside)

@@ -227,3 +227,21 @@ def test_robots_with_and_without_springs_are_told_apart():
     robot = tp.load("zollo2r")
     other = dataclasses.replace(robot, joints=robot.with_transmissions(damping=1).joints)
     assert robot != other and robot.fingerprint != other.fingerprint
+
+
+def test_geared_and_permuted_coordinates():
+    """A coordinate that moves another joint, or its own by a ratio, is no plain one: M qdd + b = tau holds all the same."""
+    rng = np.random.default_rng(0)
+    for matrix in ([[2, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 0], [-1, 1]]):
+        arm = tp.load("zollo2r").with_coupling(matrix)
+        q, qd, tau = rng.uniform(-1, 1, (3, 2))
+        qdd = tp.forward_dynamics(arm)(q, qd, tau)
+        assert error(tp.inverse_dynamics(arm)(q, qd, qdd), tau) < 1e-12
+        theta, thetad = rng.uniform(-1, 1, (2, 2))
+        qdd, thetadd = tp.elastic_forward_dynamics(arm)(q, qd, theta, thetad, tau)
+        assert error(tp.elastic_inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd), [0, 0, *tau]) < 1e-10
+
+
+def test_a_constant_program_is_emitted(tmp_path):
+    program = tp.elastic_stiffness_matrix(tp.load("zollo2r"))
+    assert "3000" in program.c() and program().shape == (4, 4)

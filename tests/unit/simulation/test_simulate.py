@@ -356,3 +356,13 @@ def test_bad_settings_of_plants_payloads_and_sensors():
     ):
         with pytest.raises(tp.TaupiError, match=told):
             make()
+
+
+def test_plants_with_coupled_drives_follow_the_law():
+    """A belt over the shoulder, a gear, motors exchanged: computed torque works only if the plant has the law's inertia."""
+    for matrix in ([[1, 0], [-1, 1]], [[2, 0], [0, 1]], [[0, 1], [1, 0]]):
+        arm = ARM.with_coupling(matrix)
+        run = tp.simulate(tp.RigidPlant(arm), computed_torque(arm), MOTION, duration=0.5, rate=1000, initial=START)
+        # Computed torque cancels the dynamics, so the error decays as designed whatever the coupling.
+        plain = tp.simulate(tp.RigidPlant(ARM), LAW, MOTION, duration=0.5, rate=1000, initial=START)
+        assert error(run.q, plain.q) < 1e-3
