@@ -27,7 +27,7 @@ from taupi.identification.friction import friction_plan
 from taupi.identification.motion import ONE_WAY, one_way
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows import RowMaker
-from taupi.identification.runs import Extent, Preparation, Run, first_samples, is_ready, open_run
+from taupi.identification.runs import Extent, Preparation, Run, first_samples, open_run
 from taupi.identification.terms import (
     basis_of,
     coupled_directions,
@@ -44,6 +44,7 @@ from taupi.progress import counted
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
 from taupi.signals.log import Log
+from taupi.signals.prepare import is_prepared
 from taupi.signals.read import ColumnsLike
 from taupi.threads import small_algebra
 
@@ -221,7 +222,7 @@ def _tuned(
     """Return logs, the first read unless it is streamed, and settings as it asks for: cutoff, delay of encoders, held torque."""
     log, read = first_samples(given[0], equations, *reading)
     given = [log, *given[1:]] if read else given
-    if is_ready(log):
+    if is_prepared(log):
         return given, settings, []
     found = basis_of(equations.robot, terms, base, elastic=True)
     start = clean_log(log.rows(slice(ENOUGH)), short_gap=settings.short_gap, long_gaps=settings.long_gaps)

@@ -21,7 +21,7 @@ from taupi.signals.columns import positive
 from taupi.signals.filters import Cutoff, choose_cutoff
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
-from taupi.signals.prepare import prepare, prepare_blocks, trim_standstill
+from taupi.signals.prepare import is_prepared, prepare, prepare_blocks, trim_standstill
 from taupi.signals.read import ColumnsLike, block_reader, read_log, row_count
 from taupi.signals.runs import mean_step
 
@@ -312,7 +312,7 @@ def _streams(path: Path) -> bool:
 
 def _whole(log: Log, equations: Equations, settings: Preparation, cutoff: Cutoff | None = None) -> Run:
     _refuse(log, equations)
-    made = None if is_ready(log) else settings.smoothed(log, equations, cutoff)
+    made = None if is_prepared(log) else settings.smoothed(log, equations, cutoff)
     ready = made.log if made else log
     equations.motion(ready)
 
@@ -336,11 +336,6 @@ def _whole(log: Log, equations: Equations, settings: Preparation, cutoff: Cutoff
 def _filter_note(through: Filter) -> str:
     kept = f", every {through.step}th sample kept" if through.step > 1 else ""
     return f"regressor and torque filtered alike, cutoff {through.cutoff_hz:.4g} Hz{kept}"
-
-
-def is_ready(log: Log) -> bool:
-    """Tell whether a log has been through `prepare` already, which its notes say."""
-    return log.qdd is not None and any(note.startswith("filtered by a zero-phase") for note in log.notes)
 
 
 def _streamed(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.errors import TaupiError, shown
 from taupi.threads import small_algebra
 
 # Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log that tells
@@ -23,6 +24,14 @@ class Solution:
     spread: np.ndarray
     undetermined: np.ndarray  # (b,) bool
     condition: float  # of what was solved for, columns of length one
+
+
+def check_weak(weak: float) -> None:
+    """Refuse a share of the longest combination that is none."""
+    if isinstance(weak, bool) or not isinstance(weak, int | float) or not 0 <= weak < 1:
+        raise TaupiError(
+            f"weak is {shown(weak)}, expected a share from 0, which takes nothing from the prior, to below 1."
+        )
 
 
 @small_algebra

@@ -55,7 +55,7 @@ def _rows(rows: Sequence[Row]) -> str:
         kinds = ["number" if k in right else "long" if k and len(text) > 30 else "" for k, text in enumerate(cells)]
         body = "".join(cell(text, kind) for text, kind in zip(cells, kinds, strict=True))
         mark = "good" if row.agrees else "warn"
-        lines.append(f'<tr>{body}<td class="long"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
+        lines.append(f'<tr>{body}<td class="long verdict"><span class="{mark}">{html.escape(verdict)}</span></td></tr>')
     return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
@@ -77,10 +77,11 @@ def _pictures(pictures: Sequence[Picture]) -> str:
             [Line(name, style, values) for style, (name, values) in zip(STYLES, p.lines.items(), strict=False)],
             f"picture{k}",
             POINTS,
+            across=p.across,
         )
         for k, p in enumerate(pictures)
     ]
-    hint = '<p class="soft hint">Drag over a chart to zoom in on a span of time. Double-click to see all of it.</p>'
+    hint = '<p class="soft hint">Drag over a chart to zoom in on a span. Double-click to see all of it.</p>'
     return f'{hint}<div class="charts">{"".join(charts)}</div>'
 
 

@@ -13,6 +13,7 @@ STUDIES = {
     "lecture": "taupi.papers.lecture",
     "kubozono": "taupi.papers.kubozono",
     "aldana": "taupi.papers.aldana",
+    "zollo2014": "taupi.papers.zollo2014",
 }
 
 
@@ -29,6 +30,6 @@ def studies() -> tuple[Study, ...]:
 
     >>> import taupi as tp
     >>> [study.name for study in tp.studies()]
-    ['gabiccini2009', 'lecture', 'kubozono', 'aldana']
+    ['gabiccini2009', 'lecture', 'kubozono', 'aldana', 'zollo2014']
     """
     return tuple(study(name) for name in STUDIES)

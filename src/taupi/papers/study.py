@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,15 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """Return what, published, ours, unit, source and verdict as text."""
-        digits = 4 if self.tolerance is None else max(4, len(Decimal(self.published).as_tuple().digits))
-        return (self.what, self.published, shown(self.ours, digits), self.unit, self.source, self.verdict)
+        return (self.what, self.published, shown(self.ours, self.digits), self.unit, self.source, self.verdict)
+
+    @property
+    def digits(self) -> int:
+        """How many digits of ours are worth showing: four, or as many as are printed."""
+        try:
+            return max(4, len(Decimal(self.published).as_tuple().digits))
+        except InvalidOperation:
+            return 4
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row for JSON."""
@@ -76,6 +83,26 @@ def figure(
     allowed = 0.5 * 10.0 ** int(number.as_tuple().exponent) if tolerance is None else tolerance
     agrees = math.isfinite(ours) and abs(ours - float(number)) <= allowed * (1 + 1e-9)
     return Row(what, published, float(ours), agrees, unit, source, because, allowed, recommended)
+
+
+def between(
+    what: str,
+    published: str,
+    ours: float,
+    low: float,
+    high: float,
+    unit: str = "",
+    source: str = "",
+    because: str = "",
+    recommended: float | None = None,
+) -> Row:
+    """Return a row of a published number that ours can only be like, as draws differ: it agrees from `low` to `high`.
+
+    >>> between("error", "0.167", 0.146, 0.14, 0.24).verdict
+    'agrees'
+    """
+    agrees = math.isfinite(ours) and low <= ours <= high
+    return Row(what, published, float(ours), agrees, unit, source, because, None, recommended)
 
 
 def statement(what: str, published: str, ours: str, agrees: bool, source: str = "", because: str = "") -> Row:
@@ -141,12 +168,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page."""
+    """Up to three lines over time (N,), by name: a chart of the page. `across` names what else `time` is."""
 
     title: str
     unit: str
     time: np.ndarray
     lines: Mapping[str, np.ndarray]
+    across: str = "seconds"
 
 
 @dataclass(frozen=True)
@@ -233,7 +261,7 @@ def headings(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def row_cells(rows: Sequence[Row], row: Row) -> tuple[str, ...]:
     """Return a row's cells as the heading of `rows` has them."""
-    cells = (*row.cells()[:3], shown(row.recommended), *row.cells()[3:])
+    cells = (*row.cells()[:3], shown(row.recommended, row.digits), *row.cells()[3:])
     return tuple(cell for cell, keep in zip(cells, _kept(rows), strict=True) if keep)
 
 

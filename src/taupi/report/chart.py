@@ -48,12 +48,13 @@ def chart(
     log: bool = False,
     times: Sequence[np.ndarray] | None = None,
     runaway: bool = False,
+    across: str = "seconds",
 ) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each has at most `points` points a line.
 
     `log` has a logarithmic scale, on which only what is positive shows. `times` are those of each line, where they differ: `time`
     is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual:
-    those of a loop that diverged.
+    those of a loop that diverged. `across` says what they are over where that is not time in seconds.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -78,11 +79,12 @@ def chart(
         x = np.rint((at - start) / (stop - start) * SPAN).astype(int)
         parts.append(_polyline(line, x, line.values[rows[k]], low, high))
     inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
-    told = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over seconds")
+    told = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over {across}")
+    small = unit if across == "seconds" else f"{unit}, over {across}"
     scale = ' data-scale="log"' if log else ""
     return (
         f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
-        f"{scale}><figcaption>{html.escape(title)} <small>{html.escape(unit)}</small>{_legend(lines)}"
+        f"{scale}><figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
         f'<output></output></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{told}">'
         f'<g class="axes">{axes(start, stop, low, high, log)}</g>'
         f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '

@@ -1,4 +1,4 @@
-"""Derivatives of sampled signals: central differences and smoothing splines. Periodic ones are in `periodic`."""
+"""Derivatives of sampled signals: central and backward differences, and splines. Periodic ones are in `periodic`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,54 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
         first += a * (after - before)
         second += b * (after + before)
     return first * rate, second * rate**2
+
+
+def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (dx/dt, d2x/dt2) of samples (N, ...) by backward differences, (x(t) - x(t - h)) / h, taken twice.
+
+    What a controller can compute while it runs. The velocity is that of half a sample ago, the acceleration that of a whole
+    one, so a log that is at hand whole is better served by `central`. The first two samples are held.
+
+    >>> import numpy as np
+    >>> t = np.arange(100) / 100
+    >>> d, dd = backward(t**2, 100)
+    >>> bool(np.allclose(d[2:], 2 * t[2:] - 0.01)), bool(np.allclose(dd[2:], 2))
+    (True, True)
+    """
+    x = np.asarray(x, dtype=float)
+    rate = positive(rate_hz, "rate_hz")
+    if x.ndim < 1 or len(x) < 3:
+        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than 2 samples.")
+    steps = np.diff(x, axis=0)
+    first, second = np.concatenate((steps[:1], steps)), np.diff(steps, axis=0)
+    return first * rate, np.concatenate((second[:1], second[:1], second)) * rate**2
+
+
+def quintic(x: np.ndarray, rate_hz: float, knots_hz: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (x, dx/dt, d2x/dt2) of the quintic spline that is nearest to the samples (N, ...): min sum (x - s)^2.
+
+    Its knots are uniform, about `knots_hz` of them a second; it follows what is slower than half of that. Unlike a smoothing
+    spline it is the same projection for every signal.
+
+    >>> import numpy as np
+    >>> t = np.arange(1000) / 1000
+    >>> s, sd, sdd = quintic(np.sin(5 * t), 1000, 20)
+    >>> bool(np.abs(sd - 5 * np.cos(5 * t)).max() < 1e-5), bool(np.abs(sdd + 25 * np.sin(5 * t)).max() < 1e-2)
+    (True, True)
+    """
+    from scipy.interpolate import make_lsq_spline
+
+    x = np.asarray(x, dtype=float)
+    rate, at = positive(rate_hz, "rate_hz"), np.arange(len(x), dtype=float)
+    pieces = round((len(x) - 1) / rate * positive(knots_hz, "knots_hz")) or 1
+    if x.ndim < 1 or len(x) < pieces + 5:
+        raise TaupiError(
+            f"x has shape {x.shape}, expected (N, ...) with at least {pieces + 5} samples for so many knots."
+        )
+    end = at[-1]
+    knots = np.concatenate([[0.0] * 5, np.linspace(0.0, end, pieces + 1), [end] * 5])
+    made = make_lsq_spline(at, x, knots, k=5)
+    return made(at), made.derivative(1)(at) * rate, made.derivative(2)(at) * rate**2
 
 
 def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,7 +143,7 @@ def _cross_validated(x: np.ndarray, most: int = 4000) -> float:
     return float(10 ** minimize_scalar(score, bounds=(best - 0.25, best + 0.25), method="bounded").x)
 
 
-METHODS = ("central", "spline", "fourier")
+METHODS = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 
 
 def check_method(name: str) -> str:

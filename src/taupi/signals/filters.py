@@ -1,10 +1,11 @@
-"""Low-pass filters without phase: over arrays, over regressor and torque alike, and over streams of blocks."""
+"""Low-pass filters, without phase or causal: over arrays, over regressor and torque alike, and over streams of blocks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,12 +27,15 @@ _STRONG = 1e-2
 _OCTAVE = 2.2
 
 
-def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4) -> np.ndarray:
+def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4, causal: bool = False) -> np.ndarray:
     """Return samples low-pass filtered forwards and backwards, |H|^2 = 1 / (1 + (f / cutoff)^(2 order)), no phase.
 
     x (N, ...) is filtered along its first axis. The two passes together halve the amplitude at `cutoff_hz`. Each end is
     extended by its own point reflection, as long as the filter remembers (`settle_rows`), so that a motion that has begun
     before the record makes no step there.
+
+    `causal` passes forwards only, from a rest at the first sample, as a filter does while the robot runs: |H| is then that of one
+    pass, and the result is late.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
@@ -40,10 +44,13 @@ def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4)
     >>> bool(np.abs(y - slow)[200:-200].max() < 2e-3)
     True
     """
-    from scipy.signal import sosfiltfilt
+    from scipy.signal import sosfilt, sosfilt_zi, sosfiltfilt
 
     x = _samples(x)
     sos = _sections(rate_hz, cutoff_hz, order)
+    if causal:
+        rest = sosfilt_zi(sos).reshape(len(sos), 2, *[1] * (x.ndim - 1)) * x[0]
+        return np.asarray(sosfilt(sos, x, axis=0, zi=rest)[0])
     pad = min(settle_rows(rate_hz, cutoff_hz, order), len(x) - 1)
     return sosfiltfilt(sos, x, axis=0, padtype="odd", padlen=pad)
 
@@ -230,12 +237,17 @@ def _moving_mean(x: np.ndarray, wide: int) -> np.ndarray:
 
 
 def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
-    from scipy.signal import butter
-
     rate, cutoff = positive(rate_hz, "rate_hz"), positive(cutoff_hz, "cutoff_hz")
     if cutoff >= rate / 2:
         raise TaupiError(f"cutoff_hz is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
-    return butter(_whole(order, "order"), cutoff, fs=rate, output="sos")
+    return _designed(rate, cutoff, _whole(order, "order")).copy()
+
+
+@lru_cache(maxsize=64)
+def _designed(rate: float, cutoff: float, order: int) -> np.ndarray:
+    from scipy.signal import butter
+
+    return butter(order, cutoff, fs=rate, output="sos")
 
 
 def _whole(value: int, name: str) -> int:

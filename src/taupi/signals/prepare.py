@@ -11,7 +11,7 @@ from taupi.signals import rules
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
 from taupi.signals.delay import Delays, without_delays
-from taupi.signals.derivatives import central, check_method, spline
+from taupi.signals.derivatives import backward, central, check_method, quintic, spline
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapped, settle_rows
 from taupi.signals.log import Log
 from taupi.signals.periodic import fourier, period_of
@@ -22,6 +22,11 @@ _PER_CUTOFF = 10
 # A joint that has left its first (last) position by less than this share of its range has not begun (has ended) its motion.
 _AWAY = 0.02
 _VELOCITIES = ("auto", "position", "measured")
+_SIDES = (("q", "qd", "qdd"), ("theta", "thetad", "thetadd"))
+# How signals are filtered, and the beginning of the note that says so.
+FILTERS = {"zero-phase": "filtered by a zero-phase", "causal": "filtered by a causal", "none": "not filtered"}
+# Without a filter the ends are less sure by as many samples as differences reach.
+_REACH = 3
 
 
 def prepare(
@@ -30,6 +35,7 @@ def prepare(
     cutoff_hz: float | None = None,
     score: Callable[[float], float] | None = None,
     order: int = 4,
+    filtering: str = "zero-phase",
     derivatives: str = "central",
     velocity: str = "auto",
     period: float | None = None,
@@ -47,6 +53,10 @@ def prepare(
     and all efforts by the same zero-phase Butterworth; differentiate q by `derivatives`: "central" differences of fourth
     order, smoothing "spline", or a "fourier" series of the `period` (found if left out); cut a period of the cutoff at
     each end; keep every `decimate`-th sample, by default as many as leave ten a period of the cutoff.
+
+    For what others do: `filtering` "causal" passes forwards only, "none" not at all. `derivatives` "quintic" is the
+    least-squares spline with two knots a period of the cutoff, "backward" takes backward differences, and "recorded" the qd
+    and qdd of the log, filtered as q is. Splines and series smooth q themselves, so that `filtering` is for the efforts then.
 
     `velocity="measured"` takes the recorded qd and differentiates it once for qdd; "position" differentiates q; "auto" takes
     the recorded qd where there is one that agrees with dq/dt (`taupi.signals.rules`) and `derivatives` is "central": a drive
@@ -69,24 +79,27 @@ def prepare(
     check_method(derivatives)
     if velocity not in _VELOCITIES:
         raise unknown("velocity", str(velocity), _VELOCITIES)
+    if filtering not in FILTERS:
+        raise unknown("filtering", str(filtering), FILTERS)
     log = clean_log(log, rate_hz=rate_hz, short_gap=short_gap, long_gaps=long_gaps)
     if trim:
         log = trim_standstill(log)
-    if cutoff_hz is None:
+    rate, smooths = log.rate_hz, filtering != "none" or derivatives == "quintic"
+    if cutoff_hz is None and smooths:
         choice = choose_cutoff(log.q, log.rate_hz, score)
         cutoff_hz = choice.hz
         log = log.with_(notes=choice.note)
-    cutoff = positive(cutoff_hz, "cutoff_hz")
-    rate = log.rate_hz
-    edge = edge_rows(rate, cutoff)
+    cutoff = rate / 2 if cutoff_hz is None else positive(cutoff_hz, "cutoff_hz")
+    edge = edge_rows(rate, cutoff) if smooths else 0 if derivatives == "recorded" else _REACH
     if len(log) <= 2 * edge + 8:
         raise TaupiError(
             f"log has {len(log)} samples, too few for a cutoff of {cutoff:.3g} Hz: {edge} are cut at each end."
         )
     if derivatives == "fourier":
         period = period_of(log, period)
-    log = _processed(log, rate, cutoff, order, derivatives, velocity, period, delays)
-    log = log.rows(slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less sure")
+    log = _processed(log, rate, cutoff, order, derivatives, velocity, period, delays, filtering)
+    if edge:
+        log = log.rows(slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less sure")
     return log.decimate(max(1, int(rate / (_PER_CUTOFF * cutoff))) if decimate is None else decimate)
 
 
@@ -160,6 +173,11 @@ def trim_standstill(log: Log) -> Log:
     return log.rows(slice(start, stop), note)
 
 
+def is_prepared(log: Log) -> bool:
+    """Tell whether a log has been through `prepare` already, which its notes say."""
+    return log.qdd is not None and any(note.startswith(tuple(FILTERS.values())) for note in log.notes)
+
+
 def _processed(
     log: Log,
     rate: float,
@@ -169,31 +187,43 @@ def _processed(
     velocity: str,
     period: float | None,
     delays: Delays | None = None,
+    filtering: str = "zero-phase",
 ) -> Log:
     log = without_delays(log, delays) if delays else log
-    signals = {name: butterworth(log.signals[name], rate, cutoff, order) for name in EFFORTS if name in log.signals}
-    notes = [f"filtered by a zero-phase Butterworth of order {order}, cutoff {cutoff:.4g} Hz"]
-    for x, xd, xdd in (("q", "qd", "qdd"), ("theta", "thetad", "thetadd")):
-        if x not in log.signals:
-            continue
-        if _measured(log, x, xd, derivatives, velocity):
-            (value, speed) = log.need(x, xd)
-            signals[x] = butterworth(value, rate, cutoff, order)
-            signals[xd] = butterworth(speed, rate, cutoff, order)
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return x if filtering == "none" else butterworth(x, rate, cutoff, order, filtering == "causal")
+
+    signals = {name: smooth(log.signals[name]) for name in EFFORTS if name in log.signals}
+    told = FILTERS[filtering]
+    notes = [told if filtering == "none" else f"{told} Butterworth of order {order}, cutoff {cutoff:.4g} Hz"]
+    for x, xd, xdd in (side for side in _SIDES if side[0] in log.signals):
+        value = log.signals[x]
+        if derivatives == "recorded":
+            signals |= {name: smooth(v) for name, v in zip((x, xd, xdd), log.need(x, xd, xdd), strict=True)}
+            notes.append(f"{xd}, {xdd} as recorded")
+        elif _measured(log, x, xd, derivatives, velocity):
+            signals |= {x: smooth(value), xd: smooth(*log.need(xd))}
             signals[xdd] = central(signals[xd], rate)[0]
             notes.append(f"{xd} as measured, {xdd} by its central differences")
-        elif derivatives == "central":
-            signals[x] = butterworth(log.signals[x], rate, cutoff, order)
-            signals[xd], signals[xdd] = central(signals[x], rate)
-            notes.append(f"{xd}, {xdd} by central differences of {x}")
+        elif derivatives in _DIFFERENCES:
+            signals[x] = smooth(value)
+            signals[xd], signals[xdd] = _DIFFERENCES[derivatives](signals[x], rate)
+            notes.append(f"{xd}, {xdd} by {derivatives} differences of {x}")
         elif derivatives == "spline":
-            signals[x], signals[xd], signals[xdd] = spline(log.signals[x], rate)
+            signals[x], signals[xd], signals[xdd] = spline(value, rate)
             notes.append(f"{xd}, {xdd} by smoothing splines of {x}")
+        elif derivatives == "quintic":
+            signals[x], signals[xd], signals[xdd] = quintic(value, rate, 2 * cutoff)
+            notes.append(f"{xd}, {xdd} by quintic splines of {x}, {2 * cutoff:.4g} knots a second")
         else:
             assert period is not None
-            signals[x], signals[xd], signals[xdd] = fourier(log.signals[x], rate, period)
+            signals[x], signals[xd], signals[xdd] = fourier(value, rate, period)
             notes.append(f"{xd}, {xdd} by a Fourier series of {x}, period {period:.6g} s")
     return log.with_(**signals, notes=notes)
+
+
+_DIFFERENCES = {"central": central, "backward": backward}
 
 
 def _measured(log: Log, x: str, xd: str, derivatives: str, velocity: str) -> bool:

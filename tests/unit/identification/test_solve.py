@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from problems import problem_of
 
+import taupi as tp
+from taupi.errors import TaupiError
 from taupi.identification.solve import solve
 
 
@@ -26,3 +29,20 @@ def test_a_column_of_zeros_keeps_its_prior():
     r = np.array([[1.0, 0.0, 2.0], [0.5, 0.0, 1.0], [0.1, 0.0, 0.0]])
     found = solve(r, np.array([0.0, 7.0]))
     assert found.x[1] == 7.0 and found.undetermined.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("estimator", [tp.OrdinaryLeastSquares, tp.WeightedLeastSquares])
+def test_what_a_log_hardly_tells_is_the_priors_unless_it_is_not_wanted(estimator):
+    """An arm that hardly leaves one pose: by default the prior fills up, with weak=0 plain least squares finds the truth."""
+    arm = tp.load("elbow2r")
+    motion = np.random.default_rng(3).normal(size=(3, 400, 2)) * 1e-3
+    motion[0] += [0.3, 0.4]
+    truth = 1.5 * arm.parameters.values
+    problem = problem_of(arm, truth, terms=(), prior=np.zeros(len(truth)), motion=motion)
+    real = problem.base.project(truth)
+    held, free = (np.abs(estimator(weak=weak).fit(problem).values - real).max() for weak in (1e-2, 0.0))
+    assert held > 0.1 and free < 1e-6
+    assert estimator().weak == 1e-4
+    for bad in (-1e-3, 1.0, True, "no"):
+        with pytest.raises(TaupiError, match="weak is"):
+            estimator(weak=bad)

@@ -40,7 +40,7 @@ def log(arm):
     return tp.Log(t, q, tau=tau)
 
 
-@pytest.mark.parametrize("derivatives", ["central", "spline", "fourier"])
+@pytest.mark.parametrize("derivatives", ["central", "spline", "fourier", "quintic"])
 def test_prepared_signals_are_near_the_truth(arm, log, derivatives):
     ready = tp.prepare(log, derivatives=derivatives)
     q, qd, qdd = motion(ready.time)
@@ -172,3 +172,39 @@ def test_bad_blocks(log):
     with pytest.raises(TaupiError, match="no period was found"):
         tp.prepare(log.with_(q=np.linspace(0, 1, len(log))[:, None] * [1, 2]), derivatives="fourier", cutoff_hz=10)
     assert list(tp.prepare_blocks([], RATE, 10)) == []
+
+
+def test_filtering_of_others(log):
+    """Causal filters, no filter, backward differences: what each makes of a log, and the notes that say so."""
+    plain = {"cutoff_hz": 20, "decimate": 1, "trim": False}
+    late = tp.prepare(log, filtering="causal", derivatives="backward", order=5, **plain)
+    edge = edge_rows(RATE, 20)
+    want = tp.butterworth(log.q, RATE, 20, 5, causal=True)
+    assert np.array_equal(late.q, want[edge:-edge])
+    assert np.allclose(late.qd, (RATE * np.diff(want, axis=0, prepend=want[:1]))[edge:-edge])
+    assert np.array_equal(late.tau, tp.butterworth(log.tau, RATE, 20, 5, causal=True)[edge:-edge])
+    raw = tp.prepare(log, filtering="none", derivatives="backward", decimate=1, trim=False)
+    assert np.array_equal(raw.q, log.q[3:-3]) and np.array_equal(raw.tau, log.tau[3:-3])
+    assert "not filtered" in raw.notes and "a causal Butterworth of order 5" in "\n".join(late.notes)
+    with pytest.raises(TaupiError, match=r"filtering.*'casual'.*causal"):
+        tp.prepare(log, filtering="casual")
+
+
+def test_recorded_derivatives_are_taken_as_they_are(log):
+    q, qd, qdd = motion(log.time)
+    full = tp.Log(log.time, q, qd=qd, qdd=qdd, tau=log.tau)
+    same = tp.prepare(full, filtering="none", derivatives="recorded", trim=False, decimate=1)
+    assert all(np.array_equal(getattr(same, k), getattr(full, k)) for k in ("time", "q", "qd", "qdd", "tau"))
+    smooth = tp.prepare(full, derivatives="recorded", cutoff_hz=20, trim=False, decimate=1)
+    edge = edge_rows(RATE, 20)
+    assert np.array_equal(smooth.qdd, tp.butterworth(qdd, RATE, 20)[edge:-edge])
+    with pytest.raises(TaupiError, match="qd is missing"):
+        tp.prepare(log, derivatives="recorded")
+
+
+@pytest.mark.parametrize("filtering", ["zero-phase", "causal", "none"])
+def test_a_prepared_log_is_not_prepared_again(arm, log, filtering):
+    ready = tp.prepare(log, cutoff_hz=20, filtering=filtering)
+    problem = tp.build_problem(arm, ready, terms=("viscous",))
+    (samples,) = problem.blocks(0)
+    assert np.array_equal(samples.qdd, ready.qdd) and np.array_equal(samples.tau, ready.tau)

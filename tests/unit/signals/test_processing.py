@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from adaptive import VECTORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import interpolate, signal
@@ -11,7 +12,7 @@ from scipy import interpolate, signal
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.delay import signal_delay
-from taupi.signals.derivatives import central, spline
+from taupi.signals.derivatives import backward, central, quintic, spline
 from taupi.signals.filters import edge_rows, filter_blocks, overlapped, settle_rows
 from taupi.signals.periodic import fourier
 
@@ -35,6 +36,21 @@ def test_the_filter_is_scipys_filtfilt():
     pad = settle_rows(1000, 40, 5)
     want = signal.filtfilt(b, a, x, axis=0, padtype="odd", padlen=pad)
     assert np.abs(got - want).max() < 1e-9
+
+
+def test_the_causal_filter_is_that_of_the_vectors():
+    """b and a of the fifth document's filter: order 5, 20 Hz at 1 kHz, from rest at the first sample."""
+    given = VECTORS["operators"]["butterworth"]
+    x = np.random.default_rng(0).normal(size=(600, 2)).cumsum(axis=0) + 3
+    b, a = np.array(given["b"]), np.array(given["a"])
+    # Before the first sample the signal was x[0], long enough for the filter to have settled.
+    long = np.concatenate([np.repeat(x[:1], 3000, axis=0), x])
+    want = signal.lfilter(b, a, long, axis=0)[3000:]
+    got = tp.butterworth(x, given["fs"], given["fc"], given["order"], causal=True)
+    assert (
+        np.abs(got - want).max() < 1e-6 * np.abs(want).max()
+    )  # the vectors have 13 digits, and poles near 1 multiply them
+    assert np.abs(got[0] - x[0]).max() < 1e-9
 
 
 @pytest.mark.parametrize("order", [1, 2, 4, 6])
@@ -302,3 +318,31 @@ def test_delays_are_undone():
 def test_bad_calls(call, message):
     with pytest.raises(TaupiError, match=message):
         call(tones(np.arange(500) / RATE))
+
+
+def test_backward_differences_are_late():
+    """The velocity is that of half a sample ago, the acceleration that of one sample ago, exactly so for a cubic's terms."""
+    t = np.arange(50) / 10
+    d, dd = backward(np.stack([t, t**2, t**3], axis=1), 10)
+    h = 0.1
+    assert np.allclose(d[1:], np.stack([1 + 0 * t, 2 * (t - h / 2), 3 * (t - h / 2) ** 2 + h**2 / 4], axis=1)[1:])
+    assert np.allclose(dd[2:], np.stack([0 * t, 2 + 0 * t, 6 * (t - h)], axis=1)[2:], atol=1e-9)
+    assert np.array_equal(d[0], d[1]) and np.array_equal(dd[:2], dd[[2, 2]])
+    for bad in (np.zeros(2), np.float64(1.0)):
+        with pytest.raises(TaupiError, match="more than 2 samples"):
+            backward(bad, 10)
+
+
+def test_the_quintic_spline_is_a_projection():
+    t = np.arange(2000) / RATE
+    x = tones(t) + 1e-3 * np.random.default_rng(0).normal(size=(len(t), 2))
+    s, sd, sdd = quintic(x, RATE, 10)
+    assert np.allclose(quintic(s, RATE, 10)[0], s, atol=1e-10)  # what is a spline already stays
+    assert np.abs(((x - s) * s).sum(axis=0)).max() < 1e-8  # what is left is across every spline
+    middle = slice(100, -100)
+    assert np.abs(sd - tones(t, order=1))[middle].max() < 0.02 and np.abs(sdd - tones(t, order=2))[middle].max() < 0.8
+    knots = np.linspace(0, 1999, 41)
+    own = interpolate.make_lsq_spline(np.arange(2000.0), x, np.r_[[0] * 5, knots, [1999] * 5], 5)
+    assert np.allclose(s, own(np.arange(2000.0)), atol=1e-10)
+    with pytest.raises(TaupiError, match="so many knots"):
+        quintic(x[:20], RATE, 600)

@@ -9,7 +9,7 @@ from taupi.identification.assemble import assemble
 from taupi.identification.factor import stacked
 from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
-from taupi.identification.solve import solve
+from taupi.identification.solve import WEAK, check_weak, solve
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,16 @@ class OrdinaryLeastSquares:
     """Minimise sum |Y_b x - tau|^2 over all joints and runs, every row alike.
 
     A joint with large torques outweighs one with small ones: where noise differs from joint to joint, weigh (`"wls"`).
+    Combinations of unit columns shorter than `weak` times the longest are taken from the prior; 0 is plain least squares.
     """
 
+    weak: float = WEAK
     name: ClassVar[str] = "ols"
+
+    def __post_init__(self) -> None:
+        check_weak(self.weak)
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit."""
-        solution = solve(stacked(problem.factors), problem.prior_base, problem.metric)
+        solution = solve(stacked(problem.factors), problem.prior_base, problem.metric, self.weak)
         return assemble(problem, self.name, asdict(self), solution)

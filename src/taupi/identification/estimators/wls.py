@@ -14,7 +14,7 @@ from taupi.identification.factor import residual_squares, stacked
 from taupi.identification.fit import Fit
 from taupi.identification.passes import whitened
 from taupi.identification.problem import Problem
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import WEAK, Solution, check_weak, solve
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,13 @@ class WeightedLeastSquares:
     """Minimise sum |S^-1/2 (Y_b x - tau)|^2, S from the residuals, joint by joint and file by file (Gautier & Poignet 2001).
 
     `iterations` of solving and taking the noise from what is left. `covariance="full"` then whitens the rows by the
-    covariance between the joints of a file, in one more pass over the runs.
+    covariance between the joints of a file, in one more pass over the runs. Combinations of unit columns shorter than `weak`
+    times the longest are taken from the prior.
     """
 
     iterations: int = 5
     covariance: str = "diagonal"
+    weak: float = WEAK
     name: ClassVar[str] = "wls"
 
     def __post_init__(self) -> None:
@@ -34,24 +36,25 @@ class WeightedLeastSquares:
             raise unknown("covariance", str(self.covariance), ("diagonal", "full"))
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 0:
             raise TaupiError(f"iterations is {self.iterations!r}, expected a whole number of at least 0.")
+        check_weak(self.weak)
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit."""
-        solution, weights = weighted(problem, self.iterations)
+        solution, weights = weighted(problem, self.iterations, self.weak)
         if self.covariance == "full":
             pieces = whitened(problem, solution.x)
-            solution = solve(stacked(pieces), problem.prior_base, problem.metric)
+            solution = solve(stacked(pieces), problem.prior_base, problem.metric, self.weak)
             return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces)
         return assemble(problem, self.name, asdict(self), solution, weights)
 
 
-def weighted(problem: Problem, iterations: int) -> tuple[Solution, Weights]:
+def weighted(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
     """Return the solution and the weights 1 / sigma of each (file, joint)."""
     weights = first_weights(problem)
-    solution = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric)
+    solution = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric, weak)
     for _ in range(iterations):
         weights = noise_weights(problem, solution, weights)
-        solution = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric)
+        solution = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric, weak)
     return solution, weights
 
 
