@@ -32,7 +32,7 @@ demo: $(VENV)/base  ## a PUMA 560 simulated with noise, identified, validated, r
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2  # two workers, each with one thread of BLAS: NumPy in the tests is a quarter faster so
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2  # two workers, each with one thread of BLAS: a quarter less processor time
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
