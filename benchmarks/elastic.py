@@ -80,7 +80,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         HEADING,
         "",
         "Rigid / elastic: the same arm with rigid joints, and with elastic ones throughout, all motors coupled to the links;",
-        f"one core, {BATCH} samples at a time, batch-last, in the cache. Forward dynamics is that of articulated bodies,",
+        f"one core, {BATCH} samples at a time, batch-last, in the cache. Forward dynamics factorises M,",
         "with friction.",
         "",
         *table(heading, rows),

@@ -13,10 +13,10 @@ from taupi.control.law import Law
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
 from taupi.control.natural import NaturalAdaptation
 from taupi.dynamics.mass_matrix import mass_matrix
-from taupi.dynamics.terms import resolve_terms, term_parameters
+from taupi.dynamics.terms import term_parameters
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.simulation.rigid import RigidPlant
+from taupi.simulation.plant import ArmPlant
 from taupi.simulation.run import Run
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this.
@@ -76,10 +76,10 @@ class Trial:
     @cached_property
     def _true(self) -> np.ndarray | None:
         """All parameters of the plant, ten a link and its terms: (P,), or (N, P) where payloads change."""
-        if not isinstance(self.plant, RigidPlant) or self.robot is None:
+        if not isinstance(self.plant, ArmPlant) or self.robot is None:
             return None
         own = self.robot.parameters.values
-        more = term_parameters(self.robot, resolve_terms(self.plant.terms)).values
+        more = term_parameters(self.robot, tuple(self.plant.terms)).values
         pi = np.concatenate([own, more])
         if not self.plant.loads:
             return pi
@@ -98,7 +98,7 @@ class Trial:
         if self._true is None or not isinstance(self.law, Law) or self.robot is None:
             return None
         choice = self.law.choice()
-        names = (*self.robot.parameters.names, *term_parameters(self.robot, resolve_terms(self.plant.terms)).names)
+        names = (*self.robot.parameters.names, *term_parameters(self.robot, tuple(self.plant.terms)).names)
         known = {name: k for k, name in enumerate(names)}
         full = np.zeros((*self._true.shape[:-1], len(choice.whole)))
         for k, name in enumerate(choice.whole.names):

@@ -18,7 +18,7 @@ from taupi.identification.rows import Filter, RowMaker, Rows
 from taupi.identification.sane import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
-from taupi.signals.filters import Cutoff, choose_cutoff
+from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import Log
 from taupi.signals.prepare import is_prepared, prepare, prepare_blocks, trim_standstill
@@ -135,6 +135,11 @@ class Preparation:
         chosen = cutoff or self.cutoff(equations.positions(moving), log.rate_hz)
         notes = [*moving.notes[len(log.notes) :], *([chosen.note] if chosen.note else [])]
         light, first, through = self.steps(log.rate_hz, chosen.hz)
+        edge = edge_rows(log.rate_hz, chosen.hz)
+        if len(log) <= 2 * edge + 8:
+            raise TaupiError(
+                f"log has {len(log)} samples, too few for a cutoff of {chosen.hz:.3g} Hz: {edge} are cut at each end."
+            )
         # A standstill passes the filter like the rest, and is cut from the rows: a cut before would be a step.
         ready = prepare(
             (moving if self.derivatives == "fourier" else log).with_(notes=notes),
@@ -146,10 +151,6 @@ class Preparation:
             decimate=first,
             delays=self.delays(log.rate_hz, equations),
         )
-        if len(ready) <= 2 * through.edge:
-            raise TaupiError(
-                f"log has {len(ready)} samples, too few for a cutoff of {chosen.hz:.3g} Hz: {through.edge} are cut at each end."
-            )
         span = (float(moving.time[0]), float(moving.time[-1]))
         return Smoothed(ready.with_(notes=_filter_note(through)), through, span, chosen)
 

@@ -34,7 +34,7 @@ def piece(s, rows):
 
 def maker_of(arm, friction):
     basis = basis_of(arm, tp.dynamics.terms.resolve_terms(("rotor", "viscous", friction, "offset")))
-    return basis, RowMaker(basis.regressor(), friction_plan(basis))
+    return basis, RowMaker(friction_plan(basis))
 
 
 def joined(parts):
