@@ -206,5 +206,5 @@ def test_recorded_derivatives_are_taken_as_they_are(log):
 def test_a_prepared_log_is_not_prepared_again(arm, log, filtering):
     ready = tp.prepare(log, cutoff_hz=20, filtering=filtering)
     problem = tp.build_problem(arm, ready, terms=("viscous",))
-    (samples,) = problem.blocks(0)
-    assert np.array_equal(samples.qdd, ready.qdd) and np.array_equal(samples.tau, ready.tau)
+    (rows,) = problem.rows(0)
+    assert np.array_equal(rows.qdd, ready.qdd) and np.array_equal(rows.tau, ready.tau)
