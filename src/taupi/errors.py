@@ -31,6 +31,16 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "..."
 
 
+def ordinal(k: int) -> str:
+    """Return a number as one in a row.
+
+    >>> [ordinal(k) for k in (2, 3, 6, 11, 21, 112)]
+    ['2nd', '3rd', '6th', '11th', '21st', '112th']
+    """
+    ending = "th" if k % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k}{ending}"
+
+
 def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> TaupiError:
     """Return the error for a name that does not exist: what was asked, the nearest match, what there is."""
     known = [str(k)[:60] for k in known]

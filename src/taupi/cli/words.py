@@ -18,7 +18,9 @@ _SPELLINGS = (
     (re.compile(r"columns=(\{.*\})"), r"--columns FILE.toml with \1"),
     (re.compile(r", or read it whole with stream=False"), ""),
     (re.compile(r"\bcutoff_hz(?= is )|(?<=Give )cutoff_hz\b"), "--cutoff"),
-    (re.compile(r"^rate_hz\b|\brate_hz=\.\.\."), "--rate-hz"),
+    (re.compile(r"^decimate(?= is )"), "--decimate"),
+    (re.compile(r"\bNo long_gaps\b"), "No --gaps"),
+    (re.compile(r"^rate_hz\b|\brate_hz=\.\.\. ?(?=\.)|\brate_hz=\.\.\."), "--rate-hz"),
     (re.compile(r'estimator="feasible"'), "--estimator feasible"),
     (re.compile(r"intermediates=20"), "--intermediates 20"),
     (re.compile(r", or raise limit(?=\.)"), ""),
@@ -33,6 +35,8 @@ def spelled(error: Exception) -> str:
     'out.png exists already. Use another name, or --force to overwrite it.'
     >>> spelled(ValueError("map.toml: rate_hz is -1, expected a positive number."))
     'map.toml: rate_hz is -1, expected a positive number.'
+    >>> spelled(ValueError("Say columns={'time': ...} or rate_hz=... ."))
+    "Say --columns FILE.toml with {'time': ...} or --rate-hz."
     """
     text = str(error)
     for python, shell in _SPELLINGS:

@@ -39,6 +39,9 @@ def agreements(basis: BaseParameters, runs: Sequence[Run]) -> list[float | None]
             continue
         bare = dataclasses.replace(run, through=None, slow=np.zeros(len(run.slow)))
         pairs = [(r.tau, r.left(x)) for r in bare.rows(RowMaker(plan), head=True)]
+        if not pairs:
+            found.append(None)
+            continue
         tau, left = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         found.append(_agreement(tau, left, run))
     return found

@@ -9,7 +9,8 @@ import numpy as np
 
 _TOLERANCE = 1e-10  # of the solver, on data scaled to about one: near what doubles leave after a factorisation
 _LOOSE = 1e-5  # of the optimum, where rounding stops the solver early; that x is in the cone is seen to afterwards
-_GOOD = ("Solved", "AlmostSolved")
+# What the solver says of an optimum, and how it is told.
+_GOOD = {"Solved": "solved", "AlmostSolved": "solved, if to fewer digits than asked for"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +41,14 @@ class Cone:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the solver found: x, the multipliers of rows and blocks (a norm each, as `Cone.slack` has them), its last word."""
+    """What the solver found: x, the multipliers of rows and blocks (a norm each, as `Cone.slack` has them), its last word,
+    and whether x is the optimum."""
 
     x: np.ndarray
     multipliers: np.ndarray
     dual: np.ndarray
     word: str
-
-    @property
-    def ok(self) -> bool:
-        """Whether x is the optimum."""
-        return self.word in _GOOD
+    ok: bool
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:
@@ -139,9 +137,9 @@ def _solve(
     m = len(cone.rows)
     dual = np.array(answer.z)[len(right) : len(right) + m + 10 * len(cone.blocks)]
     norms = [np.linalg.norm(dual[m + 10 * i : m + 10 * (i + 1)]) for i in range(len(cone.blocks))]
-    return Solution(
-        np.array(answer.x)[: cone.size], np.concatenate([np.abs(dual[:m]), norms]), dual, str(answer.status)
-    )
+    said = str(answer.status)
+    multipliers = np.concatenate([np.abs(dual[:m]), norms])
+    return Solution(np.array(answer.x)[: cone.size], multipliers, dual, _GOOD.get(said, said), said in _GOOD)
 
 
 def _settings() -> Any:

@@ -89,6 +89,8 @@ def _descended(runs: list[Triangles], plan: FrictionPlan, mine: list[int], p: in
     places = np.array(plan.places)
     chosen = [0] * len(mine)
     every = [t for run in runs for t in run]
+    if not every:  # no row counts: what that means is said later
+        return chosen
 
     def columns(shapes: Sequence[int]) -> np.ndarray:
         at = np.append(np.arange(p), p + k * len(places))

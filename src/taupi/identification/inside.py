@@ -22,7 +22,7 @@ class Realised:
     pi: np.ndarray
     misfit: float
     active: tuple[str, ...] = ()
-    word: str = "Solved"
+    word: str = "solved"
     ok: bool = True  # otherwise they are consistent and no more
     exact: bool = False  # whether a x = z
 

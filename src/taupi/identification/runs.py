@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import TaupiError, ordinal, shown, unknown
 from taupi.identification.equations import Equations
 from taupi.identification.motion import one_way, samples_of
 from taupi.identification.rows import Filter, RowMaker, Rows
@@ -42,6 +42,8 @@ _PER_CUTOFF = 10
 # What is chosen by looking at a run, such as the shape of its friction, is chosen on so many smoothed samples, its first: some
 # 600 periods of the cutoff, the same whether the run is streamed or not.
 HEAD = 20_000
+# Samples of a standstill before the motion that are left for the filter: some 30 periods of the cutoff.
+_BEFORE = 1_000
 
 
 @dataclass(frozen=True)
@@ -210,10 +212,13 @@ class Run:
         return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
 
     def cut(self, hz: float, note: str = "") -> Run:
-        """Return the run with another cutoff, where it was not given prepared."""
+        """Return the run with another cutoff; the same where it was given prepared, or is too short for that one."""
         if self.again is None or self.cutoff is None:
             return self
-        other = self.again(replace(self.cutoff, hz=hz, note=note or self.cutoff.note))
+        try:
+            other = self.again(replace(self.cutoff, hz=hz, note=note or self.cutoff.note))
+        except TaupiError:  # too few samples for a lower cutoff: whatever else is wrong was found with the first
+            return self
         return replace(other, slow=self.slow, ways=self.ways, cutoff=self.cutoff)
 
     def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
@@ -223,10 +228,15 @@ class Run:
         return maker.rows(samples, self.through, self.ways)
 
     def _head(self) -> Iterator[Log]:
+        """Yield the first samples of the time that counts, after some for the filter: a long standstill before tells nothing."""
         left = HEAD
         for log in self.source():
-            yield log.rows(slice(0, left)) if left < len(log) else log
-            left -= len(log)
+            if log.time[-1] < self.span[0]:
+                continue
+            early = int(np.searchsorted(log.time, self.span[0])) - _BEFORE if left == HEAD else 0
+            rows = range(len(log))[max(early, 0) :][:left]
+            yield log.rows(slice(rows.start, rows.stop)) if len(rows) < len(log) else log
+            left -= len(rows)
             if left <= 0:
                 return
 
@@ -335,7 +345,7 @@ def _whole(log: Log, equations: Equations, settings: Preparation, cutoff: Cutoff
 
 
 def _filter_note(through: Filter) -> str:
-    kept = f", every {through.step}th sample kept" if through.step > 1 else ""
+    kept = f", every {ordinal(through.step)} sample kept" if through.step > 1 else ""
     return f"regressor and torque filtered alike, cutoff {through.cutoff_hz:.4g} Hz{kept}"
 
 

@@ -124,7 +124,8 @@ def shaped(terms: Sequence[Term], rows: Equations, shapes: Mapping[str, Shape]) 
 
 def open_friction(terms: Sequence[Term], rows: Equations) -> dict[str, np.ndarray]:
     """Return the directions (rows,), by owner, of dry friction that states no shape of its own."""
-    return {part.owner: part.direction for part in dry_parts(terms, rows) if not _stated(part.term)}
+    still_open = [t for t in terms if (of := dry(t)) is not None and not _stated(of)]
+    return {part.owner: part.direction for part in dry_parts(still_open, rows)}
 
 
 def _stated(t: Coulomb) -> bool:

@@ -228,6 +228,8 @@ class Comparison:
         a, b = self.first, self.second
         better, worse = (a, b) if a.relative <= b.relative else (b, a)
         told = f"{better.relative:.2%} against {worse.relative:.2%} ({worse.estimator})"
+        if f"{better.relative:.2%}" == f"{worse.relative:.2%}":
+            return f"{a.estimator} and {b.estimator} predict {a.name} alike: {better.relative:.2%} over all joints"
         return f"{better.estimator} predicts {a.name} better: {told}"
 
     def to_dict(self) -> dict[str, Any]:

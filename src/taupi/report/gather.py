@@ -29,7 +29,7 @@ def gathered(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validati
         robot=fit.robot.name,
         estimator=fit.estimator,
         settings={k: v for k, v in fit.settings.items() if k != "preparation"},
-        status=f"{fit.status.message.capitalize()}. {fit.status.remedy}".strip(),
+        status=f"{fit.status.message[:1].upper()}{fit.status.message[1:]}. {fit.status.remedy}".strip(),
         parameters=_parameters(fit),
         standard=_standard(fit),
         joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),

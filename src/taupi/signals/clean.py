@@ -126,8 +126,8 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
     if long_gaps == "refuse":
         worst = int(long[np.argmax(steps[long])])
         raise TaupiError(
-            f"time has {len(long)} gaps longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is after row {worst}. "
-            "Use log.segments(), or long_gaps='longest' or 'interpolate'."
+            f"time has {len(long)} gap{'s' * (len(long) > 1)} longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is "
+            f"after row {worst}. Use log.segments(), or long_gaps='longest' or 'interpolate'."
         )
     if long_gaps == "interpolate":
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import TaupiError, ordinal, shown, unknown
 from taupi.signals.runs import Runs, gap_rows
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Log:
         """Return every k-th sample. Nothing is filtered: do that first, see `taupi.prepare`."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise TaupiError(f"k is {shown(k)}, expected a whole number of at least 1.")
-        return self.rows(slice(None, None, int(k)), f"kept every {k}th sample") if k > 1 else self
+        return self.rows(slice(None, None, int(k)), f"kept every {ordinal(int(k))} sample") if k > 1 else self
 
     def select(self, joints: Sequence[str | int]) -> Log:
         """Return some of the joints, by name or number, in the order given."""

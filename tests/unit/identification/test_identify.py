@@ -7,7 +7,7 @@ import pytest
 from excite import fourier, simulated
 
 import taupi as tp
-from taupi.errors import TaupiError
+from taupi.errors import NotIdentifiedError, TaupiError
 
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 
@@ -222,6 +222,7 @@ def test_validation_and_comparison(arm):
     poor = tp.identify(arm, fourier(arm, TERMS, 0, 6000, 200.0, noise=0.05), terms=(), cutoff_hz=10.0)
     both = tp.compare(fit, poor, log)
     assert both.first.relative < both.second.relative and "predicts log better" in both.summary
+    assert tp.compare(fit, fit, log).summary.startswith("consistent and consistent predict log alike: ")
     assert fit.predict(log).shape == (6000, 2)
 
 
@@ -291,3 +292,47 @@ def test_bad_logs(arm):
         fit.intervals(2)
     with pytest.raises(TaupiError, match="No setting 'cutof'"):
         fit.validate(log, cutof=3)
+
+
+def after_standstill(arm, still, seconds=20.0, rate=200.0):
+    """Return a log that stands still for so many seconds, then moves."""
+    t = np.arange(0, still + seconds, 1 / rate)
+    moves, w = (t > still)[:, None], np.array([[1.0, 1.4], [2.3, 3.1], [4.1, 4.9]])
+    angle = w * np.clip(t - still, 0, None)[:, None, None]
+    q, qd, qdd = (1 - np.cos(angle)).sum(axis=1), (w * np.sin(angle)).sum(axis=1), (w * w * np.cos(angle)).sum(axis=1)
+    tau = tp.inverse_dynamics(arm, terms=("viscous", tp.Coulomb(0.05)))(q, moves * qd, moves * qdd)
+    tau = tau + np.random.default_rng(0).normal(0, 0.1, q.shape)
+    return tp.Log(t, q, tau=tau, names=arm.joint_names)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_standstill_longer_than_what_choices_are_made_on_does_not_matter(arm, monkeypatch, beside):
+    monkeypatch.setattr("taupi.identification.runs.HEAD", 600)
+    monkeypatch.setattr("taupi.identification.runs._BEFORE", 100)
+    late = after_standstill(arm, 30.0)
+    given = [after_standstill(arm, 0.0), late] if beside else late
+    fit = tp.identify(arm, given, terms=("viscous", "coulomb"))
+    assert any("samples at the start" in note for note in fit.notes)
+    assert fit.base["shoulder.coulomb"] == pytest.approx(1.5, rel=0.03)
+    assert fit.base["elbow.coulomb"] == pytest.approx(0.8, rel=0.03)
+    assert any(note.startswith("dry friction ") for note in fit.notes)
+
+
+def test_rows_that_are_all_too_slow_are_told(arm):
+    log = fourier(arm, TERMS, 0, 2000, 200.0, noise=0.05)
+    with pytest.raises(NotIdentifiedError, match="0 samples are left, 0 equations for"):
+        tp.identify(arm, log, threshold=1e3)
+
+
+def test_a_short_log_keeps_the_cutoff_that_it_is_long_enough_for(arm):
+    log = fourier(arm, TERMS, 0, 300, 200.0, noise=100.0)  # the model explains none of it, so lower cutoffs are tried
+    fit = tp.identify(arm, log, "wls")
+    assert fit.provenance["runs"][0]["cutoff_hz"] == pytest.approx(tp.choose_cutoff(log.q, 200.0).hz)
+
+
+def test_friction_whose_shape_is_stated_for_some_joints_is_sgn_for_the_others():
+    arm = tp.load("puma560")
+    log = fourier(arm, (), 0, 2000, 200.0, noise=0.05)
+    fit = tp.identify(arm, log, "wls", terms=(tp.Coulomb((0.0, 0.0, 0.02, 0.02, 0.02, 0.02)),), cutoff_hz=10.0)
+    said = next(note for note in fit.notes if note.startswith("dry friction is tanh"))
+    assert said.endswith(": joint3 0.02, joint4 0.02, joint5 0.02, joint6 0.02")

@@ -112,7 +112,7 @@ def test_short_gaps_are_filled_and_long_ones_refused():
     clean = tp.clean_log(short)
     assert len(clean) == 1000 and np.abs(clean.q - log.q).max() < 1e-4
     long = log.rows(np.delete(np.arange(1000), np.arange(400, 500)))
-    with pytest.raises(TaupiError, match=r"time has 1 gaps longer than 0.05 s; the longest, 0.505 s, is after row 399"):
+    with pytest.raises(TaupiError, match=r"time has 1 gap longer than 0.05 s; the longest, 0.505 s, is after row 399"):
         tp.clean_log(long)
     kept = tp.clean_log(long, long_gaps="longest")
     assert np.array_equal(kept.q, log.q[500:]) and "rows 400-899" in kept.notes[-1]

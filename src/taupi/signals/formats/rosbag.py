@@ -47,7 +47,7 @@ def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -
         raise
     except Exception as error:  # damaged bags fail in the decompressor, the database or the deserialiser
         told = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise TaupiError(f"{path.name} cannot be read as a bag: {told.rstrip('.')}.") from None
+        raise TaupiError(f"{path.name or path} cannot be read as a bag: {told.rstrip('.')}.") from None
     start = int(stamps[0])
     notes.append(f"time counts from the first stamp, {start // 10**9}.{start % 10**9:09d} s")
     arrays = {"time": (stamps - start) * 1e-9, **rows}
