@@ -1,4 +1,4 @@
-"""Forward dynamics of robots with elastic joints, at the cost of a rigid arm's."""
+"""Forward dynamics of robots with elastic joints, at little more than the cost of a rigid arm's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.dynamics.drives import (
     refuse_massless,
 )
 from taupi.dynamics.elastic import elastic_inertia, elastic_newton_euler
-from taupi.dynamics.forward import is_coupled, solve_positive
+from taupi.dynamics.forward import default_algorithm, is_coupled, solve_positive
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
@@ -117,9 +117,9 @@ def elastic_forward_dynamics(
     """Return qdd and thetadd with B (qdd, thetadd) = (0, u) - C v - g - K_e (q, theta) - friction (- J^T F_tip) (spec B2).
 
     Inputs q, qd (n,), theta, thetad (one value per elastic joint), u (one per motor; a rigid joint's acts on its link). `terms`,
-    `coupling` and `tip_wrench` are as in `elastic_inverse_dynamics`. `algorithm`: "articulated" bodies, linear in the number of
-    joints and as cheap as those of the rigid arm (the default), or "cholesky", which eliminates the motors and factorises
-    what is left (the only one with mimic or coupled joints).
+    `coupling` and `tip_wrench` are as in `elastic_inverse_dynamics`. `algorithm`: "cholesky" eliminates the motors and factorises
+    what is left (the default up to 30 joints, and the only one with mimic or coupled joints); "articulated" bodies, linear in the
+    number of joints.
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -130,7 +130,7 @@ def elastic_forward_dynamics(
     """
     check_elastic(robot)
     refuse_massless(robot)
-    chosen = algorithm or ("cholesky" if is_coupled(robot) else "articulated")
+    chosen = algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
         raise unknown("algorithm", chosen, ALGORITHMS)
     if chosen == "articulated" and is_coupled(robot):

@@ -14,7 +14,7 @@ from taupi.dynamics.drives import Drives, Sides, check_elastic, chosen_sides, mo
 from taupi.dynamics.elastic import elastic_mass_matrix, elastic_stiffness_matrix, rotor_coupling
 from taupi.dynamics.elastic_forward import ALGORITHMS
 from taupi.dynamics.energy import kinetic, potential
-from taupi.dynamics.forward import is_coupled
+from taupi.dynamics.forward import default_algorithm
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import term_torque
@@ -115,7 +115,7 @@ class ElasticPlant(ArmPlant):
 @lru_cache(maxsize=64)
 def _dynamics(surroundings: Surroundings, sides: Sides, coupling: bool) -> Program:
     constants, robot = Constants(), surroundings.robot
-    algorithm = ALGORITHMS["cholesky" if is_coupled(robot) else "articulated"]
+    algorithm = ALGORITHMS[default_algorithm(robot)]
     motors = [motor_port(robot, k) for k in ("theta", "thetad")]
     ports = [*(joint_port(robot, k) for k in ("q", "qd")), *motors, joint_port(robot, "u"), *surroundings.ports()]
 
