@@ -49,6 +49,7 @@ def test_a_payload_in_words(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].startswith("law ")
     assert done.stdout.splitlines()[2].startswith("slotine-li ")
+    assert done.stdout.splitlines()[2].endswith(" of V")  # the load changed V: its start is no measure
     page = Page((tmp_path / "out" / "report.html").read_text())
     assert "elbow2r under slotine-li" in page.words and "--payload-at 0.5s:1kg" in " ".join(page.words)
     assert (tmp_path / "out" / "arm.svg").read_text().startswith("<svg")

@@ -72,7 +72,7 @@ def comparison(rows: Sequence[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         v = f"{row['V_first']:.4g} -> {row['V_last']:.4g}" if "V_first" in row else "-"
-        rise = f"{row['V_largest_rise']:.1e} V(0)" if "V_first" in row else "-"
+        rise = f"{row['V_largest_rise']:.1e} of V" if "V_first" in row else "-"
         first, last = f"{row['rms_error_first']:.3e}", f"{row['rms_error_last']:.3e}"
         lines.append((row["law"], first, last, f"{row['largest_torque']:.4g}", v, rise))
     return "\n".join(table([head, *lines]))

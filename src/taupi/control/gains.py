@@ -25,8 +25,8 @@ BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
 # second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with encoders
 # of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
 DAMPING, FASTEST = 60.0, 400.0
-# rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that are ten
-# times as quick, and velocities by differences of encoders, then still leave a loop that holds.
+# rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
+# are ten times as quick, and velocities by differences of encoders, then still leave a loop that holds.
 PACE = 60.0
 SPEEDS, ACCELERATIONS = 1.0, 5.0  # of the random motions, rad/s and rad/s^2
 

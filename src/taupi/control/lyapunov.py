@@ -115,7 +115,7 @@ class LyapunovRecord:
         return bool(np.isfinite(self.V).all()) and self.largest_rise <= RISE
 
     def __repr__(self) -> str:
-        told = "never rises" if self.holds else f"rises by up to {self.largest_rise:.2g} V(0)"
+        told = "never rises" if self.holds else f"rises by up to {self.largest_rise:.2g} of it"
         return f"V from {self.V[0]:.4g} to {self.V[-1]:.4g} in {self.time[-1] - self.time[0]:.4g} s, {told}"
 
 

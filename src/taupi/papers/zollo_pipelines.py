@@ -149,8 +149,7 @@ def relative_errors(values: Any, truth: Any) -> np.ndarray:
 
 def exact_log(run: Run) -> Log:
     """Return the log of a run as it was, accelerations included."""
-    log = run.to_log()
-    return log.with_(tau=log.tau_m)
+    return run.to_log()
 
 
 def side_by_side(work: Callable[[A], B], given: Iterable[A]) -> list[B]:

@@ -76,8 +76,7 @@ class Planar:
 
     def measured(self, run: Run, snr_db: float | None = None, seed: int = 0, torque: str = "sampled") -> Log:
         """Return what encoders of 1250000 counts a turn log of a run, with noise of the positions where it is given."""
-        log = record(run, COUNT, snr_db=snr_db, torque=torque, seed=seed)
-        return log.with_(tau=log.tau_m)
+        return record(run, COUNT, snr_db=snr_db, torque=torque, seed=seed)
 
     def tried(
         self, runs: Sequence[Run], pipelines: dict[str, Pipeline], torque: str = "sampled"

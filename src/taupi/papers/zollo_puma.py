@@ -96,8 +96,7 @@ class Puma:
         return fit.values[[fit.names.index(name) for name in self.bench.names]]
 
     def _measured(self, run: Run, resolution: float | None) -> Log:
-        log = record(run, resolution)
-        return log.with_(tau=log.tau_m)
+        return record(run, resolution)
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,7 +199,8 @@ def joint_values(value: Any, n: int, name: str) -> np.ndarray | None:
     except (TypeError, ValueError):
         raise TaupiError(f"{name} is {shown(value)}, expected a number or {n}: one per joint.") from None
     if not (array > 0).all():
-        raise TaupiError(f"{name} is {shown(value)}, expected numbers above 0.")
+        told = value.tolist() if isinstance(value, np.ndarray) else value
+        raise TaupiError(f"{name} is {shown(told)}, expected numbers above 0.")
     return array
 
 

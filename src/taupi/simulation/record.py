@@ -29,14 +29,14 @@ def record(
     default the same. `snr_db` is the noise of positions, `torque_snr_db` that of the torque, white, in decibels below the rms of
     each signal: std = rms 10^(-snr_db / 20). `torque`: "sampled" logs what is held from a row on; "middle" the mean of what is
     held before and after it, which is the torque that moved the arm about that row (Zollo et al. 2014, spec B7). The log has q
-    and tau; of elastic joints q, theta and tau_m.
+    and tau; of elastic joints theta, too, and the torque also as tau_m.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")
     >>> run = tp.simulate(tp.ElasticPlant(arm), duration=0.01, initial=[0.3, 0.2])
     >>> log = tp.record(run, resolution=2 * np.pi / 1250000)
     >>> list(log.signals), bool(abs(log.theta - run.theta).max() < 2.6e-6)
-    (['q', 'theta', 'tau_m'], True)
+    (['q', 'tau', 'theta', 'tau_m'], True)
     """
     if not isinstance(run, Run):
         raise TaupiError(f"run is {type(run).__name__}, expected what taupi.simulate returned.")
@@ -51,7 +51,8 @@ def record(
     elif motor_resolution is not None:
         raise TaupiError("motor_resolution is given, but the run has no motors: simulate a taupi.ElasticPlant.")
     u = run.tau if torque == "sampled" else _middle(run)
-    more["tau" if theta is None else "tau_m"] = _noisy(u, torque_snr_db, "torque_snr_db", rng)
+    more["tau"] = _noisy(u, torque_snr_db, "torque_snr_db", rng)
+    more |= {} if theta is None else {"tau_m": more["tau"]}
     told = ", ".join(_told(resolution, motor_resolution, snr_db, torque_snr_db, torque))
     words: dict[str, Any] = {"names": run.names, "units": run.units, "notes": (f"recorded: {told}", *run.notes)}
     return Log(run.time, q, **more, **words)

@@ -100,8 +100,8 @@ class Run:
     def to_log(self, measured: bool = False) -> Log:
         """Return the run as a log to identify from: q, qd, qdd, tau; `measured`: what the sensors saw, and the torque.
 
-        A run of elastic joints has the motors beside them, theta, thetad, thetadd, and their torque as tau_m. For encoders and
-        noise that no controller saw, see `record`.
+        A run of elastic joints has the motors beside them, theta, thetad, thetadd; their torque u, seen through the gears, is
+        tau, and tau_m too. For encoders and noise that no controller saw, see `record`.
         """
         signals: dict[str, Any] = {"q": self.q, "qd": self.qd, "qdd": self.qdd}
         motors: dict[str, Any] = {name: getattr(self, name) for name in _MOTOR_FIELDS}
@@ -111,7 +111,7 @@ class Run:
             signals = {"q": self.measured.q, "qd": self.measured.qd}
             seen = self.measured_motors
             motors = {} if seen is None else {"theta": seen.q, "thetad": seen.qd}
-        torque: dict[str, Any] = {"tau": self.tau} if self.theta is None else {"tau_m": self.tau, **motors}
+        torque: dict[str, Any] = {"tau": self.tau} | ({} if self.theta is None else {"tau_m": self.tau, **motors})
         note = f"simulated by taupi {self.provenance.get('version', '')}: {self.provenance.get('integrator', '')}"
         return Log(
             self.time, **signals, **torque, names=self.names, units=self.units, notes=(note.strip(), *self.notes)

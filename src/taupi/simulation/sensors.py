@@ -52,16 +52,22 @@ class Sensors:
             raise TaupiError("qd_noise is for velocity='exact': other velocities have the noise of q.")
         if self.snr_db is not None and np.any(np.asarray(self.q_noise)):
             raise TaupiError("q_noise and snr_db both say how large the noise of q is: give one.")
+        if self.snr_db is not None and not (
+            isinstance(self.snr_db, int | float | np.number) and math.isfinite(self.snr_db)
+        ):
+            raise TaupiError(f"snr_db is {shown(self.snr_db)}, expected decibels, a finite number.")
         if not (isinstance(self.delay, int | float) and 0 <= self.delay < math.inf):
             raise TaupiError(f"delay is {shown(self.delay)}, expected seconds, 0 or more.")
         for name in ("resolution", "q_noise", "qd_noise"):
             value = getattr(self, name)
             try:
-                good = value is None or bool((np.asarray(value, dtype=float) >= 0).all())
+                array = np.asarray(0.0 if value is None else value, dtype=float)
+                good = bool(np.isfinite(array).all() and (array >= 0).all())
             except (TypeError, ValueError):
                 good = False
             if not good or (name == "resolution" and value is not None and not np.all(value)):
-                raise TaupiError(f"{name} is {shown(value)}, expected a number{' above 0' * (name == 'resolution')}.")
+                least = " above 0" if name == "resolution" else ", 0 or more"
+                raise TaupiError(f"{name} is {shown(value)}, expected a finite number{least}.")
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -245,3 +245,10 @@ def test_geared_and_permuted_coordinates():
 def test_a_constant_program_is_emitted(tmp_path):
     program = tp.elastic_stiffness_matrix(tp.load("zollo2r"))
     assert "3000" in program.c() and program().shape == (4, 4)
+
+
+def test_forward_dynamics_take_the_algorithm_with_fewest_operations():
+    robot = tp.load("puma560_elastic")
+    cost = {k: tp.elastic_forward_dynamics(robot, algorithm=k).operations.total for k in ("articulated", "cholesky")}
+    rigid = tp.forward_dynamics(robot, terms=("viscous", "coulomb")).operations.total
+    assert tp.elastic_forward_dynamics(robot).operations.total == min(cost.values()) < 1.25 * rigid

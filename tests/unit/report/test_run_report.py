@@ -221,6 +221,10 @@ def test_bad_arguments(tmp_path, trials):
     assert not path.exists()
 
 
+def test_the_last_number_of_an_axis_is_not_cut(one):
+    assert ".chart > svg { overflow: visible; }" in one
+
+
 def test_many_laws_stay_small(trials):
     assert len(report_text(trials * 4)) < 3_000_000
     assert story(trials * 4).points < story(trials).points

@@ -215,13 +215,13 @@ def test_both_encoders_are_seen():
     want = LAW.torque(run.measured_motors.q, run.measured_motors.qd, *MOTION(run.time))
     assert error(run.tau, want) < 1e-10
     log = run.to_log(measured=True)
-    assert set(log.signals) == {"q", "qd", "theta", "thetad", "tau_m"}
+    assert set(log.signals) == {"q", "qd", "theta", "thetad", "tau", "tau_m"}
 
 
 def test_logs_and_files(tmp_path):
     run = tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, substeps=4, **SHORT)
     log = run.to_log()
-    assert set(log.signals) == {"q", "qd", "qdd", "theta", "thetad", "thetadd", "tau_m"}
+    assert set(log.signals) == {"q", "qd", "qdd", "theta", "thetad", "thetadd", "tau", "tau_m"}
     Y = tp.elastic_regressor(ARM)
     u = Y(log.q, log.qd, log.qdd, log.theta, log.thetad, log.thetadd) @ Y.parameters.values
     moving = (np.abs(log.thetad) > 0.3).all(axis=1)  # where tanh is sgn
@@ -232,7 +232,11 @@ def test_logs_and_files(tmp_path):
     for name in ("theta", "thetad", "thetadd", "tau", "q"):
         assert np.array_equal(getattr(again, name), getattr(run, name))
     read = tp.read_log(path)
-    assert np.array_equal(read.theta, run.theta) and np.array_equal(read.tau_m, run.tau) and read.tau is None
+    assert (
+        np.array_equal(read.theta, run.theta)
+        and np.array_equal(read.tau_m, run.tau)
+        and np.array_equal(read.tau, run.tau)
+    )
 
 
 def test_records_have_counts_and_noise_in_decibels():
@@ -321,3 +325,16 @@ def test_bad_records():
     for bad in ({"count": 5}, {"amplitude": [1.0]}):
         with pytest.raises(TaupiError, match="expected at least 6"):
             tp.BSpline.random(**({"centre": [0.0, 0.0], "amplitude": [1.0, 1.0]} | bad))
+
+
+def test_a_recorded_run_can_be_identified_as_it_is(tmp_path):
+    """Log objects and the file of the command line alike: the motors' torque needs no mapping."""
+    run = tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, duration=3.0, rate=1000, substeps=4)
+    log = tp.record(run, resolution=1e-6)
+    assert np.array_equal(log.tau, run.tau) and np.array_equal(log.tau, log.tau_m)
+    run.save(tmp_path / "run.parquet")
+    for given in (log, run.to_log(), tmp_path / "run.parquet"):
+        fit = tp.identify(ARM, given)
+        known = dict(zip(fit.names, fit.values, strict=True))
+        for joint in ARM.driving_joints:
+            assert abs(known[f"{joint.name}.stiffness"] / float(joint.transmission.stiffness) - 1) < 1e-2

@@ -366,3 +366,18 @@ def test_plants_with_coupled_drives_follow_the_law():
         # Computed torque cancels the dynamics, so the error decays as designed whatever the coupling.
         plain = tp.simulate(tp.RigidPlant(ARM), LAW, MOTION, duration=0.5, rate=1000, initial=START)
         assert error(run.q, plain.q) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"q_noise": -1.0}, "q_noise is -1.0, expected a finite number, 0 or more"),
+        ({"q_noise": np.inf}, "q_noise is inf, expected a finite number, 0 or more"),
+        ({"resolution": np.inf}, "resolution is inf, expected a finite number above 0"),
+        ({"snr_db": np.nan}, "snr_db is nan, expected decibels, a finite number"),
+        ({"snr_db": "loud"}, "snr_db is 'loud', expected decibels, a finite number"),
+    ],
+)
+def test_sensors_that_would_spoil_a_run_are_refused(settings, told):
+    with pytest.raises(tp.TaupiError, match=told):
+        tp.Sensors(**settings)

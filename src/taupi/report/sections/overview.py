@@ -40,7 +40,9 @@ def _figures(row: dict[str, Any], unit: str, torque: str) -> str:
     tiles.append(figure(number(row["largest_torque"]), f"{torque}, largest torque"))
     if "V_first" in row:
         tiles.append(figure(f"{number(row['V_first'], 3)} → {number(row['V_last'], 3)}", "V, from first to last"))
-        tiles.append(figure(number(max(row["V_largest_rise"], 0.0), 2), "largest rise of V in a sample, of its start"))
+        tiles.append(
+            figure(number(max(row["V_largest_rise"], 0.0), 2), "largest rise of V in a sample, as a share of V")
+        )
     if not row["complete"]:
         tiles.append(figure(f"{row['seconds']:.4g} s", "then it diverged", "warn"))
     return f'<div class="figures">{"".join(tiles)}</div>'
