@@ -137,8 +137,9 @@ class Preparation:
         chosen = cutoff or self.cutoff(equations.positions(moving), log.rate_hz)
         notes = [*moving.notes[len(log.notes) :], *([chosen.note] if chosen.note else [])]
         light, first, through = self.steps(log.rate_hz, chosen.hz)
+        # A period of each filter is cut at each end: of the one that smooths, and of the rows' own.
         edge = edge_rows(log.rate_hz, chosen.hz)
-        if len(log) <= 2 * edge + 8:
+        if len(log) <= 2 * (edge + edge_rows(log.rate_hz, light)) + 8:
             raise TaupiError(
                 f"log has {len(log)} samples, too few for a cutoff of {chosen.hz:.3g} Hz: {edge} are cut at each end."
             )

@@ -34,8 +34,8 @@ def share_of(parameters: int, rows: int) -> float:
 class Standard:
     """Consistent standard parameters for an estimate of base parameters.
 
-    `values` (p,); `before` and `after` are the relative errors |Y_b x - tau| / |tau| of the estimate and of B pi, the same where
-    B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own size, if known.
+    `values` (p,); `before` and `after` are the relative errors |Y_b x - tau| / |tau|, rows weighted, of the estimate and of B pi, the
+    same where B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own size, if known.
     """
 
     values: np.ndarray
@@ -58,7 +58,7 @@ class Standard:
         if self.exact:
             return f"Real bodies have these base parameters; those nearest to the prior are {self.distance:.2g} sizes off it."
         held = "; ".join(self.active[:4]) + ("; ..." if len(self.active) > 4 else "")
-        cost = f"The nearest that have raise the relative error from {self.before:.4%} to {self.after:.4%}"
+        cost = f"The nearest that have raise the weighted relative error from {self.before:.4%} to {self.after:.4%}"
         return f"No real bodies have these base parameters. {cost} ({held or 'at the edge'})."
 
 
@@ -135,6 +135,6 @@ def _refuse_far(base: BaseParameters, prior: np.ndarray, before: float, after: f
         return
     why = f"{base.robot.name} states no inertias" if missing else wrong[0].rstrip(".")
     raise TaupiError(
-        f"No consistent parameters explain the runs as the estimate does: the relative error would rise from {before:.1%} to "
-        f'{after:.1%}, and the description is no guide: {why}. Use estimator="feasible", or give a prior of real bodies.'
+        f"No consistent parameters explain the runs as the estimate does: the weighted relative error would rise from "
+        f'{before:.1%} to {after:.1%}, and the description is no guide: {why}. Use estimator="feasible", or give a prior of real bodies.'
     )
