@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from emitted import need, run
 from pages import Page
@@ -193,3 +194,14 @@ def test_elastic_joints_have_their_own_law(tmp_path):
     assert "joint1, deflection" in " ".join(page.words)
     stiff = taupi("control", "zollo2r", "--rigid", "--duration", "0.1", "--json", cwd=tmp_path)
     assert json.loads(stiff.stdout)["runs"][0]["law"] == "slotine-li" and "motors" not in stiff.stderr
+
+
+def test_what_sensors_saw_is_a_log_and_a_late_payload_is_said(tmp_path):
+    words = ("--resolution", "1e-3", "--payload-at", "5s:2kg", "--duration", "0.2", "-o", "o")
+    done = taupi("control", "elbow2r", *words, cwd=tmp_path)
+    assert done.returncode == 0 and "--payload-at 5s is after the end of the run, 0.2 s" in done.stderr
+    seen = tp.read_log(tmp_path / "o" / "slotine-li" / "measured.parquet")
+    truth = tp.read_log(tmp_path / "o" / "slotine-li" / "run.parquet")
+    assert np.allclose(seen.q / 1e-3, np.rint(seen.q / 1e-3)) and not np.allclose(
+        truth.q / 1e-3, np.rint(truth.q / 1e-3)
+    )

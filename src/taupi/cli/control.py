@@ -68,6 +68,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
 
         arm = load(robot, lock, tip, snap)
         chosen = tuple(t.strip() for t in terms.split(",") if t.strip())
+        simulating.warn_late(payload, duration)
         motion = simulating.reference_of(reference, arm, duration)
         if motion is None:
             raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")

@@ -13,7 +13,8 @@ from taupi.files import refuse_to_replace, write_folder
 from taupi.tables import table
 
 PAGE, STRIP, RUN, PICTURE = "report.html", "arm.svg", "run.parquet", "run.png"
-OWN = (PAGE, STRIP, RUN, PICTURE)
+MEASURED = "measured.parquet"  # what the sensors saw, a log to identify from
+OWN = (PAGE, STRIP, RUN, PICTURE, MEASURED)
 
 
 def refuse(directory: Path | None, names: Sequence[str], force: bool) -> None:
@@ -43,6 +44,9 @@ def _run(trial: Any, folder: Path, page: bool) -> list[str]:
 
     trial.run.save(folder / RUN)
     files = [RUN]
+    if trial.run.measured is not None:
+        tp.write_log(trial.run.to_log(measured=True), folder / MEASURED)
+        files.append(MEASURED)
     if find_spec("matplotlib") and len(trial.run) > 1:
         tp.plot(trial.run, path=folder / PICTURE)
         files.append(PICTURE)

@@ -86,6 +86,7 @@ def register(app: typer.Typer, load: Callable[..., Any]) -> None:
         )
         plant, sensors = world.plant(arm), world.sensors()
         steps = simulating.steps_of(plant, integrator, rate, substeps)
+        simulating.warn_late(payload, duration)
         motion = simulating.reference_of(reference, arm, duration)
         named = law or laws.default_law(world.elastic(arm), "computed-torque")
         none = named == "none" or motion is None

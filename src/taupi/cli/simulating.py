@@ -138,6 +138,16 @@ def payload_changes(given: Sequence[str] | None) -> list[tuple[float, Any]]:
     return changes
 
 
+def warn_late(given: Sequence[str] | None, duration: float) -> None:
+    """Say so where a payload comes after the end."""
+    for at, _ in payload_changes(given):
+        if at >= duration:
+            print(
+                f"warning: --payload-at {at:g}s is after the end of the run, {duration:g} s: nothing changes",
+                file=sys.stderr,
+            )
+
+
 def start_at(given: str | None, n: int) -> np.ndarray | None:
     """Return where the arm starts from a JSON list."""
     if given is None:

@@ -34,8 +34,9 @@ def share_of(parameters: int, rows: int) -> float:
 class Standard:
     """Consistent standard parameters for an estimate of base parameters.
 
-    `values` (p,); `before` and `after` are the relative errors |Y_b x - tau| / |tau|, rows weighted, of the estimate and of B pi, the
-    same where B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own size, if known.
+    `values` (p,); `before` and `after` are the relative errors |Y_b x - tau| / |tau|, rows weighted, of the estimate and of
+    B pi, the same where B pi is the estimate; `distance` from the prior is the root mean square in units of each link's own
+    size, if known.
     """
 
     values: np.ndarray
@@ -136,5 +137,6 @@ def _refuse_far(base: BaseParameters, prior: np.ndarray, before: float, after: f
     why = f"{base.robot.name} states no inertias" if missing else wrong[0].rstrip(".")
     raise TaupiError(
         f"No consistent parameters explain the runs as the estimate does: the weighted relative error would rise from "
-        f'{before:.1%} to {after:.1%}, and the description is no guide: {why}. Use estimator="feasible", or give a prior of real bodies.'
+        f"{before:.1%} to {after:.1%}, and the description is no guide: {why}. "
+        'Use estimator="feasible", or give a prior of real bodies.'
     )
