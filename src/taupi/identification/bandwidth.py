@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupi.identifiability.base import BaseParameters
-from taupi.identification.factor import Compressor, JointFactor, merged, stacked
+from taupi.identification.factor import Compressor, JointFactor, merged, reweighted
 from taupi.identification.friction import friction_plan
 from taupi.identification.rows import RowMaker
 from taupi.identification.runs import Run
@@ -31,7 +31,7 @@ def agreements(basis: BaseParameters, runs: Sequence[Run]) -> list[float | None]
     factors = [f for k, run in enumerate(runs) for f in _factors(RowMaker(plan), run, k)]
     if not factors:
         return [None] * len(runs)
-    x = _solved(factors)
+    x, _ = reweighted([f.r for f in factors], [f.rows for f in factors])
     found: list[float | None] = []
     for run in runs:
         if run.through is None:
@@ -52,21 +52,6 @@ def _factors(maker: RowMaker, run: Run, file: int) -> list[JointFactor]:
     for rows in run.rows(maker, head=True):
         gather.add(rows.y, rows.tau, rows.use)
     return merged(gather.result(file))
-
-
-def _solved(factors: Sequence[JointFactor]) -> np.ndarray:
-    """Return x of weighted least squares, the noise of each (file, joint) taken from what is left, twice."""
-    x = np.zeros(factors[0].r.shape[1] - 1)
-    for k in range(3):
-        weights = {}
-        for f in factors:
-            size = float(np.linalg.norm(f.r[:, -1]))
-            left = float(np.linalg.norm(f.r @ np.append(x, -1.0))) if k else size
-            # A channel without torque has no say; torques without noise leave rounding errors.
-            weights[f.file, f.joint] = float(np.sqrt(f.rows)) / max(left, 1e-9 * size) if size else 0.0
-        r = stacked(factors, weights)
-        x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=1e-6)[0]
-    return np.asarray(x)
 
 
 def _agreement(tau: np.ndarray, left: np.ndarray, run: Run) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupi.identifiability.base import BaseParameters
-from taupi.identification.factor import triangle
+from taupi.identification.factor import reweighted, triangle
 from taupi.identification.friction import FrictionPlan, Past, friction_plan
 from taupi.identification.motion import one_way
 from taupi.identification.rows import RowMaker
@@ -99,7 +99,7 @@ def _descended(runs: list[Triangles], plan: FrictionPlan, mine: list[int], p: in
 
     for _ in range(_SWEEPS):
         before = list(chosen)
-        weights = iter(_weights([r[:, columns(chosen)] for r, _ in every], [m for _, m in every]))
+        weights = iter(reweighted([r[:, columns(chosen)] for r, _ in every], [m for _, m in every])[1])
         weighed = [[next(weights) * r for r, _ in run] for run in runs]
         joints = [triangle(np.vstack(several)) for several in zip(*(w for w in weighed if w), strict=True)]
         for a, i in enumerate(mine):
@@ -117,21 +117,6 @@ def _descended(runs: list[Triangles], plan: FrictionPlan, mine: list[int], p: in
         if chosen == before:
             break
     return chosen
-
-
-def _weights(rows: list[np.ndarray], counts: list[int]) -> list[float]:
-    """Return 1 / rms of what weighted least squares leaves of each factor, weights taken anew twice; 0 without torque."""
-    sizes = [float(np.linalg.norm(r[:, -1])) for r in rows]
-    left = sizes
-    for k in range(3):
-        # Torques without noise leave rounding errors, which say nothing about weights.
-        every = zip(left, sizes, counts, strict=True)
-        weights = [float(np.sqrt(m)) / max(a, 1e-9 * size) if size else 0.0 for a, size, m in every]
-        if k < 2:
-            r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
-            x = np.append(np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=1e-9)[0], -1.0)
-            left = [float(np.linalg.norm(r @ x)) for r in rows]
-    return weights
 
 
 def _left(r: np.ndarray) -> float:

@@ -11,6 +11,8 @@ import numpy as np
 STRETCH = 32
 # With more stretches than this in a file, neighbours are joined, so that memory does not grow with the log.
 MOST_STRETCHES = 64
+# Of a quick solution: combinations of columns below this share of the strongest are left at zero.
+WEAKEST = 1e-6
 # Columns that LAPACK's update of a triangle by rows works on at a time; twice as fast here as a factorisation of both.
 _PANEL = 8
 
@@ -159,3 +161,26 @@ def stacked(factors: Iterable[JointFactor], weights: dict[tuple[int, int], float
 def residual_squares(factors: Sequence[JointFactor], x: np.ndarray) -> dict[tuple[int, int], float]:
     """Return |Y x - tau|^2 of each (file, joint)."""
     return {(f.file, f.joint): float(np.sum((f.r @ np.append(x, -1.0)) ** 2)) for f in factors}
+
+
+def reweighted(rows: Sequence[np.ndarray], counts: Sequence[int]) -> tuple[np.ndarray, list[float]]:
+    """Return x of weighted least squares on factors [Y tau] of so many rows, and the weights it leaves: 1 / rms of each.
+
+    They begin as those of the torques, and are taken anew twice. A factor without torque has no say; torques without noise leave
+    rounding errors, which say nothing about weights.
+
+    >>> import numpy as np
+    >>> x, weights = reweighted([np.array([[1.0, 2.0], [0.0, 0.1]]), np.array([[1.0, 2.0], [0.0, 10.0]])], [2, 2])
+    >>> x.round(3).tolist(), round(weights[0] / weights[1])
+    ([2.0], 100)
+    """
+    sizes = [float(np.linalg.norm(r[:, -1])) for r in rows]
+    left, x, weights = sizes, np.zeros(rows[0].shape[1] - 1), [0.0] * len(rows)
+    for again in (True, True, False):
+        every = zip(left, sizes, counts, strict=True)
+        weights = [float(np.sqrt(m)) / max(a, 1e-9 * size) if size else 0.0 for a, size, m in every]
+        r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
+        x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=WEAKEST)[0]
+        if again:
+            left = [float(np.linalg.norm(r @ np.append(x, -1.0))) for r in rows]
+    return x, weights

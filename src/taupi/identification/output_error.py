@@ -26,7 +26,7 @@ from taupi.identification.solve import Solution, solve
 from taupi.identification.terms import basis_of, given_widths, open_friction, resolved, shaped
 from taupi.identification.uncertainty import sandwich
 from taupi.identification.unseen import Answer, Behind
-from taupi.identification.validation import JointErrors, Validation, errors_of
+from taupi.identification.validation import Validation, compared, errors_of
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
@@ -387,19 +387,5 @@ def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
     predicted = measured - solver.residual(v)
     edge = (len(drive.time) - len(measured)) // 2
     time, raw = (x[edge : edge + len(measured)] for x in (drive.time, drive.torque))
-    joints = tuple(
-        JointErrors(n, len(raw), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j]))
-        for j, n in enumerate(Equations.of(fit.basis).names[behind.n :])
-    )
-    return Validation(
-        name=os.path.basename(log.source.path) or "log",
-        estimator=fit.estimator,
-        joints=joints,
-        relative=errors_of(measured.ravel(), predicted.ravel())[1],
-        raw_relative=errors_of(raw.ravel(), predicted.ravel())[1],
-        time=time,
-        measured=measured,
-        predicted=predicted,
-        raw=raw,
-        notes=drive.notes,
-    )
+    motors = Equations.of(fit.basis).names[behind.n :]
+    return compared(fit, time, measured, predicted, raw, log.source.path, drive.notes, motors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,13 +158,17 @@ def compared(
     raw: np.ndarray,
     path: str = "",
     notes: tuple[str, ...] = (),
+    names: Sequence[str] | None = None,
 ) -> Validation:
-    """Return the errors of a fit's torque, joint by joint: `measured`, `predicted` and `raw` (N, n) at `time` (N,)."""
+    """Return the errors of a fit's torque, row by row: `measured`, `predicted` and `raw` (N, n) at `time` (N,).
+
+    `names` are the rows', by default those of all its equations.
+    """
     joints = tuple(
         JointErrors(
             name, len(time), *errors_of(measured[:, j], predicted[:, j]), *errors_of(raw[:, j], predicted[:, j])
         )
-        for j, name in enumerate(Equations.of(fit.basis).names)
+        for j, name in enumerate(Equations.of(fit.basis).names if names is None else names)
     )
     return Validation(
         name=os.path.basename(path) or "log",
