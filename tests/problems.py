@@ -4,8 +4,8 @@ import numpy as np
 
 import taupi as tp
 from taupi.identifiability.conditioning import judged
-from taupi.identification.factor import Compressor, merged, stacked
 from taupi.identification.problem import Problem, prior_of
+from taupi.identification.rows.factors import Compressor, merged, stacked
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 

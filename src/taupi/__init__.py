@@ -13,10 +13,10 @@ _HOME: dict[str, str] = {
     "Along": "taupi.dynamics.terms",
     "BSpline": "taupi.simulation.references",
     "BaseParameters": "taupi.identifiability.base",
-    "Bound": "taupi.dynamics.bound_results",
-    "Bounds": "taupi.dynamics.bound_results",
-    "Box": "taupi.identification.shapes",
-    "Comparison": "taupi.identification.validation",
+    "Bound": "taupi.analysis.bound_results",
+    "Bounds": "taupi.analysis.bound_results",
+    "Box": "taupi.identification.physical.link_shapes",
+    "Comparison": "taupi.identification.results.validation",
     "CompositeAdaptation": "taupi.control.composite",
     "ComputedTorque": "taupi.control.computed_torque",
     "Conditioning": "taupi.identifiability.conditioning",
@@ -26,18 +26,18 @@ _HOME: dict[str, str] = {
     "DeadZone": "taupi.control.modifications",
     "ElasticPDGravity": "taupi.control.elastic_pd_gravity",
     "ElasticPlant": "taupi.simulation.elastic",
-    "Ellipsoid": "taupi.identification.shapes",
+    "Ellipsoid": "taupi.identification.physical.link_shapes",
     "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
-    "Fit": "taupi.identification.fit",
+    "Fit": "taupi.identification.results.fit",
     "Huber": "taupi.identification.estimators.huber",
-    "Hull": "taupi.identification.shapes",
+    "Hull": "taupi.identification.physical.link_shapes",
     "LawState": "taupi.control.law",
     "LinkSide": "taupi.dynamics.terms",
     "Log": "taupi.signals.log",
     "LogReport": "taupi.signals.check",
     "LyapunovRecord": "taupi.control.lyapunov",
-    "MassEllipses": "taupi.dynamics.ellipses",
+    "MassEllipses": "taupi.analysis.ellipses",
     "MinimumJerk": "taupi.simulation.references",
     "NaturalAdaptation": "taupi.control.natural",
     "NiemeyerSlotine": "taupi.control.niemeyer_slotine",
@@ -49,7 +49,7 @@ _HOME: dict[str, str] = {
     "Parameters": "taupi.model.parameters",
     "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
-    "Preparation": "taupi.identification.runs",
+    "Preparation": "taupi.identification.rows.recording",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
     "Projection": "taupi.control.modifications",
@@ -73,7 +73,7 @@ _HOME: dict[str, str] = {
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
     "Trial": "taupi.control.trial",
-    "Validation": "taupi.identification.validation",
+    "Validation": "taupi.identification.results.validation",
     "Viscous": "taupi.dynamics.terms",
     "Walker": "taupi.control.walker",
     "Consistent": "taupi.identification.estimators.consistent",
@@ -81,7 +81,7 @@ _HOME: dict[str, str] = {
     "average_periods": "taupi.signals.periodic",
     "base_parameters": "taupi.identifiability.base",
     "bias_torque": "taupi.dynamics.inverse",
-    "bounds": "taupi.dynamics.bounds",
+    "bounds": "taupi.analysis.bounds",
     "build_problem": "taupi.identification.identify",
     "butterworth": "taupi.signals.filters",
     "catalogue": "taupi.model.catalogue:names",
@@ -90,7 +90,7 @@ _HOME: dict[str, str] = {
     "choose_cutoff": "taupi.signals.filters",
     "christoffel_symbols": "taupi.dynamics.mass_matrix",
     "clean_log": "taupi.signals.clean",
-    "compare": "taupi.identification.validation",
+    "compare": "taupi.identification.results.validation",
     "conditioning": "taupi.identifiability.conditioning",
     "convergence_rate": "taupi.control.lyapunov",
     "coriolis_matrix": "taupi.dynamics.coriolis",
@@ -111,20 +111,20 @@ _HOME: dict[str, str] = {
     "forward_kinematics": "taupi.dynamics.kinematics",
     "gravity_torque": "taupi.dynamics.inverse",
     "identify": "taupi.identification.identify",
-    "identify_shapes": "taupi.identification.separable",
-    "output_error": "taupi.identification.output_error",
-    "ShapedFit": "taupi.identification.separable",
+    "identify_shapes": "taupi.identification.estimators.friction_shapes",
+    "output_error": "taupi.identification.estimators.output_error",
+    "ShapedFit": "taupi.identification.estimators.friction_shapes",
     "inverse_dynamics": "taupi.dynamics.inverse",
     "jacobian": "taupi.dynamics.kinematics",
     "jacobian_derivative": "taupi.dynamics.kinematics",
     "kinetic_energy": "taupi.dynamics.energy",
     "lagrangian_blocks": "taupi.regressors.lagrangian",
     "load": "taupi.model.load",
-    "load_fit": "taupi.identification.store",
+    "load_fit": "taupi.identification.results.fit_file",
     "log_blocks": "taupi.signals.read",
     "lump": "taupi.regressors.lump",
     "lyapunov": "taupi.control.lyapunov",
-    "mass_ellipses": "taupi.dynamics.ellipses",
+    "mass_ellipses": "taupi.analysis.ellipses",
     "mass_matrix": "taupi.dynamics.mass_matrix",
     "mass_matrix_derivative": "taupi.dynamics.mass_matrix",
     "moving_base_dynamics": "taupi.dynamics.closed_form",
@@ -138,7 +138,7 @@ _HOME: dict[str, str] = {
     "potential_energy": "taupi.dynamics.energy",
     "prepare": "taupi.signals.prepare",
     "prepare_blocks": "taupi.signals.prepare",
-    "properties": "taupi.dynamics.properties",
+    "properties": "taupi.analysis.properties",
     "read_log": "taupi.signals.read",
     "reference_motion": "taupi.regressors.classical",
     "record": "taupi.simulation.record",
@@ -148,17 +148,17 @@ _HOME: dict[str, str] = {
     "reproduce": "taupi.papers.reproduce",
     "simulate": "taupi.simulation.simulate",
     "simulate_many": "taupi.simulation.simulate",
-    "singularity": "taupi.dynamics.singularity",
+    "singularity": "taupi.analysis.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
     "spatial_dynamics": "taupi.control.spatial",
     "studies": "taupi.papers.registry",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
-    "validate": "taupi.identification.validation",
-    "write_fit": "taupi.identification.store",
+    "validate": "taupi.identification.results.validation",
+    "write_fit": "taupi.identification.results.fit_file",
     "write_log": "taupi.signals.read",
-    "write_toml": "taupi.identification.export",
-    "write_urdf": "taupi.identification.export",
+    "write_toml": "taupi.identification.results.export",
+    "write_urdf": "taupi.identification.results.export",
 }
 
 __all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605
@@ -178,6 +178,13 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from taupi.analysis.bound_results import Bound as Bound
+    from taupi.analysis.bound_results import Bounds as Bounds
+    from taupi.analysis.bounds import bounds as bounds
+    from taupi.analysis.ellipses import MassEllipses as MassEllipses
+    from taupi.analysis.ellipses import mass_ellipses as mass_ellipses
+    from taupi.analysis.properties import properties as properties
+    from taupi.analysis.singularity import singularity as singularity
     from taupi.control.composite import CompositeAdaptation as CompositeAdaptation
     from taupi.control.computed_torque import ComputedTorque as ComputedTorque
     from taupi.control.elastic_pd_gravity import ElasticPDGravity as ElasticPDGravity
@@ -198,9 +205,6 @@ if TYPE_CHECKING:
     from taupi.control.spatial import spatial_dynamics as spatial_dynamics
     from taupi.control.trial import Trial as Trial
     from taupi.control.walker import Walker as Walker
-    from taupi.dynamics.bound_results import Bound as Bound
-    from taupi.dynamics.bound_results import Bounds as Bounds
-    from taupi.dynamics.bounds import bounds as bounds
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
@@ -210,8 +214,6 @@ if TYPE_CHECKING:
     from taupi.dynamics.elastic import elastic_mass_matrix as elastic_mass_matrix
     from taupi.dynamics.elastic import elastic_stiffness_matrix as elastic_stiffness_matrix
     from taupi.dynamics.elastic_forward import elastic_forward_dynamics as elastic_forward_dynamics
-    from taupi.dynamics.ellipses import MassEllipses as MassEllipses
-    from taupi.dynamics.ellipses import mass_ellipses as mass_ellipses
     from taupi.dynamics.energy import kinetic_energy as kinetic_energy
     from taupi.dynamics.energy import potential_energy as potential_energy
     from taupi.dynamics.forward import forward_dynamics as forward_dynamics
@@ -228,8 +230,6 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics as operational_dynamics
     from taupi.dynamics.operational import operational_force as operational_force
     from taupi.dynamics.operational import operational_mass as operational_mass
-    from taupi.dynamics.properties import properties as properties
-    from taupi.dynamics.singularity import singularity as singularity
     from taupi.dynamics.terms import Along as Along
     from taupi.dynamics.terms import Coulomb as Coulomb
     from taupi.dynamics.terms import Damping as Damping
@@ -250,29 +250,29 @@ if TYPE_CHECKING:
     from taupi.identifiability.conditioning import conditioning as conditioning
     from taupi.identification.estimators.consistent import Consistent as Consistent
     from taupi.identification.estimators.feasible import Feasible as Feasible
+    from taupi.identification.estimators.friction_shapes import ShapedFit as ShapedFit
+    from taupi.identification.estimators.friction_shapes import identify_shapes as identify_shapes
     from taupi.identification.estimators.huber import Huber as Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares as OrdinaryLeastSquares
+    from taupi.identification.estimators.output_error import output_error as output_error
     from taupi.identification.estimators.ridge import Ridge as Ridge
     from taupi.identification.estimators.wls import WeightedLeastSquares as WeightedLeastSquares
-    from taupi.identification.export import write_toml as write_toml
-    from taupi.identification.export import write_urdf as write_urdf
-    from taupi.identification.fit import Fit as Fit
     from taupi.identification.identify import build_problem as build_problem
     from taupi.identification.identify import identify as identify
-    from taupi.identification.output_error import output_error as output_error
+    from taupi.identification.physical.link_shapes import Box as Box
+    from taupi.identification.physical.link_shapes import Ellipsoid as Ellipsoid
+    from taupi.identification.physical.link_shapes import Hull as Hull
     from taupi.identification.problem import Problem as Problem
-    from taupi.identification.runs import Preparation as Preparation
-    from taupi.identification.separable import ShapedFit as ShapedFit
-    from taupi.identification.separable import identify_shapes as identify_shapes
-    from taupi.identification.shapes import Box as Box
-    from taupi.identification.shapes import Ellipsoid as Ellipsoid
-    from taupi.identification.shapes import Hull as Hull
-    from taupi.identification.store import load_fit as load_fit
-    from taupi.identification.store import write_fit as write_fit
-    from taupi.identification.validation import Comparison as Comparison
-    from taupi.identification.validation import Validation as Validation
-    from taupi.identification.validation import compare as compare
-    from taupi.identification.validation import validate as validate
+    from taupi.identification.results.export import write_toml as write_toml
+    from taupi.identification.results.export import write_urdf as write_urdf
+    from taupi.identification.results.fit import Fit as Fit
+    from taupi.identification.results.fit_file import load_fit as load_fit
+    from taupi.identification.results.fit_file import write_fit as write_fit
+    from taupi.identification.results.validation import Comparison as Comparison
+    from taupi.identification.results.validation import Validation as Validation
+    from taupi.identification.results.validation import compare as compare
+    from taupi.identification.results.validation import validate as validate
+    from taupi.identification.rows.recording import Preparation as Preparation
     from taupi.model.catalogue import names as catalogue  # noqa: F401
     from taupi.model.load import load as load
     from taupi.model.parameters import ParameterLayout as ParameterLayout

@@ -225,7 +225,7 @@ def test_a_streamed_file_is_refused_in_one_sentence_too(folder, name):
 ENDLESS = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that is ignored
-from taupi.identification import runs
+from taupi.identification.rows import recording as runs
 from taupi.signals import read
 runs.STREAMED_BYTES, runs._BLOCK = 0, 400
 real = read.block_reader

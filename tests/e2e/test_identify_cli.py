@@ -364,10 +364,11 @@ def test_a_threshold_that_is_missed_is_exit_5(command, done, tmp_path):
 
 STUBBORN = """
 import sys
-from taupi.identification import assemble, estimators
-from taupi.identification.fit import Status
+from taupi.identification import estimators
+from taupi.identification.results import assemble
+from taupi.identification.results.fit import Status
 from taupi.identification.solve import solve
-from taupi.identification.factor import stacked
+from taupi.identification.rows.factors import stacked
 
 class Stubborn:
     def fit(self, problem):

@@ -12,11 +12,11 @@ from typing import Any
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
-from taupi.identification.fit import Fit
-from taupi.identification.output_error import NAME as OUTPUT_ERROR
-from taupi.identification.runs import STREAMED_BYTES
-from taupi.identification.store import fit_json, fit_text
-from taupi.identification.validation import Validation
+from taupi.identification.estimators.output_error import NAME as OUTPUT_ERROR
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.fit_file import fit_json, fit_text
+from taupi.identification.results.validation import Validation
+from taupi.identification.rows.recording import STREAMED_BYTES
 from taupi.progress import progress
 from taupi.report.document import report_text
 from taupi.signals.formats.files import sha256

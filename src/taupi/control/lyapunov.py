@@ -10,10 +10,10 @@ from typing import Any
 import casadi as cs
 import numpy as np
 
+from taupi.analysis.bounds import bounds
 from taupi.control.columns import EstimatedChain
 from taupi.control.law import Law, Signals, Truth
 from taupi.control.walker import Walker
-from taupi.dynamics.bounds import bounds
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler

@@ -16,7 +16,7 @@ from taupi.control.law import Claim, Signals, Truth
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, time_derivative, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
-from taupi.dynamics.singularity import measure
+from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.terms import TermsLike, term_columns
 from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Robot

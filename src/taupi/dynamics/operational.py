@@ -14,7 +14,7 @@ from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size, time_derivative
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
-from taupi.dynamics.singularity import measure
+from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
 from taupi.errors import TaupiError, unknown

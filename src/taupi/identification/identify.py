@@ -16,19 +16,8 @@ from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identifiability.motion import joint_facts
-from taupi.identification.bandwidth import HALVINGS, MOST, agreements
-from taupi.identification.cutoff import ENOUGH, telling_cutoff
-from taupi.identification.dry import best_shapes, plain_shapes
-from taupi.identification.equations import Equations
 from taupi.identification.estimators import resolve_estimator
-from taupi.identification.factor import Compressor, JointFactor, merged, stacked
-from taupi.identification.fit import Fit
-from taupi.identification.friction import friction_plan
-from taupi.identification.motion import ONE_WAY, one_way
-from taupi.identification.problem import Problem, prior_of
-from taupi.identification.rows import RowMaker
-from taupi.identification.runs import Extent, Preparation, Run, first_samples, open_run
-from taupi.identification.terms import (
+from taupi.identification.fitted_terms import (
     basis_of,
     coupled_directions,
     given_widths,
@@ -37,8 +26,19 @@ from taupi.identification.terms import (
     shaped,
     with_directions,
 )
-from taupi.identification.timing import timed
-from taupi.identification.workers import Workers
+from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.problem import Problem, prior_of
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.equations import Equations
+from taupi.identification.rows.factors import Compressor, JointFactor, merged, stacked
+from taupi.identification.rows.recording import Extent, Preparation, Run, first_samples, open_run
+from taupi.identification.rows.row_maker import RowMaker
+from taupi.identification.rows.samples import ONE_WAY, one_way
+from taupi.identification.rows.workers import Workers
+from taupi.identification.tuning.elastic_cutoff import ENOUGH, telling_cutoff
+from taupi.identification.tuning.friction_shape import best_shapes, plain_shapes
+from taupi.identification.tuning.model_bandwidth import HALVINGS, MOST, agreements
+from taupi.identification.tuning.timing import timed
 from taupi.model.robot import Robot
 from taupi.progress import counted
 from taupi.signals.clean import clean_log
@@ -88,7 +88,7 @@ def identify(
     name (`"ols"`, `"wls"`, ...) or an object with `fit(problem)`; `terms` are columns of each joint besides its link, by default
     rotors, friction and an offset.
     `columns` and `rate_hz` read files (`taupi.read_log`); `cutoff_hz`, `decimate`, `velocity`, `derivatives` and `trim` go to
-    `taupi.prepare`. Dry friction sets in at low speed by the shape that explains the runs best (`taupi.identification.dry`);
+    `taupi.prepare`. Dry friction sets in at low speed by the shape that explains the runs best;
     with `slow`, in rad/s or m/s, it is F tanh(qd / slow), and 0 is F sgn(qd). Rows of joints slower than `threshold` are left
     out, or with `leave_out="sample"` the whole sample. `prior` (p,) is the description's own by default. Files of more than
     64 MB are streamed (`stream` decides otherwise), `workers` of them at once; the answer is the same.

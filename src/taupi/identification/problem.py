@@ -11,10 +11,10 @@ from taupi.dynamics.terms import Term
 from taupi.errors import TaupiError
 from taupi.identifiability.base import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
-from taupi.identification.factor import JointFactor
-from taupi.identification.friction import friction_plan
-from taupi.identification.rows import RowMaker, Rows
-from taupi.identification.runs import Preparation, Run
+from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.recording import Preparation, Run
+from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from taupi.dynamics.bounds import bounds
+from taupi.analysis.bounds import bounds
 from taupi.dynamics.coriolis import coriolis_matrix
 from taupi.dynamics.inverse import bias_torque, gravity_torque, inverse_dynamics
 from taupi.dynamics.kinematics import jacobian, jacobian_derivative

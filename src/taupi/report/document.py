@@ -10,8 +10,8 @@ from typing import Any
 from taupi.control.trial import Trial
 from taupi.errors import TaupiError, shown
 from taupi.files import path_of, refuse_to_overwrite, write_text
-from taupi.identification.fit import Fit
-from taupi.identification.validation import Validation
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.validation import Validation
 from taupi.model.robot import Robot
 from taupi.report.gather import gathered
 from taupi.report.page import page

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.dynamics.ellipses import MassEllipses
+from taupi.analysis.ellipses import MassEllipses
 from taupi.errors import TaupiError
 from taupi.report.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.report.robot import INK, draw_arm, extent, frame_view, new_axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.identification.fit import Fit
+from taupi.identification.results.fit import Fit
 from taupi.report.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.report.robot import INK
 from taupi.report.validation import PREDICTED, RULE

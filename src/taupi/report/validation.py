@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.identification.validation import JointErrors, Validation
+from taupi.identification.results.validation import JointErrors, Validation
 from taupi.report.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.report.robot import INK
 from taupi.report.traces import thinned

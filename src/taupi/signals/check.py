@@ -11,8 +11,8 @@ from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals import rules
 from taupi.signals.log import Log
-from taupi.signals.runs import Runs, mean_step
-from taupi.signals.show import summary
+from taupi.signals.log_text import summary
+from taupi.signals.stretches import Runs, mean_step
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.signals import rules
 from taupi.signals.columns import positive
 from taupi.signals.log import Log
-from taupi.signals.runs import Runs, mean_step, median_step
+from taupi.signals.stretches import Runs, mean_step, median_step
 
 # Stretches without samples up to so many steps are bridged by interpolation.
 SHORT_GAP = 10

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupi.errors import TaupiError, ordinal, shown, unknown
-from taupi.signals.runs import Runs, gap_rows
+from taupi.signals.stretches import Runs, gap_rows
 
 if TYPE_CHECKING:
     from taupi.signals.columns import Columns
@@ -231,7 +231,7 @@ class Log:
         return to_frame(self)
 
     def __repr__(self) -> str:
-        from taupi.signals.show import log_text
+        from taupi.signals.log_text import log_text
 
         return log_text(self)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.signals.runs import GAP, Runs, median_step
+from taupi.signals.stretches import GAP, Runs, median_step
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log

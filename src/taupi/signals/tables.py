@@ -14,7 +14,7 @@ from taupi.model.robot import Robot
 from taupi.signals.columns import Channel, Columns, Motor, fitted
 from taupi.signals.guess import guess, parse
 from taupi.signals.log import SIGNALS, Log, LogSource
-from taupi.signals.runs import median_step
+from taupi.signals.stretches import median_step
 from taupi.signals.units import DIMENSION, factor, joint_unit
 
 Pick = tuple[str, int]  # a column's name, and which of its columns where it is an array

@@ -10,7 +10,7 @@ from problems import FRICTION, assert_real, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.physical import consistent
+from taupi.identification.physical.region import consistent
 
 
 def truth_of(robot, terms=FRICTION):

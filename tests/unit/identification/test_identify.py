@@ -192,7 +192,7 @@ def test_several_files_are_one_fit(arm):
 
 @pytest.mark.parametrize("ending", ["npz", "parquet", "csv"])
 def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("taupi.identification.runs._BLOCK", 4000)
+    monkeypatch.setattr("taupi.identification.rows.recording._BLOCK", 4000)
     log = fourier(arm, TERMS, 0, 12000, 500.0)
     path = tmp_path / f"run.{ending}"
     tp.write_log(log, path)
@@ -307,8 +307,8 @@ def after_standstill(arm, still, seconds=20.0, rate=200.0):
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_standstill_longer_than_what_choices_are_made_on_does_not_matter(arm, monkeypatch, beside):
-    monkeypatch.setattr("taupi.identification.runs.HEAD", 600)
-    monkeypatch.setattr("taupi.identification.runs._BEFORE", 100)
+    monkeypatch.setattr("taupi.identification.rows.recording.HEAD", 600)
+    monkeypatch.setattr("taupi.identification.rows.recording._BEFORE", 100)
     late = after_standstill(arm, 30.0)
     given = [after_standstill(arm, 0.0), late] if beside else late
     fit = tp.identify(arm, given, terms=("viscous", "coulomb"))

@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import taupi as tp
-from taupi.identification.terms import basis_of, resolved
-from taupi.identification.unseen import Behind
+from taupi.identification.estimators.hidden_links import Behind
+from taupi.identification.fitted_terms import basis_of, resolved
 
 TERMS = ("coulomb", "viscous", "damping")
 PENDULUM = tp.Robot.from_dh(

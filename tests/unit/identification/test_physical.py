@@ -8,11 +8,11 @@ from scipy.optimize import least_squares
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.cones import deepest, nearest, packed, unpacked
-from taupi.identification.inside import closest, exactly
-from taupi.identification.physical import EDGE, consistent, inconsistencies, pseudo_inertia_map, region
-from taupi.identification.shapes import Box, Ellipsoid, Hull
-from taupi.identification.standard import SHARE, known, standard_parameters
+from taupi.identification.physical.cones import deepest, nearest, packed, unpacked
+from taupi.identification.physical.least_squares import closest, exactly
+from taupi.identification.physical.link_shapes import Box, Ellipsoid, Hull
+from taupi.identification.physical.region import EDGE, consistent, inconsistencies, pseudo_inertia_map, region
+from taupi.identification.physical.standard_parameters import SHARE, known, standard_parameters
 from taupi.model.parameters import Parameters
 from taupi.model.scalars import exact
 

@@ -6,12 +6,12 @@ from excite import fourier, motion
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.bandwidth import agreements
-from taupi.identification.friction import Past, built_up, friction_plan
-from taupi.identification.motion import Samples
-from taupi.identification.rows import Filter, RowMaker
-from taupi.identification.runs import Preparation
-from taupi.identification.terms import basis_of
+from taupi.identification.fitted_terms import basis_of
+from taupi.identification.friction.dry_friction import Past, built_up, friction_plan
+from taupi.identification.rows.recording import Preparation
+from taupi.identification.rows.row_maker import Filter, RowMaker
+from taupi.identification.rows.samples import Samples
+from taupi.identification.tuning.model_bandwidth import agreements
 
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 
@@ -59,7 +59,7 @@ def test_filtered_torque_is_filtered_regressor_times_parameters(arm):
 @pytest.mark.parametrize("friction", [tp.Coulomb(0.05), tp.Coulomb(0.05, 0.2)])
 @pytest.mark.parametrize("size", [170, 1000])
 def test_rows_from_blocks_are_those_from_the_whole(arm, friction, size, monkeypatch):
-    monkeypatch.setattr("taupi.identification.rows._CHUNK", 300)
+    monkeypatch.setattr("taupi.identification.rows.row_maker._CHUNK", 300)
     s = samples(arm)
     _, maker = maker_of(arm, friction)
     through = Filter(100.0, 2.0, step=3)

@@ -11,8 +11,8 @@ from excite import fourier
 
 import taupi as tp
 from taupi.identification import identify as identifying
-from taupi.identification import runs
 from taupi.identification.estimators import huber
+from taupi.identification.rows import recording as runs
 from taupi.progress import counted, progress
 from taupi.signals import read
 

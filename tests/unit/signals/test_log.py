@@ -6,7 +6,7 @@ import pytest
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.log import SIGNALS, LogSource
-from taupi.signals.runs import Runs
+from taupi.signals.stretches import Runs
 
 
 def made(rows=50, n=3, seed=0, **more):

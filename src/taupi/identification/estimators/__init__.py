@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
+from taupi.identification.results.fit import Fit
 
 ESTIMATORS: dict[str, str] = {
     "consistent": "taupi.identification.estimators.consistent:Consistent",

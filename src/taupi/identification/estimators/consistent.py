@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
-from taupi.identification.assemble import assemble
 from taupi.identification.estimators.feasible import EXACT, Feasible
 from taupi.identification.estimators.wls import weighted
-from taupi.identification.factor import stacked
-from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.factors import stacked
 
 _ROUNDS = 5
 # Constraints that make the weighted residual this many times larger do not belong to this robot, or to this log. They are worth

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.identification.assemble import Weights, assemble
 from taupi.identification.estimators.wls import noise_weights, weighted
-from taupi.identification.factor import stacked
-from taupi.identification.fit import Fit, Status
-from taupi.identification.inside import Realised, closest, exactly
-from taupi.identification.physical import Range, Region, region
+from taupi.identification.physical.least_squares import Realised, closest, exactly
+from taupi.identification.physical.link_shapes import Shape
+from taupi.identification.physical.region import Range, Region, region
+from taupi.identification.physical.standard_parameters import SHARE, share_of, term_sizes
 from taupi.identification.problem import Problem
-from taupi.identification.shapes import Shape
+from taupi.identification.results.assemble import Weights, assemble
+from taupi.identification.results.fit import Fit, Status
+from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.rows.factors import stacked
 from taupi.identification.solve import Solution, solve
-from taupi.identification.standard import SHARE, share_of, term_sizes
-from taupi.identification.uncertainty import sandwich
 
 # Weights before the first consistent solution are those of weighted least squares, after so many rounds.
 _FREE_ROUNDS = 5

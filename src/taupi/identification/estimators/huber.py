@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.assemble import Weights, assemble
 from taupi.identification.estimators.wls import spring_scales, weighted
-from taupi.identification.factor import stacked
-from taupi.identification.fit import Fit
-from taupi.identification.passes import Weighed, gathered
 from taupi.identification.problem import Problem
-from taupi.identification.rows import Rows
+from taupi.identification.results.assemble import Weights, assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.factors import stacked
+from taupi.identification.rows.row_maker import Rows
+from taupi.identification.rows.whitening import Weighed, gathered
 from taupi.identification.solve import Solution, solve
 
 # Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from taupi.identification.assemble import assemble
-from taupi.identification.factor import stacked
-from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.factors import stacked
 from taupi.identification.solve import WEAK, check_weak, solve
 
 

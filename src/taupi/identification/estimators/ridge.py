@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.assemble import Weights, assemble
 from taupi.identification.estimators.wls import weighted
-from taupi.identification.factor import JointFactor, stacked, triangle
-from taupi.identification.fit import Fit
 from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import Weights, assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.factors import JointFactor, stacked, triangle
 from taupi.identification.solve import Solution, solve
 from taupi.model.parameters import LINK_KINDS
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.identification.assemble import Weights, assemble, torque_squares
-from taupi.identification.equations import Equations
-from taupi.identification.factor import residual_squares, stacked
-from taupi.identification.fit import Fit
-from taupi.identification.passes import whitened
 from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import Weights, assemble, torque_squares
+from taupi.identification.results.fit import Fit
+from taupi.identification.rows.equations import Equations
+from taupi.identification.rows.factors import residual_squares, stacked
+from taupi.identification.rows.whitening import whitened
 from taupi.identification.solve import WEAK, Solution, check_weak, solve
 
 

@@ -1,0 +1,1 @@
+"""What is worked out about a robot: bounds, properties, singularity, ellipses."""

@@ -1,0 +1,254 @@
+"""What the terms of a rigid robot must be: symmetric, positive, passive; checked on random states, each with its residual."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupi.analysis.ranges import magnitude, require_numbers, require_seed
+from taupi.dynamics.coriolis import FORMS, coriolis_matrix
+from taupi.dynamics.energy import kinetic_energy, potential_energy
+from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
+from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
+from taupi.errors import TaupiError, shown, unknown
+from taupi.model.robot import Robot
+from taupi.program.program import Program
+from taupi.tables import html_table, table
+
+# Two algorithms over doubles on a chain: some hundred roundings, relative to the largest entry.
+ROUNDING = 1e-9
+SKEW = ("christoffel", "body")  # the forms with dM/dt - 2C skew; the textbook's two others have it only along qd
+LOOP = (
+    256  # points around the closed loop: a smooth periodic integrand, so that the rule converges faster than any power
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One property: its residual (relative, unless the text says otherwise), what is allowed, whether it holds, and where."""
+
+    name: str
+    text: str
+    residual: float
+    tolerance: float
+    holds: bool
+    note: str = ""
+    at: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        numbers = {"residual": self.residual, "tolerance": self.tolerance, "holds": self.holds}
+        return {"name": self.name, "text": self.text, **numbers, "note": self.note, "at": list(self.at)}
+
+
+@dataclass(frozen=True)
+class Properties:
+    """The checks of a robot; `holds` says whether all of them do."""
+
+    robot: str
+    samples: int
+    seed: int
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every property holds."""
+        return all(c.holds for c in self.checks)
+
+    def __getitem__(self, name: str) -> Check:
+        found = {c.name: c for c in self.checks}
+        if name not in found:
+            raise unknown("property", name, found, f"the properties of {self.robot}")
+        return found[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON."""
+        told = {"robot": self.robot, "samples": self.samples, "seed": self.seed, "holds": self.holds}
+        return {**told, "checks": [c.to_dict() for c in self.checks]}
+
+    def _title(self) -> str:
+        failed = sum(not c.holds for c in self.checks)
+        told = "all hold" if not failed else f"{failed} of {len(self.checks)} fail"
+        return f"Properties of {self.robot} on {self.samples} random states: {told}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("name", "property", "residual", "allowed", "holds", "note")]
+        for c in self.checks:
+            numbers = (f"{c.residual:.1e}", f"{c.tolerance:.0e}")
+            rows.append((c.name, c.text, *numbers, "yes" if c.holds else "NO", c.note))
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title(), "", *table(self._rows())])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._rows())
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """A robot at random states, and its terms there."""
+
+    robot: Robot
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        return _run(mass_matrix(self.robot), self.q)
+
+    @cached_property
+    def rate(self) -> np.ndarray:
+        """dM/dt by differentiation of M along qd, which no Coriolis form uses."""
+        return _run(mass_matrix(self.robot).jvp("q"), self.q, self.qd)
+
+    @cached_property
+    def coriolis(self) -> dict[str, np.ndarray]:
+        return {form: _run(coriolis_matrix(self.robot, form=form), self.q, self.qd) for form in FORMS}
+
+    def check(
+        self, name: str, text: str, difference: Any, scale: Any, note: str = "", tolerance: float = ROUNDING
+    ) -> Check:
+        """Return a check of a difference that should vanish, relative to the largest entry of what it is made of."""
+        axes = tuple(range(1, np.ndim(difference)))
+        each = np.abs(difference).max(axis=axes, initial=0.0) if axes else np.abs(difference)
+        # What vanishes altogether, up to rounding, is measured against the robot and not against itself.
+        size = max(float(np.abs(scale).max(initial=0.0)), 1e-3 * magnitude(self.robot))
+        worst = int(each.argmax())
+        residual = float(each[worst]) / size
+        return Check(name, text, residual, tolerance, residual <= tolerance, note, tuple(map(float, self.q[worst])))
+
+
+def _run(program: Program, *x: np.ndarray) -> Any:
+    """Evaluate once, interpreted: compiling a dozen programs would take longer."""
+    return program.compile("numpy")(*x)
+
+
+def _transposed(a: np.ndarray) -> np.ndarray:
+    return np.swapaxes(a, -1, -2)
+
+
+def _symmetric(s: _Samples) -> list[Check]:
+    return [s.check("symmetric", "M = M^T", s.mass - _transposed(s.mass), s.mass)]
+
+
+def _positive(s: _Samples) -> list[Check]:
+    values = np.linalg.eigvalsh((s.mass + _transposed(s.mass)) / 2)
+    worst = int(values[:, 0].argmin())
+    least, at = float(values[worst, 0]), tuple(map(float, s.q[worst]))
+    # Not a matter of rounding unless it is as small as the rounding of M.
+    holds = least > 1e-14 * float(np.abs(values).max())
+    note = f"smallest eigenvalue {least:.3g} at q = ({', '.join(f'{v:.3f}' for v in at)})"
+    return [Check("positive", "M positive definite", max(0.0, -least), 0.0, holds, note, at)]
+
+
+def _passive(s: _Samples) -> list[Check]:
+    made = []
+    for form, c in s.coriolis.items():
+        along = np.einsum("bi,bij,bj->b", s.qd, s.rate - 2 * c, s.qd)
+        sizes = np.einsum("bi,bij,bj->b", np.abs(s.qd), np.abs(s.rate) + 2 * np.abs(c), np.abs(s.qd))
+        made.append(s.check(f"passive_{form}", f"qd^T (dM/dt - 2C) qd = 0, C {form}", along, sizes))
+    return made
+
+
+def _skew(s: _Samples) -> list[Check]:
+    """Return dM/dt - 2C + its transpose; of the textbook's two factors nothing but passivity is expected."""
+    made, passive = [], {c.name: c for c in _passive(s)}
+    for form, c in s.coriolis.items():
+        left = s.rate - 2 * c
+        found = s.check(f"skew_{form}", f"dM/dt - 2C skew, C {form}", left + _transposed(left), _either(s.rate, c))
+        if form not in SKEW:
+            note = "not skew, as expected" if found.residual > ROUNDING else "skew on these states"
+            found = dataclasses.replace(found, holds=passive[f"passive_{form}"].holds, note=note)
+        made.append(found)
+    return made
+
+
+def _rate(s: _Samples) -> list[Check]:
+    c, closed = s.coriolis["christoffel"], _run(mass_matrix_derivative(s.robot), s.q, s.qd)
+    return [
+        s.check("rate", "dM/dt = C + C^T, C christoffel", s.rate - c - _transposed(c), _either(s.rate, c)),
+        s.check("closed_rate", "dM/dt in closed form", closed - s.rate, _either(closed, s.rate)),
+    ]
+
+
+def _velocity(s: _Samples) -> list[Check]:
+    rest = np.zeros_like(s.q)
+    at_rest = np.stack([_run(coriolis_matrix(s.robot, form=form), s.q, rest) for form in FORMS], 1)
+    torques = np.stack([np.einsum("bij,bj->bi", c, s.qd) for c in s.coriolis.values()], 1)
+    direct = _run(inverse_dynamics(s.robot), s.q, s.qd, rest) - _run(gravity_torque(s.robot), s.q)
+    sizes = np.abs(torques).max(initial=0.0) + np.abs(_run(gravity_torque(s.robot), s.q)).max(initial=0.0)
+    return [
+        s.check("at_rest", "C(q, 0) = 0, all forms", at_rest, s.mass),
+        s.check("same_c", "C qd is the same c, all forms", torques - direct[:, None], np.array([sizes])),
+    ]
+
+
+def _energy(s: _Samples) -> list[Check]:
+    """Return the checks by energies, whose code shares nothing with the torque's: positions differentiated."""
+    kinetic, potential = kinetic_energy(s.robot), potential_energy(s.robot)
+    parts = [
+        _run(kinetic.jvp("q"), s.q, s.qd, s.qd),
+        _run(kinetic.jvp("qd"), s.q, s.qd, s.qdd),
+        _run(potential.jvp("q"), s.q, s.qd),
+    ]
+    power = s.qd * _run(inverse_dynamics(s.robot), s.q, s.qd, s.qdd)
+    sizes = _either(np.stack(parts), power)
+    held = _run(gravity_torque(s.robot), s.q)
+    slope = _run(potential.jacobian("q"), s.q)
+    quadratic = np.einsum("bi,bij,bj->b", s.qd, s.mass, s.qd) / 2
+    energy = _run(kinetic, s.q, s.qd)
+    return [
+        s.check("kinetic", "K = qd^T M qd / 2", energy - quadratic, _either(energy, quadratic)),
+        s.check("power", "dE/dt = qd^T tau", sum(parts) - power.sum(1), sizes),
+        s.check("gravity", "g = dP/dq", held - slope, _either(held, slope)),
+    ]
+
+
+def _loop(s: _Samples) -> list[Check]:
+    """Return the work of gravity around closed loops, q(t) = q + sin(t) qd + (1 - cos(t)) qdd: the integral of g^T dq/dt."""
+    t = 2 * np.pi * np.arange(LOOP) / LOOP
+    few = min(len(s.q), 8)
+    q, a, b = (v[:few, None] / (1 if k == 0 else 4) for k, v in enumerate((s.q, s.qd, s.qdd)))
+    along = q + np.sin(t)[:, None] * a + (1 - np.cos(t))[:, None] * b
+    rate = np.cos(t)[:, None] * a + np.sin(t)[:, None] * b
+    flow = _run(gravity_torque(s.robot), along) * rate
+    work = flow.sum((1, 2)) * 2 * np.pi / LOOP
+    return [s.check("loop", "no work of g around a closed loop", work, np.abs(flow).sum((1, 2)) * 2 * np.pi / LOOP)]
+
+
+def _either(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.ravel(a), np.ravel(b)])
+
+
+CHECKS: tuple[Callable[[_Samples], list[Check]], ...] = (
+    _symmetric, _positive, _passive, _skew, _rate, _velocity, _energy, _loop
+)  # fmt: skip
+
+
+def properties(robot: Robot, samples: int = 200, seed: int = 0) -> Properties:
+    """Check on random states what holds for every rigid robot: M symmetric, positive, dM/dt - 2C skew, dE/dt = qd^T tau.
+
+    Each check has a residual, relative to the largest entries of what it compares, and the state where it is worst. The two
+    textbook factors of c are expected not to be skew, and only to do no work: qd^T (dM/dt - 2C) qd = 0 (spec 2.3, 2.8). A robot
+    whose links are no real bodies is reported as failing, not refused. Positions are drawn from (-pi, pi), speeds and
+    accelerations from (-1, 1).
+
+    >>> import taupi as tp
+    >>> tp.properties(tp.load("puma560"), samples=20).holds
+    True
+    """
+    require_numbers(robot)
+    require_seed(seed)
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
+        raise TaupiError(f"samples is {shown(samples)}, expected a whole number from 1.")
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(-np.pi, np.pi, (samples, robot.n))
+    drawn = _Samples(robot, q, *rng.uniform(-1, 1, (2, samples, robot.n)))
+    return Properties(robot.name, samples, seed, tuple(c for check in CHECKS for c in check(drawn)))

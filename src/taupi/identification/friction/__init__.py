@@ -1,0 +1,1 @@
+"""Friction along a motion, and how its shape is chosen."""

@@ -1,0 +1,1 @@
+"""Parameters that real bodies can have."""

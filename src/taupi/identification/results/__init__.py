@@ -1,0 +1,1 @@
+"""What comes of a fit: estimates, uncertainty, validation, files, exports."""

@@ -1,0 +1,217 @@
+"""A fit: estimates with their uncertainty, how well they explain the runs they came from, and all that is needed to redo it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taupi.dynamics.terms import Term
+from taupi.errors import TaupiError
+from taupi.identifiability.base import BaseParameters
+from taupi.model.parameters import Parameters
+from taupi.model.robot import Robot
+from taupi.model.scalars import exact
+from taupi.tables import table
+
+if TYPE_CHECKING:
+    from taupi.identification.physical.standard_parameters import Standard
+    from taupi.identification.results.validation import Validation
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether an estimator did what it set out to do, what happened, and what to do about it."""
+
+    ok: bool = True
+    message: str = "solved"
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class JointStatistics:
+    """How a fit explains one joint's torque over the rows that it was fitted to; N m, N where the joint slides.
+
+    `relative` is ||tau - tau_hat|| / ||tau||, `r2` = 1 - ||tau - tau_hat||^2 / ||tau - mean||^2, `noise` the standard
+    deviation that the estimator took for it.
+    """
+
+    name: str
+    rows: int
+    rms: float
+    relative: float
+    r2: float
+    noise: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """Base parameters `values` (b,) with their `covariance` (b, b), and where they come from.
+
+    `basis` says what they stand for: pi_b = B pi. `undetermined` (b,) marks those that the runs do not tell by themselves;
+    they are as near to the prior as the runs allow, and their standard error is infinite.
+    """
+
+    robot: Robot
+    terms: tuple[Term, ...]
+    basis: BaseParameters
+    values: np.ndarray
+    covariance: np.ndarray
+    undetermined: np.ndarray
+    freedom: float
+    estimator: str
+    settings: Mapping[str, Any]
+    status: Status
+    conditioning: Mapping[str, Any]
+    joints: tuple[JointStatistics, ...]
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    prior: np.ndarray
+    standard: np.ndarray | None = None
+    triangle: np.ndarray | None = field(
+        default=None, compare=False
+    )  # (k, b + 1): the weighted rows [Y_b tau], compressed
+
+    # Estimates ----------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The base parameters' names."""
+        return self.basis.names
+
+    @cached_property
+    def base(self) -> Parameters:
+        """The base parameters with their estimates."""
+        values = tuple(exact(float(v), n) for v, n in zip(self.values, self.names, strict=True))
+        return Parameters(self.basis.parameters.layout, values)
+
+    @cached_property
+    def consistency(self) -> Standard:
+        """The physically consistent standard parameters of this fit, and what they cost; see `standard_parameters`."""
+        from taupi.identification.physical.standard_parameters import Standard, known, share_of, standard_parameters
+
+        if self.standard is not None:
+            return Standard.own(self.standard)
+        rows = known(self.values, self.covariance) if self.triangle is None else self.triangle
+        share = share_of(len(self.values), sum(j.rows for j in self.joints))
+        return standard_parameters(self.basis, self.values, rows, self.prior, share)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Standard parameters (p,) that real bodies can have: the estimator's own, or those nearest to the prior.
+
+        B pi are these base parameters where bodies can have them, else the nearest: `fit.consistency.sentence` says which.
+        """
+        layout = self.basis.standard.layout
+        pairs = zip(self.consistency.values, layout.names, strict=True)
+        return Parameters(layout, tuple(exact(float(v), n) for v, n in pairs))
+
+    def robot_identified(self, anyway: bool = False) -> Robot:
+        """Return the robot with these parameters, friction and rotors, for programs, C source and files.
+
+        A fit that is plainly wrong, or has terms that a robot cannot hold, is refused with the reason unless `anyway`.
+        """
+        from taupi.identification.results.export import identified_robot
+
+        return identified_robot(self, anyway)
+
+    # Uncertainty --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def stderr(self) -> np.ndarray:
+        """The standard errors (b,), infinite for what the runs do not determine."""
+        return np.where(self.undetermined, np.inf, np.sqrt(np.clip(np.diag(self.covariance), 0.0, None)))
+
+    @property
+    def relative_error(self) -> np.ndarray:
+        """The standard errors over the estimates' sizes (b,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.stderr / np.abs(self.values)
+        return np.where(np.isnan(ratio), np.inf, ratio)
+
+    def intervals(self, level: float = 0.95) -> np.ndarray:
+        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t of the fit's degrees of freedom."""
+        from scipy.stats import t
+
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise TaupiError(f"level is {level!r}, expected a share between 0 and 1, such as 0.95.")
+        half = float(t.ppf(0.5 + level / 2, self.freedom)) * self.stderr
+        return np.stack([self.values - half, self.values + half], axis=1)
+
+    @property
+    def significant(self) -> np.ndarray:
+        """Whether each estimate's 95 % interval leaves out zero (b,)."""
+        low, high = self.intervals().T
+        return (low > 0) | (high < 0)
+
+    # Use ----------------------------------------------------------------------------------------------------------
+
+    def predict(self, log: Any) -> np.ndarray:
+        """Return the torque (N, n) that the fit predicts for a log, a prepared one or one with q alone."""
+        from taupi.identification.results.validation import predict
+
+        return predict(self, log)
+
+    def validate(self, log: Any, **settings: Any) -> Validation:
+        """Return how the fit predicts a log, or a file, that it has not seen; see `taupi.validate`."""
+        from taupi.identification.results.validation import validate
+
+        return validate(self, log, **settings)
+
+    # To read ------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fit as plain data, ready for JSON; what is infinite is None."""
+        from taupi.identification.results.fit_data import fit_to_dict
+
+        return fit_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], robot: Robot) -> Fit:
+        """Return the fit that `to_dict` wrote, for the robot that it was made for."""
+        from taupi.identification.results.fit_data import fit_from_dict
+
+        return fit_from_dict(data, robot)
+
+    @property
+    def relative(self) -> float:
+        """||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
+        power = sum(_power(j) for j in self.joints)
+        return float(np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / power)) if power > 0 else 0.0
+
+    @property
+    def summary(self) -> str:
+        """One line: how many parameters, by which estimator, from what, how well."""
+        worst, total = max(self.joints, key=lambda j: j.relative), self.relative
+        insignificant = int((~self.significant & ~self.undetermined).sum())
+        return (
+            f"{len(self.values)} base parameters of {self.robot.name} by {self.estimator}: relative error {total:.2%} over all "
+            f"joints, {worst.relative:.2%} at worst ({worst.name}); {int(self.undetermined.sum())} not determined, "
+            f"{insignificant} not significant"
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary, *table(self._rows())])
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("parameter", "estimate", "+-", "unit", "")]
+        units = self.basis.parameters.units
+        marks = zip(self.undetermined, self.significant, strict=True)
+        words = ["not determined" if u else "" if s else "not significant" for u, s in marks]
+        cells = zip(self.names, self.values, self.stderr, units, words, strict=True)
+        return rows + [(n, f"{v:.5g}", f"{e:.2g}", unit, word) for n, v, e, unit, word in cells]
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+        top = "".join(f"<th>{html.escape(c)}</th>" for c in head)
+        return f"<table><caption>{html.escape(self.summary)}</caption><thead><tr>{top}</tr></thead><tbody>{cells}</tbody></table>"
+
+
+def _power(joint: JointStatistics) -> float:
+    """Return ||tau||^2 of a joint."""
+    return (joint.rms / joint.relative) ** 2 * joint.rows if joint.relative > 0 else 0.0

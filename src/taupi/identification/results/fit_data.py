@@ -1,0 +1,112 @@
+"""A fit as plain data and back: what is saved, and what other programs read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
+from taupi.errors import TaupiError, unknown
+from taupi.identification.fitted_terms import basis_of, term_to_dict
+from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.model.robot import Robot
+
+# Raised when a reader of older data would misread newer data.
+SCHEMA = 1
+
+
+def fit_to_dict(fit: Fit) -> dict[str, Any]:
+    """Return a fit as plain data, ready for JSON. Infinite numbers are None."""
+    expressions = [str(e) for e in fit.basis.expressions]
+    intervals, relative = fit.intervals(), fit.relative_error
+    base = [
+        {
+            "name": name,
+            "unit": unit,
+            "value": float(fit.values[k]),
+            "stderr": _finite(fit.stderr[k]),
+            "relative_error": _finite(relative[k]),
+            "interval": [_finite(v) for v in intervals[k]],
+            "significant": bool(fit.significant[k]),
+            "determined": not fit.undetermined[k],
+            "expression": expressions[k],
+        }
+        for k, (name, unit) in enumerate(zip(fit.names, fit.basis.parameters.units, strict=True))
+    ]
+    return {
+        "schema": SCHEMA,
+        "robot": fit.robot.name,
+        "fingerprint": fit.robot.fingerprint,
+        "elastic": fit.basis.elastic,
+        "coupling": fit.basis.coupling,
+        "terms": [term_to_dict(t) for t in fit.terms],
+        "estimator": fit.estimator,
+        "settings": dict(fit.settings),
+        "status": dataclasses.asdict(fit.status),
+        "base": base,
+        "freedom": fit.freedom,
+        "covariance": fit.covariance.tolist(),
+        "prior": fit.prior.tolist(),
+        "standard": None if fit.standard is None else fit.standard.tolist(),
+        "triangle": None if fit.triangle is None else fit.triangle.tolist(),
+        "joints": [dataclasses.asdict(j) for j in fit.joints],
+        "conditioning": dict(fit.conditioning),
+        "notes": list(fit.notes),
+        "provenance": dict(fit.provenance),
+    }
+
+
+def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
+    """Return the fit that `fit_to_dict` wrote."""
+    if data.get("schema") != SCHEMA:
+        raise TaupiError(
+            f"The fit has schema {data.get('schema')!r}, expected {SCHEMA}. Write it again with this version."
+        )
+    if data["fingerprint"] != robot.fingerprint:
+        raise TaupiError(f"The fit is of another {data['robot']} than {robot.name}: their descriptions differ.")
+    terms = tuple(_term_of(t) for t in data["terms"])
+    basis = basis_of(robot, terms, elastic=data.get("elastic", False), coupling=data.get("coupling", True))
+    names = tuple(b["name"] for b in data["base"])
+    if names != basis.names:
+        raise TaupiError("The fit has other base parameters than this version finds. Fit again.")
+    return Fit(
+        robot=robot,
+        terms=terms,
+        basis=basis,
+        values=np.array([b["value"] for b in data["base"]]),
+        covariance=np.array(data["covariance"], dtype=float),
+        undetermined=np.array([not b["determined"] for b in data["base"]]),
+        freedom=float(data["freedom"]),
+        estimator=data["estimator"],
+        settings=data["settings"],
+        status=Status(**data["status"]),
+        conditioning=data["conditioning"],
+        joints=tuple(JointStatistics(**j) for j in data["joints"]),
+        notes=tuple(data["notes"]),
+        provenance=data["provenance"],
+        prior=np.array(data["prior"]),
+        standard=None if data["standard"] is None else np.array(data["standard"]),
+        triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _term_of(data: Any) -> Term:
+    given = {"name": data} if isinstance(data, str) else dict(data)
+    name = given.pop("name")
+    if name == "along":
+        return Along(given["owner"], _term_of(given["of"]), tuple(given["direction"]))
+    if name == "link":
+        return LinkSide(_term_of(given["of"]))
+    if name == Damping.name:
+        return Damping()
+    if name not in TERMS:
+        raise unknown("term", name, TERMS)
+    made: Term = TERMS[name](**given)
+    return made

@@ -1,0 +1,197 @@
+"""Fits in files: `fit.json` for machines, which reads back to an equal fit, and `fit.txt` for people."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import textwrap
+import warnings
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.files import path_of, write_text
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.fit_data import SCHEMA as RECORD
+from taupi.model.formats.toml import reads
+from taupi.model.formats.toml_write import writes
+from taupi.model.records import Source
+from taupi.tables import table
+
+KIND = "taupi.fit"
+VERSION = 1
+SCHEMA = f"{KIND}/{VERSION}"
+# A fit of a hundred parameters is some 300 kB; what is larger than this is something else.
+_LIMIT = 256 << 20
+
+
+def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a fit: as JSON (`taupi.load_fit` reads it back), or, to a name ending in .txt, as a table for people.
+
+    The JSON object is `Fit.to_dict` with the schema's name, "taupi.fit/1", and under "description" the robot as our TOML text,
+    so that the file is all that a prediction needs. A URDF that the robot was read from is under "source", text and all, so that
+    `taupi.write_urdf` of the loaded fit writes what it writes before.
+
+    >>> import os, tempfile, numpy as np, taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> t = np.arange(2000)[:, None] / 100
+    >>> w = np.array([1.0, 1.7])
+    >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+    >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd)), terms=())
+    >>> path = os.path.join(tempfile.mkdtemp(), "fit.json")
+    >>> tp.write_fit(fit, path)
+    >>> bool((tp.load_fit(path).values == fit.values).all())
+    True
+    """
+    if not isinstance(fit, Fit):
+        raise TaupiError(f"fit is {shown(fit)}, expected a Fit: taupi.identify(...).")
+    file = path_of(path)
+    if file.suffix not in (".json", ".txt"):
+        raise TaupiError(f"path is {str(file)!r}, expected a name ending in .json or .txt.")
+    write_text(file, fit_text(fit) if file.suffix == ".txt" else fit_json(fit), force)
+
+
+def load_fit(path: str | os.PathLike[str]) -> Fit:
+    """Return the fit in a file that `taupi.write_fit` or `taupi identify` wrote, or in the directory that holds one.
+
+    >>> import taupi as tp
+    >>> tp.load_fit("missing.json")
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: No file 'missing.json'. Write one by taupi.write_fit or `taupi identify`.
+    """
+    file = path_of(path)
+    file = file / "fit.json" if file.is_dir() else file
+    data = _checked(_parsed(file), file)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TaupiWarning)  # what the description is was said when it was read first
+            robot = reads(data["description"], data["robot"], str(file))
+        robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
+        return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
+    except TaupiError as error:
+        raise TaupiError(f"{file}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise TaupiError(f"{file} is damaged: {type(error).__name__} {shown(str(error))}. Identify again.") from None
+
+
+def fit_json(fit: Fit) -> str:
+    """Return a fit as JSON text; numbers read back to the last bit, and what is infinite is the text "inf"."""
+    data = {"schema": SCHEMA, **{k: v for k, v in fit.to_dict().items() if k != "schema"}}
+    data["description"] = writes(fit.robot)
+    data["source"] = _source(fit.robot.source)
+    return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def fit_text(fit: Fit) -> str:
+    """Return a fit as text: the table of parameters, how each joint is met, what each parameter stands for, and the record."""
+    joints = [("joint", "rows", "rms", "relative", "R2", "noise")]
+    joints += [
+        (j.name, str(j.rows), f"{j.rms:.4g}", f"{j.relative:.2%}", f"{j.r2:.4f}", f"{j.noise:.4g}") for j in fit.joints
+    ]
+    stands = [("parameter", "stands for"), *((e.name, str(e)) for e in fit.basis.expressions)]
+    parts = [
+        repr(fit).splitlines(),
+        ["torque on the fitted logs", *table(joints)],
+        ["combinations", *table(stands)],
+        ["notes", *(f"- {note}" for note in fit.notes)],
+        ["record", *_record(fit.provenance)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _record(provenance: Mapping[str, Any]) -> list[str]:
+    lines = [f"{k}: {v}" for k, v in provenance.items() if not isinstance(v, list | tuple | dict)]
+    for run in provenance.get("runs", ()):
+        lines.append(f"log: {run.get('path') or run.get('name')} sha256 {run.get('sha256') or '-'}")
+    return [line for text in lines for line in textwrap.wrap(text, 130, subsequent_indent="  ")]
+
+
+def _source(source: Source) -> dict[str, Any] | None:
+    """Return where a robot was read from as plain data, for formats that are written back; the text with its hash."""
+    if source.format != "urdf":
+        return None
+    return {
+        "format": source.format,
+        "path": source.path,
+        "sha256": _hash(source.text),
+        "lock": {name: str(value) for name, value in source.lock},
+        "tip": source.tip,
+        "snap": source.snap,
+        "merged": {name: list(others) for name, others in source.merged},
+        "text": source.text,
+    }
+
+
+def _source_of(data: Mapping[str, Any] | None, own: Source) -> Source:
+    """Return the source that `_source` wrote, or else the robot's own; a text that has changed since is refused."""
+    if data is None:
+        return own
+    if _hash(data["text"]) != data["sha256"]:
+        raise TaupiError("its source's text has changed since it was written: the sha256 differs. Identify again.")
+    lock = tuple((name, Fraction(value)) for name, value in data["lock"].items())
+    merged = tuple((name, tuple(others)) for name, others in data["merged"].items())
+    return Source(data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return data with infinite numbers as texts, which JSON has no other way to hold."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        if file.stat().st_size > _LIMIT:
+            raise TaupiError(f"{file} has more than {_LIMIT >> 20} MB, expected a fit of taupi: {SCHEMA}.")
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TaupiError(f"No file {str(file)!r}. Write one by taupi.write_fit or `taupi identify`.") from None
+    except OSError as error:
+        raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise TaupiError(f"{file} is no JSON{where}: expected a fit of taupi, {SCHEMA}.") from None
+
+
+def _consistent(fit: Fit) -> Fit:
+    """Refuse arrays that do not belong together."""
+    b, p = len(fit.names), len(fit.basis.standard)
+    shapes = {
+        "covariance": (b, b),
+        "prior": (p,),
+        "values": (b,),
+        **({"standard": (p,)} if fit.standard is not None else {}),
+    }
+    for name, shape in shapes.items():
+        array = getattr(fit, name)
+        if array.shape != shape or array.dtype != float:
+            raise TaupiError(
+                f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}. Identify again."
+            )
+    return fit
+
+
+def _checked(data: Any, file: Path) -> dict[str, Any]:
+    """Refuse what is no fit, or one of another version."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, str) or not schema.startswith(f"{KIND}/"):
+        raise TaupiError(f"{file} is no fit of taupi: its schema is {shown(schema)}, expected {SCHEMA!r}.")
+    if schema != SCHEMA:
+        raise TaupiError(
+            f"{file} has schema {shown(schema)}, this version reads {SCHEMA!r}. Identify again, or update taupi."
+        )
+    return dict(data)

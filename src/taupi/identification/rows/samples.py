@@ -1,0 +1,62 @@
+"""A log as what a regressor takes: motion and torque of its rows, sample by sample, and which rows count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.identification.rows.equations import Equations
+
+if TYPE_CHECKING:
+    from taupi.signals.log import Log
+
+# A joint whose speed one way is below this share of that the other way does not reverse: that much is filters and encoders.
+ONE_WAY = 0.05
+
+
+@dataclass(frozen=True)
+class Samples:
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count.
+
+    Of an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    use: np.ndarray
+    time: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+def samples_of(
+    log: Log,
+    equations: Equations,
+    slow: np.ndarray,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    whole: bool = False,
+) -> Samples:
+    """Return a log's samples; rows slower than `slow` (n,), and those outside a `span` of time, do not count.
+
+    If `whole`, a slow row takes its sample with it.
+    """
+    equations.refuse(log)
+    (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
+    for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
+        if not np.isfinite(value).all():
+            raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
+    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
+    return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
+
+
+def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Tell which speeds do not change their sign, but for a twentieth of the largest."""
+    back, forth = np.clip(-low, 0, None), np.clip(high, 0, None)
+    return np.minimum(back, forth) < ONE_WAY * np.maximum(back, forth)

@@ -1,0 +1,1 @@
+"""What is chosen by looking at the logs: cutoffs, delays."""

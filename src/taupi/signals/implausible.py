@@ -1,0 +1,59 @@
+"""Logs that a fit must not be given: numbers that no robot has, rows that are missing where nothing fills them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.signals.log import Log
+from taupi.signals.stretches import median_step
+
+# Beyond this no radian and no newton metre is one of a robot's: it is a driver's mark for nothing, or damage.
+ABSURD = 1e9
+# Seconds between samples from which on nothing of a robot's motion is seen.
+SLOW = 0.5
+
+
+def refuse_absurd(log: Log, first_row: int = 0) -> None:
+    """Refuse a log, or the block of one that begins at `first_row`, with a number beyond 1e9.
+
+    >>> import taupi as tp
+    >>> refuse_absurd(tp.Log([0, 1], [[0.5], [1e300]]))
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: q of j1 is 1e+300 in row 1, more than any robot has. Mend the log.
+    """
+    for name, value in log.signals.items():
+        wrong = np.isfinite(value) & (np.abs(value) > ABSURD)
+        if wrong.any():
+            row, joint = np.argwhere(wrong)[0].tolist()
+            told = f"{name} of {log.names[joint]} is {value[row, joint]:.3g} in row {first_row + row}"
+            raise TaupiError(f"{told}, more than any robot has. Mend the log.")
+
+
+def refuse_slow(log: Log) -> None:
+    """Refuse a log with half a second or more between samples: no motion, but most often milliseconds taken for seconds."""
+    step = median_step(log.time)
+    if step >= SLOW:
+        raise TaupiError(
+            f"time steps by {step:.3g} s, too slow for a motion. Give the unit of time in a mapping: unit = 'ms', perhaps."
+        )
+
+
+def refuse_missing(log: Log, first_row: int = 0) -> None:
+    """Refuse a block with a value or a time stamp that is missing: in a stream nothing fills it."""
+    for name, value in {"time": log.time[:, None], **log.signals}.items():
+        wrong = ~np.isfinite(value)
+        if wrong.any():
+            row, joint = np.argwhere(wrong)[0].tolist()
+            told = name if name == "time" else f"{name} of {log.names[joint]}"
+            raise TaupiError(
+                f"{told} is missing in row {first_row + row}. A file that is streamed has to be complete: clean it first with "
+                "taupi.clean_log, or read it whole with stream=False."
+            )
+
+
+def refuse_silence(log: Log) -> None:
+    """Refuse a log whose torque is zero throughout."""
+    (tau,) = log.need("tau")
+    if not tau.any():
+        raise TaupiError(f"tau of {', '.join(log.names)} is 0 in every row: nothing was measured. Map its columns.")

@@ -1,0 +1,205 @@
+"""Fits in files: they read back as they were, and what is no fit is one sentence."""
+
+import json
+
+import numpy as np
+import pytest
+from fits import TERMS, friction_fit, friction_log
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.identification.results.fit_file import SCHEMA, fit_json
+
+STRICT = {"parse_constant": lambda word: pytest.fail(f"{word} is no JSON")}
+
+
+def changed(tmp_path, change):
+    """A file with the fit, after a change of its data."""
+    data = json.loads(fit_json(friction_fit()))
+    change(data)
+    path = tmp_path / "fit.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_it_reads_back_to_the_last_bit(tmp_path):
+    fit = friction_fit()
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    log = friction_log(2)
+    assert np.array_equal(back.predict(log), fit.predict(log))
+    assert back.validate(log).to_dict() == fit.validate(log).to_dict()
+    for name in ("values", "covariance", "undetermined", "prior", "stderr"):
+        assert np.array_equal(getattr(back, name), getattr(fit, name)), name
+    for name in ("names", "terms", "estimator", "status", "joints", "notes", "summary"):
+        assert getattr(back, name) == getattr(fit, name), name
+    assert json.loads(fit_json(back)) == json.loads(fit_json(fit))
+    assert np.array_equal(tp.load_fit(tmp_path).values, fit.values)  # the directory will do
+
+
+@pytest.mark.parametrize("name", ["planar3r", "zollo2r"])
+def test_the_description_travels_with_it(tmp_path, name, recwarn):
+    """Robots that are no real bodies too; there is nothing new to warn about."""
+    robot = tp.load(name)
+    recwarn.clear()
+    rng = np.random.default_rng(0)
+    t = np.arange(600) / 100
+    q = np.sin(np.outer(t, rng.uniform(1, 3, robot.n)) + rng.uniform(0, 6, robot.n))
+    log = tp.Log(t, q, tau=rng.normal(size=q.shape), names=robot.joint_names)
+    fit = tp.identify(robot, log, terms=(tp.Stribeck(velocity=0.25), "offset"), cutoff_hz=8, elastic=False)
+    recwarn.clear()
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert not recwarn.list
+    assert back.robot.fingerprint == robot.fingerprint and back.terms == fit.terms
+    assert np.array_equal(back.predict(log), fit.predict(log))
+
+
+def test_friction_of_coupled_motors_travels_too(tmp_path):
+    """Terms along a direction, that a mapping with a coupling brings."""
+    log = friction_log(1)
+    coupling = np.array([[1.0, 0.0], [-0.5, 1.0]])  # q = C theta
+    names = [f"{s}{k}" for s in ("m", "u") for k in (1, 2)]
+    frame = dict(zip(names, np.hstack([log.q @ np.linalg.inv(coupling).T, log.tau @ coupling]).T, strict=True))
+    table = np.column_stack([log.time, *frame.values()])
+    np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=",".join(["t", *frame]), comments="", fmt="%.17g")
+    mapping = {
+        "time": "t",
+        "theta": {"columns": ["m1", "m2"]},
+        "tau_m": {"columns": ["u1", "u2"]},
+        "motor": {"coupling": coupling.tolist()},
+    }
+    fit = tp.identify(tp.load("elbow2r"), tmp_path / "run.csv", terms=TERMS, columns=mapping, cutoff_hz=15)
+    assert len(fit.terms) > len(TERMS)
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert back.names == fit.names and np.array_equal(back.predict(log), fit.predict(log))
+    tp.write_fit(back, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "fit.json").read_bytes()
+
+
+def test_a_coupled_robot_travels_too(tmp_path):
+    arm = tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])
+    log = friction_log(1)
+    motors = log.with_(q=log.q @ [[1, 1], [0, 1]], tau=log.tau @ [[1, 0], [-1, 1]])
+    fit = tp.identify(arm, motors, terms=("viscous",), cutoff_hz=15)
+    tp.write_fit(fit, tmp_path / "fit.json")
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert back.robot.fingerprint == arm.fingerprint and np.array_equal(back.predict(motors), fit.predict(motors))
+
+
+def test_a_source_that_was_changed_is_refused(tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        '<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/></joint></robot>'
+    )
+    robot, t = tp.load(urdf), np.arange(2000)[:, None] / 100
+    log = tp.Log(t[:, 0], np.sin(t), tau=tp.inverse_dynamics(robot)(np.sin(t), np.cos(t), -np.sin(t)))
+    tp.write_fit(tp.identify(robot, log, terms=(), cutoff_hz=10), tmp_path / "fit.json")
+    urdf.unlink()
+    tp.write_urdf(tp.load_fit(tmp_path / "fit.json"), urdf)  # it is not needed
+    data = json.loads((tmp_path / "fit.json").read_text())
+    data["source"]["text"] = data["source"]["text"].replace("0.2", "0.3")
+    (tmp_path / "fit.json").write_text(json.dumps(data))
+    with pytest.raises(TaupiError, match=r"fit.json: its source's text has changed .* sha256 differs"):
+        tp.load_fit(tmp_path / "fit.json")
+    del data["source"]
+    (tmp_path / "fit.json").write_text(json.dumps(data))
+    with pytest.raises(TaupiError, match="comes from toml, expected URDF: there is none to write back"):
+        tp.write_urdf(tp.load_fit(tmp_path / "fit.json"), tmp_path / "x.urdf")
+
+
+def test_what_the_logs_do_not_determine_is_still_json(tmp_path):
+    """Infinite errors have no number in JSON."""
+    still = friction_log(1)
+    q = np.array(still.q)
+    q[:, 1] = 0.3
+    fit = tp.identify(tp.load("elbow2r"), still.with_(q=q), cutoff_hz=15)
+    assert fit.undetermined.any()
+    tp.write_fit(fit, tmp_path / "fit.json")
+    data = json.loads((tmp_path / "fit.json").read_text(), **STRICT)
+    assert data["schema"] == SCHEMA
+    back = tp.load_fit(tmp_path / "fit.json")
+    assert np.array_equal(back.stderr, fit.stderr) and np.isinf(back.stderr).any()
+
+
+def test_the_text_is_for_people(tmp_path):
+    fit = friction_fit()
+    tp.write_fit(fit, tmp_path / "fit.txt")
+    lines = (tmp_path / "fit.txt").read_text().splitlines()
+    assert lines[0] == fit.summary
+    rows = {cells[0]: cells[1:] for line in lines if (cells := line.split())}
+    for e, value, error in zip(fit.basis.expressions, fit.values, fit.stderr, strict=True):
+        assert f"{value:.5g}" in next(line for line in lines if line.startswith(e.name))
+        assert f"{error:.2g}" in next(line for line in lines if line.startswith(e.name))
+        assert any(line.startswith(e.name) and line.endswith(str(e)) for line in lines)
+    assert {"shoulder", "elbow", "version:", "seed:"} <= set(rows)
+
+
+def test_files_are_kept_unless_forced(tmp_path):
+    tp.write_fit(friction_fit(), tmp_path / "fit.json")
+    with pytest.raises(TaupiError, match="exists already"):
+        tp.write_fit(friction_fit(), tmp_path / "fit.json")
+    tp.write_fit(friction_fit(), tmp_path / "fit.json", force=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["fit.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is no JSON"),
+        ("\x00\x01", "is no JSON"),
+        ("{", "is no JSON, line 1"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "is no fit of taupi: its schema is None"),
+        ("{}", "is no fit of taupi: its schema is None"),
+        ('{"schema": 1}', "is no fit of taupi: its schema is 1"),
+        ('{"schema": "other/1"}', "is no fit of taupi"),
+        ('{"schema": "taupi.fit/0"}', "has schema 'taupi.fit/0', this version reads 'taupi.fit/1'"),
+        ('{"schema": "taupi.fit/2"}', "has schema 'taupi.fit/2'.*update taupi"),
+        ('{"schema": "taupi.fit/1"}', "is damaged: KeyError"),
+    ],
+)
+def test_what_is_no_fit_is_refused(tmp_path, text, sentence):
+    path = tmp_path / "fit.json"
+    path.write_text(text)
+    with pytest.raises(TaupiError, match=sentence):
+        tp.load_fit(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.pop("covariance"),
+        lambda d: d.update(covariance="no numbers"),
+        lambda d: d.update(base=[]),
+        lambda d: d["base"].pop(),
+        lambda d: d["base"][0].update(value=None),
+        lambda d: d["base"][0].update(name="someone"),
+        lambda d: d.update(terms=["nothing"]),
+        lambda d: d.update(terms=None),
+        lambda d: d.update(description="[robot"),
+        lambda d: d.update(description=d["description"].replace("9.81", "9.82")),
+        lambda d: d.update(status={"good": True}),
+        lambda d: d.update(joints=3),
+        lambda d: d.update(covariance=[[1.0]]),
+        lambda d: d.update(prior=[1.0]),
+    ],
+)
+def test_damage_is_one_sentence(tmp_path, change):
+    with pytest.raises(TaupiError, match=r"fit\.json") as caught:
+        tp.load_fit(changed(tmp_path, change))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_arguments(tmp_path):
+    with pytest.raises(TaupiError, match="expected a Fit"):
+        tp.write_fit(3, tmp_path / "fit.json")
+    with pytest.raises(TaupiError, match=r"ending in \.json or \.txt"):
+        tp.write_fit(friction_fit(), tmp_path / "fit.pkl")
+    with pytest.raises(TaupiError, match="No file"):
+        tp.load_fit(tmp_path)
+    with pytest.raises(TaupiError, match="path is 3"):
+        tp.load_fit(3)
