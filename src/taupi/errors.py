@@ -3,11 +3,70 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A public argument that a message is about, or, with a value, what to write for it; `...` stands for any value.
+
+    Python spells it `cutoff_hz` or `force=True`; the command line spells the same data `--cutoff` or `--force`.
+
+    >>> str(Argument("cutoff_hz")), str(Argument("force", True)), str(Argument("rate_hz", ...))
+    ('cutoff_hz', 'force=True', 'rate_hz=...')
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.name
+        return f"{self.name}=..." if self.value is ... else f"{self.name}={self.value!r}"
+
+
+Part = str | Argument
+Spelling = Callable[[Argument], str]
 
 
 class TaupiError(ValueError):
-    """Something in the user's input cannot be used; the message says what, and what to do instead."""
+    """Something in the user's input cannot be used; the message says what, and what to do instead.
+
+    The message is data: `parts` are texts and `Argument`s that say what is wrong, `remedy` is what to do about it, in the same
+    form. `str(error)` spells both as Python does; `error.spelled(...)` as another place does.
+
+    >>> error = TaupiError("out.png exists already.", remedy=("Use another name, or ", Argument("force", True), "."))
+    >>> str(error)
+    'out.png exists already. Use another name, or force=True.'
+    >>> error.spelled(lambda argument: f"--{argument.name}")
+    'out.png exists already. Use another name, or --force.'
+    >>> TaupiError(Argument("cutoff_hz"), " is -1, expected a positive number.").argument
+    'cutoff_hz'
+    """
+
+    def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
+        self.parts = parts
+        self.remedy: tuple[Part, ...] = (remedy,) if isinstance(remedy, str | Argument) else tuple(remedy)
+        super().__init__(self.spelled(str))
+
+    @property
+    def argument(self) -> str | None:
+        """The name of the argument that is wrong, where one is."""
+        return next((part.name for part in self.parts if isinstance(part, Argument)), None)
+
+    def spelled(self, spelling: Spelling) -> str:
+        """Return the message with arguments spelled by a function."""
+        wrong, remedy = (
+            "".join(part if isinstance(part, str) else spelling(part) for part in parts)
+            for parts in (self.parts, self.remedy)
+        )
+        return f"{wrong} {remedy}" if remedy else wrong
+
+    def about(self, place: str) -> TaupiError:
+        """Return the same error, its message beginning with the place it is about, such as a file's name."""
+        return type(self)(f"{place}: ", *self.parts, remedy=self.remedy)
 
 
 class NotRationalError(TaupiError):
@@ -41,7 +100,7 @@ def ordinal(k: int) -> str:
     return f"{k}{ending}"
 
 
-def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> TaupiError:
+def unknown(what: Part, name: str, known: Iterable[str], where: str = "") -> TaupiError:
     """Return the error for a name that does not exist: what was asked, the nearest match, what there is."""
     known = [str(k)[:60] for k in known]
     name = str(name)
@@ -49,4 +108,4 @@ def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> Taup
     close = difflib.get_close_matches(name[:60], known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
-    return TaupiError(f"No {what} {shown(name)}{place}.{hint} Known: {listed or 'none'}.")
+    return TaupiError("No ", what, f" {shown(name)}{place}.{hint} Known: {listed or 'none'}.")

@@ -1,0 +1,104 @@
+"""Checks of arguments, each written once: the name of the argument, its value, and the value as it is kept.
+
+They import nothing heavy, so that settings can be declared, and their help shown, before NumPy is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from taupi.errors import Argument, TaupiError, shown, unknown
+
+Check = Callable[[str, Any], Any]
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite real number; True and False are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a finite number above 0.
+
+    >>> positive("cutoff_hz", 5)
+    5.0
+    >>> positive("cutoff_hz", -1)
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: cutoff_hz is -1, expected a finite number above 0.
+    """
+    if not is_number(value) or not value > 0:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number above 0.")
+    return float(value)
+
+
+def finite(name: str, value: Any) -> float:
+    """Return a finite number."""
+    if not is_number(value):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number.")
+    return float(value)
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Return a finite number of at least 0."""
+    if not is_number(value) or not value >= 0:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number of at least 0.")
+    return float(value)
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least `least`.
+
+    >>> whole_number("decimate", 2.5)
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: decimate is 2.5, expected a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a whole number of at least {least}.")
+    return int(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected True or False.")
+    return value
+
+
+def one_of(known: Iterable[str]) -> Check:
+    """Return a check that a value is one of several names.
+
+    >>> one_of(("row", "sample"))("leave_out", "rwo")
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: No leave_out 'rwo'. Did you mean 'row'? Known: row, sample.
+    """
+    names = tuple(known)
+
+    def check(name: str, value: Any) -> str:
+        if value not in names:
+            raise unknown(Argument(name), str(value), names)
+        return str(value)
+
+    return check
+
+
+def or_none(check: Check) -> Check:
+    """Return a check that lets None through."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def one_or_each(check: Check) -> Check:
+    """Return a check of a number, or of a sequence of them, one per joint, which is kept as a tuple.
+
+    >>> one_or_each(not_negative)("threshold", [0.1, 0])
+    (0.1, 0.0)
+    """
+
+    def every(name: str, value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        return tuple(check(name, item) for item in value) if isinstance(value, list | tuple) else check(name, value)
+
+    return every

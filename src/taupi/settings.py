@@ -1,0 +1,190 @@
+"""Settings: declared, documented and checked once, for Python, for the command line and for what is saved.
+
+A subject, such as the preparation of logs, is a frozen dataclass that derives from `Settings`. Its docstring describes each
+field under "Attributes:", `checks` names how each is checked. Functions take a subject whole, or its fields as keywords of
+their own (`takes`); the command line makes an option of each field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from taupi.checks import Check
+from taupi.errors import Argument, TaupiError, shown, unknown
+
+T = TypeVar("T")
+S = TypeVar("S", bound="Settings")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The base of every subject's settings, which are frozen dataclasses.
+
+    >>> import dataclasses
+    >>> from taupi.checks import positive
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Filtering(Settings):
+    ...     '''How signals are filtered.
+    ...
+    ...     Attributes:
+    ...         cutoff_hz: Of the filter, Hz.
+    ...         order: Of the filter; higher is steeper.
+    ...     '''
+    ...
+    ...     cutoff_hz: float = 5.0
+    ...     order: int = 4
+    ...     checks = {"cutoff_hz": positive}
+    >>> Filtering.describe("order")
+    'Of the filter; higher is steeper.'
+    >>> Filtering(cutoff_hz=0)
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: cutoff_hz is 0, expected a finite number above 0.
+    """
+
+    checks: ClassVar[Mapping[str, Check]] = {}
+
+    def __post_init__(self) -> None:
+        for name, check in self.checks.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the fields, in order."""
+        return tuple(f.name for f in dataclasses.fields(cls))
+
+    @classmethod
+    def describe(cls, name: str) -> str:
+        """Return what the docstring says of a field, on one line."""
+        return _attributes(cls)[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
+        """Return the settings that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        for name in data:
+            if name not in cls.names():
+                raise unknown("setting", name, cls.names(), cls.__name__)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+def _attributes(kind: type[Settings]) -> dict[str, str]:
+    """Return the descriptions under "Attributes:" of a docstring, by field."""
+    text = inspect.getdoc(kind) or ""
+    _, _, section = text.partition("Attributes:\n")
+    found: dict[str, str] = {}
+    name = ""
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            break
+        start = re.match(r"    (\w+): (.*)", line)
+        if start:
+            name = start[1]
+            found[name] = start[2].strip()
+        elif line.strip() and name:
+            found[name] += " " + line.strip()
+    return found
+
+
+def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
+
+    The function itself has a keyword-only parameter for each subject and always gets it. Its signature and its docstring list
+    the fields; positional arguments behind its own are fields of the first subject, in order.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Horizon(Settings):
+    ...     '''How long.
+    ...
+    ...     Attributes:
+    ...         duration: Seconds.
+    ...     '''
+    ...
+    ...     duration: float = 10.0
+    >>> @takes(horizon=Horizon)
+    ... def simulate(plant, *, horizon):
+    ...     '''Return what a plant does.'''
+    ...     return horizon.duration
+    >>> simulate("arm"), simulate("arm", duration=3), simulate("arm", 4), simulate("arm", horizon=Horizon(2))
+    (10.0, 3, 4, 2)
+    >>> simulate("arm", duration=3, horizon=Horizon(2))
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: duration and horizon are both given. Put duration into horizon, or leave horizon out.
+    """
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        own = inspect.signature(function)
+        signature = _opened(own, subjects)
+        fields = {field: subject for subject, kind in subjects.items() for field in kind.names()}
+
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> T:
+            bound = signature.bind(*args, **keywords).arguments
+            for subject, kind in subjects.items():
+                given = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
+                bound[subject] = _settled(subject, kind, bound.get(subject), given)
+            return function(**bound)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__doc__ = _documented(function.__doc__ or "", subjects)
+        return call
+
+    return decorate
+
+
+def _settled(subject: str, kind: type[Settings], given: Any, fields: dict[str, Any]) -> Settings:
+    if given is None:
+        return kind(**fields)
+    if fields:
+        one, whole = Argument(next(iter(fields))), Argument(subject)
+        raise TaupiError(
+            one,
+            " and ",
+            whole,
+            " are both given.",
+            remedy=("Put ", one, " into ", whole, ", or leave ", whole, " out."),
+        )
+    if not isinstance(given, kind):
+        raise TaupiError(Argument(subject), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
+    return given
+
+
+def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings]]) -> inspect.Signature:
+    """Return a signature in which subjects may be left out, and their fields stand behind a function's own parameters."""
+    plain = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    named = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in subjects]
+    wholes = [signature.parameters[name].replace(default=None) for name in subjects]
+    fields = []
+    for place, kind in enumerate(subjects.values()):
+        how = inspect.Parameter.KEYWORD_ONLY if place else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        fields += [
+            inspect.Parameter(f.name, how, default=_default(f), annotation=f.type) for f in dataclasses.fields(kind)
+        ]
+    first = [p for p in fields if p.kind is p.POSITIONAL_OR_KEYWORD]
+    rest = [p for p in fields if p.kind is p.KEYWORD_ONLY]
+    return signature.replace(parameters=[*plain, *first, *named, *rest, *wholes])
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _documented(text: str, subjects: Mapping[str, type[Settings]]) -> str:
+    """Return a docstring with the fields of each subject listed behind its first paragraphs, before its example."""
+    lines = []
+    for subject, kind in subjects.items():
+        lines += [f"Of `{subject}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
+        for f in dataclasses.fields(kind):
+            lines.append(f"- `{f.name}`, by default {_default(f)!r}: {kind.describe(f.name)}")
+        lines.append("")
+    body, mark, example = inspect.cleandoc(text).partition("\n>>> ")
+    return "\n".join([body.rstrip(), "", *lines]) + (f"\n>>> {example}\n" if mark else "")
