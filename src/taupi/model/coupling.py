@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.model.records import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, exact, is_symbolic, items_of
 
 if TYPE_CHECKING:

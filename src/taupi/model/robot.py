@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.drives import with_drives, with_joint_data
+from taupi.model.joint_data import with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import IDENTITY, Placement
-from taupi.model.records import (
+from taupi.model.robot_parts import (
     BASE,
     KINDS,
     Frame,
@@ -274,7 +274,7 @@ class Robot:
         (2, ['a1', 'a2', 'g'])
         """
         from taupi.model.formats.dh import from_dh
-        from taupi.model.formats.serial import Arm
+        from taupi.model.formats.serial_arm import Arm
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_dh(rows, convention, arm)
@@ -310,7 +310,7 @@ class Robot:
         (2, ['l1', 'l2'])
         """
         from taupi.model.formats.poe import from_poe
-        from taupi.model.formats.serial import Arm
+        from taupi.model.formats.serial_arm import Arm
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_poe(screws, home, joint_names, arm)

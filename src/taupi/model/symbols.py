@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from taupi.model.placement import Placement
-from taupi.model.records import Frame, Joint, Link
+from taupi.model.robot_parts import Frame, Joint, Link
 from taupi.model.scalars import Vector, is_symbolic
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from taupi.program.program import Program
 
 # Each module has `files(program, name, dtype)`: texts by file name, the main one first.
 LANGUAGES: dict[str, str] = {
-    "c": "taupi.program.targets.c",
-    "python": "taupi.program.targets.python",
-    "matlab": "taupi.program.targets.matlab",
-    "cuda": "taupi.program.targets.cuda_source",
+    "c": "taupi.program.emitters.c",
+    "python": "taupi.program.emitters.python",
+    "matlab": "taupi.program.emitters.matlab",
+    "cuda": "taupi.program.emitters.cuda",
 }
 
 
@@ -54,7 +54,7 @@ def emit(
     if project:
         if language != "c":
             raise TaupiError(f"project=True goes with language='c', got language={language!r}.")
-        from taupi.program.targets.c_project import project as project_files
+        from taupi.program.emitters.c_project import project as project_files
 
         texts |= project_files(program, name, dtype)
     folder = path_of(directory, "the path of a directory")

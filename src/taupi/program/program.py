@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.program.columns import flatten, from_column, to_column
+from taupi.program.sx_shapes import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Program:
             return self._inline(args, kwargs)
         result = self._compiled(*args, **kwargs)
         if self.guard is not None:
-            from taupi.program.boundary import assigned
+            from taupi.program.arguments import assigned
 
             self.guard(self, *assigned(self.name, self.inputs, args, kwargs))
         return result
@@ -147,7 +147,7 @@ class Program:
     def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         import casadi as cs
 
-        from taupi.program.boundary import assigned
+        from taupi.program.arguments import assigned
 
         given = assigned(self.name, self.inputs, args, kwargs)
         columns = [to_column(cs.SX(value), p.shape) for value, p in zip(given, self.inputs, strict=True)]
@@ -226,27 +226,27 @@ class Program:
 
     def jacobian(self, wrt: str) -> Program:
         """Return d output / d input: a program whose outputs have shape (*output, *input)."""
-        return _derived().jacobian(self, wrt)
+        return _transformations().jacobian(self, wrt)
 
     def jvp(self, wrt: str) -> Program:
         """Return (d output / d input) v without forming it: one more input `d<wrt>` of the input's shape."""
-        return _derived().jvp(self, wrt)
+        return _transformations().jvp(self, wrt)
 
     def vjp(self, wrt: str) -> Program:
         """Return w^T (d output / d input) of a one-output program: one more input `w` of the output's shape."""
-        return _derived().vjp(self, wrt)
+        return _transformations().vjp(self, wrt)
 
     def times(self, name: str = "pi") -> Program:
         """Return Y x of a matrix program, Y never formed: one more input `name` with an entry a column."""
-        return _derived().times(self, name)
+        return _transformations().times(self, name)
 
     def transpose_times(self, name: str = "s") -> Program:
         """Return Y^T s of a matrix program, Y never formed: one more input `name` with an entry a row."""
-        return _derived().transpose_times(self, name)
+        return _transformations().transpose_times(self, name)
 
     def take(self, places: Sequence[int], axis: int = -1) -> Program:
         """Return the program with a choice of entries along an axis of its only output: chosen rows or columns."""
-        return _derived().take(self, places, axis)
+        return _transformations().take(self, places, axis)
 
     def columns(self, names: Sequence[str] | str) -> Program:
         """Return the program with the columns of the named parameters only; `*.mx` takes a kind, `link2.*` an owner."""
@@ -256,13 +256,13 @@ class Program:
 
     def reduced(self) -> Program:
         """Return the program without the columns that vanish identically; `reduced().parameters` are those that act."""
-        from taupi.program.active import active_columns
+        from taupi.program.independent_columns import active_columns
 
         return self.take(active_columns(self))
 
     def independent(self) -> Program:
         """Return the program with the leftmost columns that span all columns: Y = Y_b B with a constant B, exactly."""
-        from taupi.program.active import independent_columns
+        from taupi.program.independent_columns import independent_columns
 
         return self.take(independent_columns(self))
 
@@ -360,10 +360,10 @@ def _number(name: str, value: Any) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def _derived() -> Any:
-    from taupi.program import derived
+def _transformations() -> Any:
+    from taupi.program import transformations
 
-    return derived
+    return transformations
 
 
 def trace(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.roll import Nested, Rolling
+from taupi.program.step_loop import Nested, Rolling
 from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion
 

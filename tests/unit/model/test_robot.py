@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.model.records import Frame, Friction, Limits, Transmission
+from taupi.model.robot_parts import Frame, Friction, Limits, Transmission
 
 ROWS = [{"a": 0.5}, {"a": 0.4}]
 ANY_PI = st.lists(st.floats(-1e3, 1e3), min_size=20, max_size=20)

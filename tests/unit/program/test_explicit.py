@@ -14,7 +14,7 @@ from support import ROUNDING, error, random_robot
 
 import taupi as tp
 from taupi.program.explicit.expand import expand
-from taupi.program.explicit.write import number_text
+from taupi.program.explicit.writers import number_text
 
 BUILDERS = [
     tp.mass_matrix,

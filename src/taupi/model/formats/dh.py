@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.formats.serial import Arm, listed, serial_robot
+from taupi.model.formats.serial_arm import Arm, listed, serial_robot
 from taupi.model.placement import Placement, rotation_about
-from taupi.model.records import KINDS, Joint, Source
+from taupi.model.robot_parts import KINDS, Joint, Source
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact, note_snapped
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.body import NO_BODY, Body, body_from_com
-from taupi.model.formats import nodes, urdf
-from taupi.model.formats.serial import warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.formats import urdf, xml_tree
+from taupi.model.formats.serial_arm import warn_not_physical
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.link_tree import Tree, TreeJoint, motion, robot_from_tree
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
-from taupi.model.records import Friction, Limits, Source, Transmission
+from taupi.model.robot_parts import Friction, Limits, Source, Transmission
 from taupi.model.robot import Robot
 from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, note_snapped, snapped_unit_vector
 
@@ -42,7 +42,7 @@ def read(
     """
     text = read_text(path)
     file = Path(path)
-    root = nodes.parse(text, file.name)
+    root = xml_tree.parse(text, file.name)
     if root.tag == "robot":
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
     if root.tag not in ("mujoco", "mujocoinclude"):

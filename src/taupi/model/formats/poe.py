@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from taupi.errors import TaupiError
-from taupi.model.formats.serial import Arm, listed, placed, serial_robot
+from taupi.model.formats.serial_arm import Arm, listed, placed, serial_robot
 from taupi.model.placement import IDENTITY3, Placement, cross, dot, matvec, transpose
-from taupi.model.records import Joint, Kind, Source
+from taupi.model.robot_parts import Joint, Kind, Source
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic, note_snapped, snapped_unit_vector
 

@@ -47,10 +47,10 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.files import write_text
 from taupi.model.body import Body, stated_mass
 from taupi.model.formats.dh import dh_placements
-from taupi.model.formats.serial import body_of, warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.toml_write import writes
-from taupi.model.formats.tree import motion
+from taupi.model.formats.serial_arm import body_of, warn_not_physical
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.toml_writer import writes
+from taupi.model.formats.link_tree import motion
 from taupi.model.parameters import LINK_SIZE
 from taupi.model.placement import (
     IDENTITY3,
@@ -60,7 +60,7 @@ from taupi.model.placement import (
     rotation_from_exact_quaternion,
     rotation_from_matrix,
 )
-from taupi.model.records import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
 from taupi.model.robot import Robot
 from taupi.model.scalars import (
     Matrix,

@@ -11,14 +11,14 @@ from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
-from taupi.model.formats import nodes
-from taupi.model.formats.nodes import Node
-from taupi.model.formats.serial import warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.tree import Mimic, Tree, TreeJoint, robot_from_tree
-from taupi.model.formats.urdf_write import write
+from taupi.model.formats import xml_tree
+from taupi.model.formats.xml_tree import Node
+from taupi.model.formats.serial_arm import warn_not_physical
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.link_tree import Mimic, Tree, TreeJoint, robot_from_tree
+from taupi.model.formats.urdf_writer import write
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, transpose
-from taupi.model.records import KINDS, Friction, Limits, Source
+from taupi.model.robot_parts import KINDS, Friction, Limits, Source
 from taupi.model.robot import Robot
 from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, is_number, note_snapped, snapped_unit_vector
 
@@ -55,7 +55,7 @@ def read(
 
 def tree_of(text: str, where: str, snap: bool) -> Tree:
     """Return the links and joints of a URDF text, a link's children in the order of their joints' names."""
-    root = nodes.parse(text, where)
+    root = xml_tree.parse(text, where)
     if root.tag != "robot":
         raise TaupiError(f"{where}: the root element is <{root.tag[:40]}>, expected <robot>: not a URDF file.")
     notes: list[str] = []

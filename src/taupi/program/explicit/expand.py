@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from taupi.errors import TaupiError
 from taupi.program.angles import Point, turned
-from taupi.program.explicit.names import symbol_name
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import Plan, ReplanError, Ring, TooLongError
+from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import Plan, ReplanError, Ring, TooLongError
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
 from taupi.progress import progress

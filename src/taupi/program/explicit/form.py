@@ -9,11 +9,11 @@ from typing import Any
 
 from taupi.errors import TaupiError, unknown
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
-from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
-from taupi.program.explicit.naming import given_names
-from taupi.program.explicit.terms import Alphabet
-from taupi.program.explicit.tree import Collector, Product, Sum, length, name_repeated
-from taupi.program.explicit.write import LatexWriter, MathMLWriter, TextWriter, Writer
+from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
+from taupi.program.explicit.user_names import given_names
+from taupi.program.explicit.monomials import Alphabet
+from taupi.program.explicit.formula_tree import Collector, Product, Sum, length, name_repeated
+from taupi.program.explicit.writers import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
 from taupi.progress import progress
 

@@ -12,9 +12,9 @@ from flint import fmpq
 
 from taupi.errors import TaupiError
 from taupi.program.angles import Point, turned
-from taupi.program.explicit.names import symbol_name
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import ReplanError, Ring
+from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import ReplanError, Ring
 
 _LARGEST_POWER = 64
 

@@ -16,11 +16,11 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.program.boundary import batch
-from taupi.program.layouts import checked_layout, dtype_name, output_shapes
+from taupi.program.arguments import batch
+from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
-from taupi.program.targets.simd.module import build_module
-from taupi.program.targets.simd.objects import load
+from taupi.program.targets.simd.llvm_module import build_module
+from taupi.program.targets.simd.machine_code import load
 
 # Below this many samples a thread costs more than it saves.
 _SAMPLES_A_THREAD = 512

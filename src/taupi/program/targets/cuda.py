@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.program.layouts import checked_layout, dtype_name, output_shapes
+from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
 # Threads a block: measured on an H200 with 64, 128 and 256, the last a little ahead for every program.
@@ -38,7 +38,7 @@ def build(program: Program, layout: str = "batch_last", dtype: Any = "float64") 
 
 def spec(program: Program, layout: str = "batch_last", dtype: Any = "float64") -> Spec:
     """Return what a kernel is made from, without a device."""
-    from taupi.program.targets.cuda_source import kernel_source
+    from taupi.program.emitters.cuda import kernel_source
 
     name = dtype_name(dtype)
     if name not in ("float64", "float32"):
@@ -94,7 +94,7 @@ class CudaKernel:
 
     def _arranged(self, args: Any, kwargs: Any) -> tuple[list[Any], tuple[int, ...]]:
         """Return the inputs on the device as (N, size) or (1, size), strides as they are, and the batch shape."""
-        from taupi.program.boundary import assigned, shape_error
+        from taupi.program.arguments import assigned, shape_error
 
         arrays = []
         for port, value in zip(self.spec.inputs, assigned(self.spec.name, self.spec.inputs, args, kwargs), strict=True):

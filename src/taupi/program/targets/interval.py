@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.boundary import assigned, batch
+from taupi.program.arguments import assigned, batch
 from taupi.program.program import Port, Program
 
 Interval = tuple[Any, Any]  # (lo, hi), arrays over the boxes; a constant is a pair of numbers

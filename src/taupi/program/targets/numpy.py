@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.program.boundary import batch
+from taupi.program.arguments import batch
 from taupi.program.program import Program
 
 OPERATIONS: dict[str, Callable[..., Any]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.program.targets.simd.writer import Writer
+from taupi.program.targets.simd.llvm_writer import Writer
 
 
 @dataclass(frozen=True)

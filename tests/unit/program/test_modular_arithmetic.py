@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from support import random_robot
 
 import taupi as tp
-from taupi.program.active import active_columns, independent_columns
+from taupi.program.independent_columns import active_columns, independent_columns
 from taupi.program.angles import OFFSET, angle_sums
-from taupi.program.targets.modular import Field, Modular, primes, residue
+from taupi.program.modular_arithmetic import Field, Modular, primes, residue
 
 
 def columns(*functions, inputs=2, constants=None):

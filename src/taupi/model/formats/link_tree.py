@@ -10,7 +10,7 @@ from typing import Any
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
 from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
-from taupi.model.records import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
+from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic, note_snapped
 

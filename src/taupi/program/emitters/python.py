@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 
 from taupi.program.program import Port, Program
-from taupi.program.targets.source import Dialect, checked, described, digits, identifiers, last_uses, slots, statements
+from taupi.program.emitters.dialect import Dialect, checked, described, digits, identifiers, last_uses, slots, statements
 
 _RESERVED = frozenset({*keyword.kwlist, "np", "batch", "one", "zero"})
 _OPERATIONS: dict[str, str] = {

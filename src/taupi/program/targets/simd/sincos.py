@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from taupi.program.targets.simd.writer import Writer
+from taupi.program.targets.simd.llvm_writer import Writer
 
 # Up to this angle the inlined sine and cosine reduce their argument in double-double; beyond, libm is called.
 MAX_ANGLE = 1e5

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.program.boundary import batch
+from taupi.program.arguments import batch
 from taupi.program.program import Port, Program
 from taupi.threads import small_algebra
 

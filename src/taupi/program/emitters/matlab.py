@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupi.program.program import Port, Program
-from taupi.program.targets.source import Dialect, checked, described, digits, identifiers, statements, times, words
+from taupi.program.emitters.dialect import Dialect, checked, described, digits, identifiers, statements, times, words
 
 _OPERATIONS: dict[str, str] = {
     "neg": "-{a}",

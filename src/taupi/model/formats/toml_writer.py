@@ -14,7 +14,7 @@ from taupi.errors import TaupiError
 from taupi.model.body import Body, body_from_com, body_to_com
 from taupi.model.coupling import coupling_of
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about
-from taupi.model.records import BASE, Friction, Joint, Limits, Link, Transmission
+from taupi.model.robot_parts import BASE, Friction, Joint, Limits, Link, Transmission
 from taupi.model.robot import Robot
 from taupi.model.scalars import Matrix, Scalar, exact, is_symbolic
 

@@ -11,7 +11,7 @@ from taupi.errors import TaupiError, TaupiWarning, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, smallest_eigenvalue, why_not_physical
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import Placement, placement_from
-from taupi.model.records import Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.robot_parts import Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
 from taupi.model.robot import Robot
 from taupi.model.scalars import Vector, exact, exact_vector, items_of, note_snapped
 from taupi.model.symbols import symbols_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.model.records import Friction, Joint, stated
+from taupi.model.robot_parts import Friction, Joint, stated
 from taupi.model.scalars import items_of
 
 FRICTION = tuple(f.name for f in dataclasses.fields(Friction))

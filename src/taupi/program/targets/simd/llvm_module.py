@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from taupi.program.layouts import places
+from taupi.program.output_layouts import places
 from taupi.program.program import Program
-from taupi.program.targets.simd.body import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing
+from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing
 from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
-from taupi.program.targets.simd.turns import sincos
+from taupi.program.targets.simd.sincos import sincos
 
 # A tape up to this length is one function, which runs fastest; LLVM's time grows faster than a function's length, and a longer
 # tape, whose values do not fit into registers anyway, is cut into many short ones.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from taupi.program.explicit.ring import Atom
+from taupi.program.explicit.polynomial_ring import Atom
 
 GREEK = (
     *(

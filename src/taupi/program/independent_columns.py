@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.errors import NotRationalError, TaupiError
 from taupi.program.program import Program
-from taupi.program.targets.modular import Modular, primes
+from taupi.program.modular_arithmetic import Modular, primes
 
 # Symbols without a value are random whole numbers up to this.
 _LARGEST_SYMBOL = 2**30

@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import fmpq, fmpq_mpoly
 
-from taupi.program.explicit.ring import Atom, Ring
+from taupi.program.explicit.polynomial_ring import Atom, Ring
 
 Monomial = tuple[tuple[int, int], ...]
 Terms = dict[Monomial, fmpq]

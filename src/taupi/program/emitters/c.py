@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from taupi.program.program import Port, Program
 from taupi.program.tape import Instruction
-from taupi.program.targets.source import (
+from taupi.program.emitters.dialect import (
     C_FUNCTIONS,
     C_OPERATIONS,
     C_RESERVED,

@@ -13,9 +13,9 @@ from typing import Any
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import write_text
 from taupi.model.body import Body, body_to_com, move_body, why_not_physical
-from taupi.model.formats import nodes
-from taupi.model.formats.nodes import Node
-from taupi.model.formats.tree import robot_from_tree
+from taupi.model.formats import xml_tree
+from taupi.model.formats.xml_tree import Node
+from taupi.model.formats.link_tree import robot_from_tree
 from taupi.model.placement import Placement
 from taupi.model.robot import Robot
 from taupi.model.scalars import bound
@@ -59,7 +59,7 @@ def updated_text(robot: Robot) -> str:
     own = _new_bodies(robot)
     data = robot.source.text.encode("utf-8")
     newline = "\r\n" if "\r\n" in robot.source.text else "\n"
-    root = nodes.parse(robot.source.text, robot.name)
+    root = xml_tree.parse(robot.source.text, robot.name)
     changed = [link for link in root.all("link") if link.attributes["name"] in own]
     edits = [edit for link in changed for edit in _edits(data, link, own[link.attributes["name"]], newline)]
     for start, stop, replacement in sorted(edits, reverse=True):

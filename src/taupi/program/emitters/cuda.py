@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from taupi.program.layouts import places
+from taupi.program.output_layouts import places
 from taupi.program.program import Program
-from taupi.program.targets.source import (
+from taupi.program.emitters.dialect import (
     C_FUNCTIONS,
     C_OPERATIONS,
     C_RESERVED,
@@ -38,7 +38,7 @@ def kernel_source(
 
     Entry j of sample i of an input is read at `q[i * q_sample + j * q_entry]` (strides in numbers, `long long`; a sample
     stride of 0 shares one sample). A structural nonzero is stored at `Y[place * N + i]` for the layouts "batch_last" and
-    "nonzeros" and at `Y[i * size + place]` for "samples", its place as in `taupi.program.layouts.places`; zeros are not.
+    "nonzeros" and at `Y[i * size + place]` for "samples", its place as in `taupi.program.output_layouts.places`; zeros are not.
     """
     name = checked(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)
     kind, (inputs, outputs) = _TYPES[dtype], identifiers(program, name, _RESERVED, _SUFFIXES)

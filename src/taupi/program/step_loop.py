@@ -13,7 +13,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.program.targets.cpu import Kernel
-from taupi.program.targets.simd.objects import load
+from taupi.program.targets.simd.machine_code import load
 
 # A step is worth thousands of operations, so that already this many samples repay a thread.
 _SAMPLES_A_THREAD = 16

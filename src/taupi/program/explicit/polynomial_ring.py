@@ -16,7 +16,7 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from taupi.errors import TaupiError
 from taupi.program.angles import angular_registers
-from taupi.program.explicit.quotient import Denominator, Quotient, joined, least_common, missing
+from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, joined, least_common, missing
 from taupi.program.program import Program
 from taupi.program.tape import Instruction, Tape
 
