@@ -89,7 +89,7 @@ def test_ignored_parts_are_said(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (ARM.replace('type="slide"', 'type="ball"'), "joint 'j2' is a ball joint; hinge and slide joints"),
+        (ARM.replace('type="slide"', 'type="ball"'), "joint 'j2' is a ball joint, expected a hinge or slide joint"),
         ("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>", "is a free joint"),
         ("<mujoco><worldbody/></mujoco>", "arm.xml has no moving joint"),
         ("<mujoco><wrong/></mujoco>", r"arm\.xml: MuJoCo cannot compile it: .*wrong"),

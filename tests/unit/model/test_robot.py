@@ -122,7 +122,7 @@ def test_base_and_tool_say_what_was_snapped():
         (ROWS, {"transmissions": [Transmission(gear_ratio=0), None]}, "gear_ratio is 0"),
         (ROWS, {"values": 5}, "values is 5, expected a mapping"),
         (ROWS, {"values": {5: 1}}, "values is .*, expected a mapping"),
-        (ROWS, {"convention": 5}, "No DH convention '5'"),
+        (ROWS, {"convention": 5}, "No convention '5'"),
         (ROWS, {"tool": (0, 0, 0), "links": [{"name": "tool"}, {}]}, "frame name 'tool' is used twice"),
     ],
 )

@@ -1,25 +1,26 @@
-"""From a file's tree of links and joints to a Robot: hold joints, merge what does not move, number the rest."""
+"""From a file's tree of links and joints to a Robot: hold locked joints, merge what does not move, number the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
 from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
-from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
 from taupi.model.robot import Robot
-from taupi.model.scalars import Scalar, Vector, exact, exact_vector, is_symbolic, note_snapped
+from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
+from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
 
 MAX_LINKS = 2000
 MAX_MIMIC = 100
-# Exact numbers of a long chain of fixed joints grow by some hundred bits a joint; beyond this they become doubles.
+# Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
 MAX_BITS = 1000
 
 NO_LIMITS, NO_FRICTION, DIRECT_DRIVE = Limits(), Friction(), Transmission()
+
+Merged = tuple[tuple[str, tuple[str, ...]], ...]  # a moving link, and the file's links whose inertia was merged into it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class TreeJoint:
-    """A joint as the file has it: child frame = parent frame . before . motion(q) . after; the kind may be "fixed"."""
+    """A joint as the file states it: child frame = parent frame . before . motion(q) . after; its kind may be "fixed"."""
 
     name: str
     kind: str
@@ -50,7 +51,7 @@ class TreeJoint:
 
 @dataclass(frozen=True)
 class Tree:
-    """All links of a file with their own bodies, and its joints in the order in which a link's children are visited."""
+    """All links of a file with their own bodies, and its joints in the order in which they are visited."""
 
     name: str
     where: str
@@ -60,7 +61,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class _Law:
+class _Drive:
     """How a joint moves: with a driving joint, q = ratio q_driver + offset, or held at the offset (driver None)."""
 
     driver: str | None
@@ -70,37 +71,40 @@ class _Law:
 
 def robot_from_tree(
     tree: Tree,
-    lock: Sequence[str] | Mapping[str, Any],
+    lock: Sequence[str] | Mapping[str, ScalarLike],
     tip: str | None,
-    gravity: Sequence[Any],
+    gravity: VectorLike,
     snap: bool,
     source: Source,
 ) -> Robot:
-    """Return the robot of a tree: joints held by `lock`, those off the path to `tip` frozen, fixed links merged.
+    """Return the robot of a tree: joints in `lock` held, those off the path to `tip` frozen, fixed links merged.
 
-    Each link that does not move against the moving link before it gives that one its inertia and stays as a frame of
-    its name; what is fixed to the root only stays as a frame.
+    Each link that is fixed to a moving link has its inertia added to that link's and stays as a frame of its own name; a link
+    that is fixed to the root only stays as a frame.
     """
     root = checked_root(tree)
     held = lock_values(lock, tree)
-    laws = _laws(tree, held)
+    drives = _drives(tree, held)
     notes = list(tree.notes)
     if tip is not None:
-        laws, dropped = _only_path(tree, root, tip, laws)
+        drives, dropped = _only_path(tree, root, tip, drives)
         if dropped:
-            listed = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
-            notes.append(f"off the path to {tip}, frozen at zero and merged: {listed}")
-    _refuse_unsupported(tree, laws)
-    moving, frames, merged = _merge(tree, root, laws, snap, notes)
+            names = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
+            notes.append(f"off the path to {tip}, frozen at zero and merged: {names}")
+    _refuse_unsupported(tree, drives)
+    moving, frames, merged = _merge(tree, root, drives, snap, notes)
     if not moving:
-        hint = "Lock fewer joints, or name another tip" if held or tip is not None else "It needs at least one"
-        raise TaupiError(f"{tree.where} has no moving joint{' left' if held or tip is not None else ''}. {hint}.")
-    joints, links = _numbered(moving, laws)
+        if held or tip is not None:
+            raise TaupiError(
+                f"{tree.where} has no moving joint left.", remedy="Lock fewer joints, or name another tip."
+            )
+        raise TaupiError(f"{tree.where} has no moving joint.", remedy="It needs at least one.")
+    joints, links = _numbered(moving, drives)
     return Robot(
         name=tree.name,
         joints=joints,
         links=links,
-        gravity=exact_vector(gravity, "gravity"),
+        gravity=exact_vector(gravity, Argument("gravity")),
         frames=frames,
         tip=tip if tip is not None else _default_tip(tree, joints, links, frames),
         notes=tuple(notes),
@@ -108,7 +112,7 @@ def robot_from_tree(
     )
 
 
-def _source(source: Source, held: Mapping[str, Fraction], tip: str | None, snap: bool, merged: Any) -> Source:
+def _source(source: Source, held: Mapping[str, Fraction], tip: str | None, snap: bool, merged: Merged) -> Source:
     return Source(source.format, source.path, source.text, merged, tuple(held.items()), tip, snap)
 
 
@@ -116,7 +120,7 @@ def _source(source: Source, held: Mapping[str, Fraction], tip: str | None, snap:
 
 
 def checked_root(tree: Tree) -> str:
-    """Return the root link of a tree that is one: unique names, one parent a link, one root, no cycle."""
+    """Return the root link, after checking that this is a tree: unique names, one parent per link, one root, no cycle."""
     names = [name for name, _ in tree.links]
     if not names:
         raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
@@ -139,8 +143,10 @@ def checked_root(tree: Tree) -> str:
         parent_of[joint.child] = joint
     roots = [name for name in names if name not in parent_of]
     if len(roots) > 1:
-        listed = ", ".join(roots[:6])
-        raise TaupiError(f"{tree.where} has {len(roots)} root links ({listed}), expected one. Connect them by joints.")
+        names_shown = ", ".join(roots[:6])
+        raise TaupiError(
+            f"{tree.where} has {len(roots)} root links ({names_shown}), expected one. Connect them by joints."
+        )
     if not roots or len(_reached(tree, roots[0])) < len(names):
         lost = next(n for n in names if not roots or n not in _reached(tree, roots[0]))
         raise TaupiError(f"{tree.where}: the joints form a cycle through link {lost!r}, expected a tree. Cut the loop.")
@@ -173,30 +179,37 @@ def _reached(tree: Tree, root: str) -> set[str]:
     return reached
 
 
-def _refuse_unsupported(tree: Tree, laws: Mapping[str, _Law]) -> None:
+def _refuse_unsupported(tree: Tree, drives: Mapping[str, _Drive]) -> None:
     for joint in tree.joints:
         if joint.kind in KINDS or joint.kind == "fixed":
             continue
-        law = laws[joint.name]
-        if law.driver is None and law.offset == 0:
+        drive = drives[joint.name]
+        if drive.driver is None and drive.offset == 0:
             continue
         raise TaupiError(
-            f"{tree.where}: joint {joint.name!r} is {joint.kind}; revolute, continuous, prismatic and fixed joints are "
-            f"handled. Hold it at its origin with lock=[{joint.name!r}], or split it into one-dof joints."
+            f"{tree.where}: joint {joint.name!r} is {joint.kind}, "
+            "expected a revolute, continuous, prismatic or fixed joint.",
+            remedy=(
+                "Hold it at its origin with ",
+                Argument("lock", [joint.name]),
+                ", or split it into joints with one degree of freedom each.",
+            ),
         )
 
 
 # Which joints move ----------------------------------------------------------------------------------------------------
 
 
-def lock_values(lock: Sequence[str] | Mapping[str, Any], tree: Tree) -> dict[str, Fraction]:
-    """Return where joints are held (rad or m), from names (held at 0) or a mapping from name to value."""
+def lock_values(lock: Sequence[str] | Mapping[str, ScalarLike], tree: Tree) -> dict[str, Fraction]:
+    """Return where joints are held (rad or m), from names (held at 0) or a mapping from names to values."""
     if isinstance(lock, str) or not isinstance(lock, Mapping | Iterable):
-        raise TaupiError(f"lock is {shown(lock)}, expected a list of joint names or a mapping from name to value.")
-    given = list(lock.items()) if isinstance(lock, Mapping) else [(name, 0) for name in lock]
+        raise TaupiError(
+            Argument("lock"), f" is {shown(lock)}, expected a list of joint names or a mapping from name to value."
+        )
+    pairs = list(lock.items()) if isinstance(lock, Mapping) else [(name, 0) for name in lock]
     known = [j.name for j in tree.joints if j.kind != "fixed"]
     result = {}
-    for name, value in given:
+    for name, value in pairs:
         if not isinstance(name, str) or name not in known:
             raise unknown("moving joint", name, known, tree.where)
         number = exact(value, f"lock[{name!r}]")
@@ -206,21 +219,22 @@ def lock_values(lock: Sequence[str] | Mapping[str, Any], tree: Tree) -> dict[str
     return result
 
 
-def _laws(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, _Law]:
+def _drives(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, _Drive]:
     by_name = {j.name: j for j in tree.joints}
-    return {j.name: _law(j, by_name, held, tree.where) for j in tree.joints}
+    return {j.name: _drive(j, by_name, held, tree.where) for j in tree.joints}
 
 
-def _law(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> _Law:
+def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> _Drive:
+    """Return how a joint moves, following chains of joints that mimic each other."""
     ratio, offset = Fraction(1), Fraction(0)
     current = joint
     for _ in range(MAX_MIMIC):
         if current.name in held:
-            return _Law(None, Fraction(0), ratio * held[current.name] + offset)
+            return _Drive(None, Fraction(0), ratio * held[current.name] + offset)
         if current.kind == "fixed" or ratio == 0:
-            return _Law(None, Fraction(0), offset)
+            return _Drive(None, Fraction(0), offset)
         if current.mimic is None:
-            return _Law(current.name, ratio, offset)
+            return _Drive(current.name, ratio, offset)
         if current.mimic.master not in by_name:
             raise unknown("joint", current.mimic.master, by_name, f"{where}, mimicked by joint {current.name!r}")
         offset += ratio * current.mimic.offset
@@ -229,7 +243,8 @@ def _law(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, 
     raise TaupiError(f"{where}: joint {joint.name!r} mimics itself. Let it follow a joint that moves freely.")
 
 
-def _only_path(tree: Tree, root: str, tip: str, laws: Mapping[str, _Law]) -> tuple[dict[str, _Law], list[str]]:
+def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, _Drive]) -> tuple[dict[str, _Drive], list[str]]:
+    """Return the drives with all joints off the path from root to tip held, and the names of those that were moving."""
     parent_of = {j.child: j for j in tree.joints}
     if not isinstance(tip, str) or (tip != root and tip not in parent_of):
         raise unknown("link", tip, [name for name, _ in tree.links], tree.where)
@@ -238,10 +253,10 @@ def _only_path(tree: Tree, root: str, tip: str, laws: Mapping[str, _Law]) -> tup
         path.add(parent_of[tip].name)
         tip = parent_of[tip].parent
     result = {
-        name: law if name in path and law.driver in path else _Law(None, Fraction(0), law.offset)
-        for name, law in laws.items()
+        name: drive if name in path and drive.driver in path else _Drive(None, Fraction(0), drive.offset)
+        for name, drive in drives.items()
     }
-    return result, [name for name, law in laws.items() if law.driver is not None and result[name].driver is None]
+    return result, [name for name, drive in drives.items() if drive.driver is not None and result[name].driver is None]
 
 
 # Merging --------------------------------------------------------------------------------------------------------------
@@ -256,9 +271,9 @@ class _Moving:
 
 
 def _merge(
-    tree: Tree, root: str, laws: Mapping[str, _Law], snap: bool, notes: list[str]
-) -> tuple[list[_Moving], tuple[Frame, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Return the moving joints depth first, the frames of merged links, and which links went into which."""
+    tree: Tree, root: str, drives: Mapping[str, _Drive], snap: bool, notes: list[str]
+) -> tuple[list[_Moving], tuple[Frame, ...], Merged]:
+    """Return the moving joints depth first, the frames of merged links, and which links were merged into which."""
     own, children = dict(tree.links), _children(tree)
     moving: list[_Moving] = []
     bodies: list[Body] = []
@@ -266,16 +281,16 @@ def _merge(
     stack = [(joint, BASE, Placement()) for joint in reversed(children.get(root, ()))]
     while stack:
         joint, index, at = stack.pop()
-        law = laws[joint.name]
-        moved, snapped = motion(joint.kind, joint.axis, law.offset, snap)
-        how = "held at" if law.driver is None else "offset"
-        note_snapped(notes, f"joint {joint.name}: {how} {float(law.offset):.6g}", snapped)
-        here = _settled(at @ joint.before @ moved)
-        if law.driver is None:
+        drive = drives[joint.name]
+        moved, snapped = motion(joint.kind, joint.axis, drive.offset, snap)
+        how = "held at" if drive.driver is None else "offset"
+        note_snapped(notes, f"joint {joint.name}: {how} {float(drive.offset):.6g}", snapped)
+        here = _shortened(at @ joint.before @ moved)
+        if drive.driver is None:
             here = here @ joint.after
             frames.append(Frame(joint.child, index, here))
             if index != BASE and any(own[joint.child]):
-                bodies[index] = _settled_body(add_bodies(bodies[index], move_body(own[joint.child], here)))
+                bodies[index] = _shortened_body(add_bodies(bodies[index], move_body(own[joint.child], here)))
         else:
             moving.append(_Moving(joint, index, here, own[joint.child]))
             bodies.append(own[joint.child])
@@ -286,12 +301,12 @@ def _merge(
         for i, m in enumerate(moving)
         if (names := tuple(f.name for f in frames if f.link == i and any(own[f.name])))
     )
-    whole = [_Moving(m.joint, m.parent, m.before, body) for m, body in zip(moving, bodies, strict=True)]
-    return whole, tuple(frames), merged
+    with_bodies = [_Moving(m.joint, m.parent, m.before, body) for m, body in zip(moving, bodies, strict=True)]
+    return with_bodies, tuple(frames), merged
 
 
 def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[Placement, float]:
-    """Return a joint's motion by a fixed value, about its axis (rad) or along it (m), and by how much it was snapped."""
+    """Return a joint's motion by a fixed value, about its axis (rad) or along it (m), and by what angle it was snapped."""
     if value == 0:
         return Placement(), 0.0
     if kind == "prismatic":
@@ -300,36 +315,37 @@ def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[P
     return Placement(rotation), snapped
 
 
-def _numbered(moving: Sequence[_Moving], laws: Mapping[str, _Law]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
-    drivers = [m.joint.name for m in moving if laws[m.joint.name].driver == m.joint.name]
+def _numbered(moving: Sequence[_Moving], drives: Mapping[str, _Drive]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+    """Return the joints with their coordinates numbered, and the links that they move."""
+    drivers = [m.joint.name for m in moving if drives[m.joint.name].driver == m.joint.name]
     coordinate = {name: k for k, name in enumerate(drivers)}
     joints = []
     for m in moving:
-        j, law = m.joint, laws[m.joint.name]
-        assert law.driver is not None
+        j, drive = m.joint, drives[m.joint.name]
+        assert drive.driver is not None
         joints.append(
             Joint(
                 name=j.name,
                 kind=j.kind,  # type: ignore[arg-type]
                 parent=m.parent,
-                coordinate=coordinate[law.driver],
+                coordinate=coordinate[drive.driver],
                 before=m.before,
                 axis=j.axis,
                 after=j.after,
-                ratio=law.ratio,
+                ratio=drive.ratio,
                 limits=j.limits,
                 friction=j.friction,
                 transmission=j.transmission,
-                mimic=law.driver != j.name,
+                mimic=drive.driver != j.name,
             )
         )
     return tuple(joints), tuple(Link(m.joint.child, m.body) for m in moving)
 
 
 def _default_tip(tree: Tree, joints: Sequence[Joint], links: Sequence[Link], frames: Sequence[Frame]) -> str:
-    """Return a serial chain's tip: the one fixed leaf beyond the last moving link, else that link.
+    """Return a serial chain's tip: the only fixed leaf beyond the last moving link, or that link itself.
 
-    A tree names none: its "tip" is then what `Robot.frame` says.
+    A branched tree has none; `Robot.frame` says what "tip" means then.
     """
     if any(j.parent != i - 1 for i, j in enumerate(joints)):
         return ""
@@ -339,20 +355,20 @@ def _default_tip(tree: Tree, joints: Sequence[Joint], links: Sequence[Link], fra
     return leaves[0] if len(leaves) == 1 else links[last].name
 
 
-# Numbers that grew ----------------------------------------------------------------------------------------------------
+# Fractions that have grown long ---------------------------------------------------------------------------------------
 
 
-def _large(values: Iterable[Scalar]) -> bool:
+def _long(values: Iterable[Scalar]) -> bool:
     return any(isinstance(v, Fraction) and v.denominator.bit_length() > MAX_BITS for v in values)
 
 
-def _settled(placement: Placement) -> Placement:
-    if not _large((*(v for row in placement.rotation for v in row), *placement.translation)):
+def _shortened(placement: Placement) -> Placement:
+    if not _long((*(v for row in placement.rotation for v in row), *placement.translation)):
         return placement
     matrix = placement.matrix
     rotation, _ = rotation_from_matrix(matrix[:3, :3].tolist(), snap=False)
     return Placement(rotation, tuple(Fraction(float(v)) for v in matrix[:3, 3]))  # type: ignore[arg-type]
 
 
-def _settled_body(body: Body) -> Body:
-    return tuple(Fraction(float(v)) for v in body) if _large(body) else body
+def _shortened_body(body: Body) -> Body:
+    return tuple(Fraction(float(v)) for v in body) if _long(body) else body

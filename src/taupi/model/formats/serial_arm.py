@@ -1,4 +1,4 @@
-"""What the readers of serial arms share: the arm's data beside its geometry, and the robot made of both."""
+"""What the readers of serial arms share: the arm's data other than its geometry, and the robot built from both."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from taupi.errors import TaupiError, TaupiWarning, shown, unknown
+from taupi.errors import Argument, Part, TaupiError, TaupiWarning, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, smallest_eigenvalue, why_not_physical
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
-from taupi.model.placement import Placement, placement_from
-from taupi.model.robot_parts import Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.placement import Placement, PlacementLike, placement_from
 from taupi.model.robot import Robot
+from taupi.model.robot_parts import Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
 from taupi.model.scalars import Vector, exact, exact_vector, items_of, note_snapped
 from taupi.model.symbols import symbols_of
 
@@ -22,7 +22,7 @@ NO_INERTIA = (0, 0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What a serial arm has beside its geometry, as given: the keywords that `Robot.from_dh` documents."""
+    """The data of a serial arm other than its geometry, not yet checked: keywords that `Robot.from_dh` documents."""
 
     name: Any
     links: Any
@@ -45,12 +45,12 @@ class Arm:
 
 
 def listed(values: Any, what: str, n: int | None = None) -> list[Any]:
-    """Return an argument that has one entry a joint as a list."""
+    """Return the argument `what`, which has one entry per joint, as a list."""
     items = items_of(values)
     if items is None:
-        raise TaupiError(f"{what} is {shown(values)}, expected a list with one entry per joint.")
+        raise TaupiError(Argument(what), f" is {shown(values)}, expected a list with one entry per joint.")
     if n is not None and len(items) != n:
-        raise TaupiError(f"{what} has {len(items)} entries, expected {n}: one per joint.")
+        raise TaupiError(Argument(what), f" has {len(items)} entries, expected {n}: one per joint.")
     return items
 
 
@@ -61,7 +61,8 @@ def _records(values: Any, n: int, what: str, default: Any) -> list[Any]:
     for i, value in enumerate(result, 1):
         if not isinstance(value, type(default)):
             raise TaupiError(
-                f"{what} of joint {i} is {shown(value)}, expected a {type(default).__name__}(...) or None."
+                Argument(what),
+                f" of joint {i} is {shown(value)}, expected a {type(default).__name__}(...) or None.",
             )
     return result
 
@@ -71,16 +72,16 @@ def _exact(record: Any) -> Any:
 
 
 def _links_of(arm: Arm, n: int) -> tuple[Link, ...]:
-    """Return the links, from `links` (m, com, inertia at it) or from pi itself."""
+    """Return the links, from `links` (m, com, inertia about it) or from pi itself."""
     names = [f"link{i + 1}" for i in range(n)]
     if arm.links is not None and arm.parameters is not None:
-        raise TaupiError("links and parameters are both given: use one of the two.")
+        raise TaupiError(Argument("links"), " and ", Argument("parameters"), " are both given: use one of the two.")
     if arm.parameters is not None:
-        given = items_of(arm.parameters)
-        if given is None or len(given) != LINK_SIZE * n:
+        values = items_of(arm.parameters)
+        if values is None or len(values) != LINK_SIZE * n:
             expected = f"{LINK_SIZE * n} values: ten per link"
-            raise TaupiError(f"parameters is {shown(arm.parameters)}, expected {expected}.")
-        flat = tuple(exact(v, f"parameters[{k}]") for k, v in enumerate(given))
+            raise TaupiError(Argument("parameters"), f" is {shown(arm.parameters)}, expected {expected}.")
+        flat = tuple(exact(v, f"parameters[{k}]") for k, v in enumerate(values))
         pi = Parameters(ParameterLayout.of_links(names), flat)
         return tuple(Link(name, pi.link(i)) for i, name in enumerate(names))
     if arm.links is None:
@@ -99,42 +100,42 @@ def _link(link: Any, name: str) -> Link:
 
 
 def body_of(link: Mapping[str, Any], what: str) -> Body:
-    """Return the ten parameters of a mapping with m, com and inertia at the com; what is left out is zero."""
+    """Return the ten parameters of a mapping with m, com and inertia about the com; what is left out is 0."""
     return body_from_com(link.get("m", 0), link.get("com", (0, 0, 0)), link.get("inertia", NO_INERTIA), what)
 
 
 def serial_robot(joints: Sequence[Joint], arm: Arm, notes: Sequence[str], source: Source) -> Robot:
     """Return the arm of these joints; a tool becomes the frame "tool" on the last link, and the tip."""
-    told = list(notes)
+    all_notes = list(notes)
     links = _links_of(arm, len(joints))
-    base = Placement() if arm.base is None else placed(arm.base, "base", arm.snap, told)
+    base = Placement() if arm.base is None else placed(arm.base, Argument("base"), arm.snap, all_notes)
     frames: tuple[Frame, ...] = ()
     if arm.tool is not None:
-        frames = (Frame("tool", len(joints) - 1, placed(arm.tool, "tool", arm.snap, told)),)
-    down: Vector = exact_vector(arm.gravity, "gravity")
+        frames = (Frame("tool", len(joints) - 1, placed(arm.tool, Argument("tool"), arm.snap, all_notes)),)
+    gravity: Vector = exact_vector(arm.gravity, Argument("gravity"))
     known = dict(arm.parameters.symbols) if isinstance(arm.parameters, Parameters) else {}
-    # Published bodies are often none: that is said, but is no reason to warn whoever types them in.
-    if arm.links is not None and (unreal := not_physical(links, str(arm.name))):
-        told.append(unreal)
+    # Published parameters often belong to no real body. A note says so; whoever types them in needs no warning.
+    if arm.links is not None and (note := not_physical(links, str(arm.name))):
+        all_notes.append(note)
     robot = Robot(
         name=arm.name,
         joints=tuple(joints),
         links=links,
-        gravity=down,
+        gravity=gravity,
         base=base,
         frames=frames,
         tip="tool" if frames else "",
-        symbols=symbols_of(joints, links, down, frames, base, known),
-        notes=tuple(told),
+        symbols=symbols_of(joints, links, gravity, frames, base, known),
+        notes=tuple(all_notes),
         source=source,
     )
     return _bound(robot, arm.values)
 
 
-def placed(value: Any, what: str, snap: bool, notes: list[str]) -> Placement:
+def placed(value: PlacementLike, what: Part, snap: bool, notes: list[str]) -> Placement:
     """Return the Placement of a matrix or translation, noting by how much it was snapped."""
-    placement, moved = placement_from(value, what, snap)
-    note_snapped(notes, f"{what}: rotation", moved, "quaternion ratios of 0 and 1")
+    placement, snapped = placement_from(value, what, snap)
+    note_snapped(notes, f"{what}: rotation", snapped, "quaternion ratios of 0 and 1")
     return placement
 
 
@@ -142,12 +143,14 @@ def _bound(robot: Robot, values: Any) -> Robot:
     if values is None:
         return robot
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
-        raise TaupiError(f"values is {shown(values)}, expected a mapping from symbols to numbers: dict(l1=0.5).")
+        raise TaupiError(
+            Argument("values"), f" is {shown(values)}, expected a mapping from symbols to numbers: dict(l1=0.5)."
+        )
     return robot.bind(**values)
 
 
 def not_physical(links: Iterable[Link], where: str) -> str | None:
-    """Return the sentence on links that no real body has the parameters of, with their worst eigenvalue; or None."""
+    """Return a sentence on the links whose parameters no real body has, with the worst eigenvalue; or None."""
     bad = [link for link in links if why_not_physical(link.body)]
     if not bad:
         return None
@@ -160,6 +163,6 @@ def not_physical(links: Iterable[Link], where: str) -> str | None:
 
 
 def warn_not_physical(links: Iterable[Link], where: str) -> None:
-    """Warn once where no real body has a link's parameters."""
+    """Warn, once for all links, that no real body has a link's parameters."""
     if sentence := not_physical(links, where):
         warnings.warn(sentence, TaupiWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Files of text, read with care."""
+"""Read the text of a file, refusing what cannot be a robot description."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from taupi.errors import TaupiError
 from taupi.files import path_of
 
-# The largest URDFs in public use have 1 MB; what is larger than this is not a robot description.
+# The largest URDFs in public use have 1 MB; a file larger than this is not a robot description.
 LIMIT = 32 * 2**20
 
 
 def read_text(path: str | os.PathLike[str], limit: int = LIMIT) -> str:
-    """Return a UTF-8 file's text, byte for byte (newlines and all), refusing what cannot be a description."""
+    """Return the text of a UTF-8 file with its newlines as they are, refusing what cannot be a description."""
     file = path_of(path)
     try:
         if file.is_dir():
@@ -30,7 +30,7 @@ def read_text(path: str | os.PathLike[str], limit: int = LIMIT) -> str:
 
 
 def decode(data: bytes, where: str, limit: int = LIMIT) -> str:
-    """Return the text of a file's bytes; too much, none, or what is not UTF-8 is an error."""
+    """Return the text of a file's bytes; an empty file, too large a one, or one that is not UTF-8 is an error."""
     if len(data) > limit:
         raise TaupiError(f"{where} is larger than {limit / 2**20:.0f} MiB, too large for a robot description.")
     if not data.strip():

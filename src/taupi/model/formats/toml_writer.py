@@ -1,4 +1,4 @@
-"""Write a robot in the project's own TOML, exactly: decimals where they end, fractions where they do not."""
+"""Write a robot in the project's own TOML, exactly: as decimals if they are finite, and as fractions otherwise."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from taupi.errors import TaupiError
 from taupi.model.body import Body, body_from_com, body_to_com
 from taupi.model.coupling import coupling_of
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about
-from taupi.model.robot_parts import BASE, Friction, Joint, Limits, Link, Transmission
 from taupi.model.robot import Robot
+from taupi.model.robot_parts import BASE, Friction, Joint, Limits, Link, Transmission
 from taupi.model.scalars import Matrix, Scalar, exact, is_symbolic
 
 _HEADER = '# Robot description for taupi: SI units and radians; formulas ("l1/2") and fractions ("1/3") are exact.\n'
@@ -26,7 +26,7 @@ _DEFAULT_AXIS = (Fraction(0), Fraction(0), Fraction(1))
 
 
 def writes(robot: Robot) -> str:
-    """Return a robot as TOML text; `reads(writes(robot))` has the same joints, links, gravity and frames exactly."""
+    """Return a robot as TOML text; `reads(writes(robot))` has exactly the same joints, links, gravity and frames."""
     head = [f"name = {_text(robot.name)}", f"gravity = {_vector(robot.gravity)}"]
     if robot.base != Placement():
         head.append(f"base = {_placement(robot.base)}")
@@ -68,7 +68,7 @@ def _joint(robot: Robot, i: int) -> list[str]:
 
 
 def _coupled(robot: Robot) -> bool:
-    """Tell whether motors move joints in a way that no mimic can say: several a joint, or a geared one by itself."""
+    """Tell whether the motors move the joints in a way that `mimic` cannot state: several per joint, or one geared."""
     return any(j.also or (not j.mimic and j.ratio != 1) for j in robot.joints)
 
 
@@ -79,23 +79,25 @@ def _link_name(robot: Robot, index: int) -> str:
 
 
 def _record(name: str, value: Any, default: Any) -> list[str]:
-    told = {f.name: v for f in fields(value) if (v := getattr(value, f.name)) != getattr(default, f.name)}
-    if not told:
+    entries = {f.name: v for f in fields(value) if (v := getattr(value, f.name)) != getattr(default, f.name)}
+    if not entries:
         return []
-    inner = ", ".join(f"{k} = {_vector(v) if isinstance(v, tuple) else number(v)}" for k, v in told.items())
+    inner = ", ".join(f"{k} = {_vector(v) if isinstance(v, tuple) else number(v)}" for k, v in entries.items())
     return [f"{name} = {{ {inner} }}"]
 
 
 def _link(link: Link) -> str:
     m = link.body[0]
     if not is_symbolic(m) and m < 0:
-        told = f"Link {link.name!r} has mass {float(m):.6g}, which a description cannot state"
-        raise TaupiError(f"{told}. Give it a mass of 0 or more.")
+        raise TaupiError(
+            f"Link {link.name!r} has mass {float(m):.6g}, which a description cannot state.",
+            remedy="Give it a mass of 0 or more.",
+        )
     return f"{{ name = {_text(link.name)}{_body(link.body)} }}"
 
 
 def _body(body: Body) -> str:
-    """Return a body as people state it, m, com and inertia at it, where that is exact and short; else as parameters."""
+    """Return a body as m, com and inertia about the com if these are exact and short, and as ten parameters otherwise."""
     if not any(body):
         return ""
     m, com, tensor = body_to_com(body)
@@ -134,7 +136,7 @@ def _quarter_turns() -> dict[Matrix, tuple[int, int, int]]:
 
 
 def _quaternion(r: Matrix) -> tuple[Fraction, ...]:
-    """Return (w, x, y, z) with R(q)/|q|^2 = R and the largest component 1: a row of 4 q q^T by its own entry there."""
+    """Return (w, x, y, z) with R(q)/|q|^2 = R and its largest component 1: a row of 4 q q^T over its diagonal entry."""
     a, b, c = r
     rows = (
         (1 + a[0] + b[1] + c[2], c[1] - b[2], a[2] - c[0], b[0] - a[1]),
@@ -151,7 +153,7 @@ def _vector(values: Any) -> str:
 
 
 def number(value: Scalar | float) -> str:
-    """Return a scalar as TOML: an integer, a decimal that ends, a fraction or formula as text."""
+    """Return a scalar as TOML: an integer, a finite decimal, or a fraction or formula as text."""
     if isinstance(value, float):
         return repr(value)
     if is_symbolic(value):
@@ -176,5 +178,5 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def _text(text: str) -> str:
-    # JSON's escapes are TOML's, but for the DEL character, which TOML wants escaped too.
+    # JSON's escapes are TOML's, except that TOML wants the DEL character escaped as well.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

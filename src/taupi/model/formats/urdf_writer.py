@@ -1,4 +1,4 @@
-"""Write a robot's parameters back into the URDF it came from: inertials change, every other byte stays."""
+"""Write a robot's parameters back into the URDF that it came from: inertials change, every other byte stays."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import write_text
 from taupi.model.body import Body, body_to_com, move_body, why_not_physical
 from taupi.model.formats import xml_tree
-from taupi.model.formats.xml_tree import Node
 from taupi.model.formats.link_tree import robot_from_tree
+from taupi.model.formats.xml_tree import Node
 from taupi.model.placement import Placement
 from taupi.model.robot import Robot
-from taupi.model.scalars import bound
+from taupi.model.scalars import with_values
 
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 
@@ -26,16 +26,17 @@ _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\
 _ATTRIBUTE = re.compile(rb"""\s(?P<name>[^\s=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 _ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 Numbers = tuple[float, ...]
-Edit = tuple[int, int, bytes]  # replace the bytes from start to stop
+Edit = tuple[int, int, bytes]  # start, stop, and the bytes that replace those between
 
 
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write the URDF a robot was read from with the robot's parameters, changing nothing but inertials.
+    """Write the URDF that a robot was read from, with the robot's parameters; nothing but inertials changes.
 
     A moving link's own inertial becomes its parameters less those of the links merged into it, which keep theirs: read
-    again with the same `lock` and `tip`, the file gives `robot.parameters`. Where nothing that a real body has would be left
-    of one, it is shared among them instead, in proportion to their masses in the file, and a warning says so. Only numbers
-    that change are touched, in their place: comments and the order of attributes stay. An inertial's own rotation becomes none.
+    again with the same `lock` and `tip`, the file gives `robot.parameters`. If no real body has what would be left for a link,
+    its parameters are shared among the merged links instead, in proportion to their masses in the file, and a warning says
+    so. Only numbers that change are edited, in place: comments and the order of attributes stay. The rotation of an edited
+    inertial becomes zero. A file that exists at `path` is overwritten only with `force`.
 
     >>> import tempfile, taupi as tp
     >>> text = (
@@ -55,7 +56,7 @@ def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> No
 
 
 def updated_text(robot: Robot) -> str:
-    """Return the text of the URDF a robot was read from, with the robot's parameters."""
+    """Return the text of the URDF that a robot was read from, with the robot's parameters."""
     own = _new_bodies(robot)
     data = robot.source.text.encode("utf-8")
     newline = "\r\n" if "\r\n" in robot.source.text else "\n"
@@ -69,14 +70,14 @@ def updated_text(robot: Robot) -> str:
 
 def _new_bodies(robot: Robot) -> dict[str, Body]:
     """Return the own body of each link whose parameters changed: own_new = own_file + (asked - merged_file)."""
-    from taupi.model.formats.urdf import tree_of  # the reader offers this writer, so the one import is here
+    from taupi.model.formats.urdf import tree_of  # here, since the reader's module imports this one
 
     source = robot.source
     tree = tree_of(source.text, Path(source.path).name or robot.name, source.snap)
     original = robot_from_tree(tree, dict(source.lock), source.tip, robot.gravity, source.snap, source)
     if original.link_names != robot.link_names:
         expected = ", ".join(original.link_names[:6])
-        raise TaupiError(f"{robot.name} has other links than its URDF, expected {expected}, ...: read it again.")
+        raise TaupiError(f"{robot.name} has different links than its URDF, expected {expected}, ...: read it again.")
     file_bodies, others, values = dict(tree.links), dict(source.merged), dict(robot.symbols)
     result: dict[str, Body] = {}
     for before, after in zip(original.links, robot.links, strict=True):
@@ -96,12 +97,12 @@ def _new_bodies(robot: Robot) -> dict[str, Body]:
 
 
 def _shared(link: str, asked: Body, places: Mapping[str, Placement], file: Mapping[str, Body]) -> dict[str, Body]:
-    """Return the bodies of a moving link and of those fixed to it, each the asked body in its frame times its share of mass."""
+    """Return the bodies of a moving link and of those fixed to it: the asked body in each frame, times its share of mass."""
     total = sum((file[name][0] for name in places), start=Fraction(0))
     names = ", ".join(name for name in places if name != link)
     warnings.warn(
-        f"Link {link!r} without {names} would be no real body. So its parameters are shared among all of them, in proportion to "
-        "their masses in the file.",
+        f"Link {link!r} without {names} would not be a real body. So its parameters are shared among all of them, in "
+        "proportion to their masses in the file.",
         TaupiWarning,
         stacklevel=2,
     )
@@ -111,9 +112,11 @@ def _shared(link: str, asked: Body, places: Mapping[str, Placement], file: Mappi
 
 
 def _number(value: Any, values: Mapping[str, Fraction | None], link: str) -> Fraction:
-    number = bound(value, values)
+    number = with_values(value, values)
     if not isinstance(number, Fraction):
-        raise TaupiError(f"Link {link!r} has the parameter {value}: give its symbols values with robot.bind(...).")
+        raise TaupiError(
+            f"Link {link!r} has the parameter {value}.", remedy="Give its symbols values with robot.bind(...)."
+        )
     return number
 
 
@@ -135,7 +138,7 @@ def _check_remainder(link: str, own: Body, asked: Body, others: tuple[str, ...])
 
 
 def _edits(data: bytes, link: Node, own: Body, newline: str) -> list[Edit]:
-    """Return the replacements that give a link its inertial: values in place, and what is missing added."""
+    """Return the edits that give a link its inertial: values changed in place, and what is missing added."""
     wanted = _wanted(own)
     inertial = link.first("inertial")
     if inertial is None:
@@ -160,7 +163,7 @@ def _wanted(own: Body) -> dict[str, dict[str, Numbers]]:
 
 
 def _attributes(data: bytes, node: Node, wanted: Mapping[str, Numbers]) -> list[Edit]:
-    """Return the edits of an element's attributes: those whose numbers change; one that is not there is added."""
+    """Return the edits of an element's attributes: those whose numbers change, and missing ones added."""
     stop, closed = _tag(data, node)
     places = {
         m["name"].decode(): m.span("double") if m["double"] is not None else m.span("single")
@@ -173,7 +176,7 @@ def _attributes(data: bytes, node: Node, wanted: Mapping[str, Numbers]) -> list[
         if name in places:
             if tuple(map(float, node.attributes[name].split())) != values:
                 result.append((*places[name], _numbers(values).encode()))
-        elif any(values):  # what is not stated is zero
+        elif any(values):  # a missing attribute means zero
             at = data.rindex(b"/", node.start, stop) if closed else stop - 1
             at = len(data[:at].rstrip())
             result.append((at, at, f' {name}="{_numbers(values)}"'.encode()))

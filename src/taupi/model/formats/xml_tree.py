@@ -14,13 +14,13 @@ MAX_ELEMENTS = 200_000
 
 @dataclass(slots=True)
 class Node:
-    """An element: tag, attributes, children, its line, and the bytes at which it starts and its end tag starts."""
+    """An element: tag, attributes, children, its line, and the bytes at which its start tag and its end tag begin."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     start: int
-    end: int = -1  # for <a/> the byte after it; known only once the parser has been there
+    end: int = -1  # for <a/> the byte after it; -1 until the parser gets there
     children: list[Node] = field(default_factory=list)
 
     def all(self, tag: str) -> Iterator[Node]:
@@ -63,7 +63,7 @@ class _Builder:
 
 
 def parse(text: str, where: str) -> Node:
-    """Return the root element of an XML text; document types and entities are refused, depth and size are bounded."""
+    """Return the root element of an XML text; document types and entities are refused, depth and size are limited."""
     parser = expat.ParserCreate("utf-8")
     builder = _Builder(parser, where)
     parser.StartElementHandler = builder.start
