@@ -279,7 +279,7 @@ def test_bad_requests_say_what_is_wrong(tmp_path):
         tp.emit(program, "c", tmp_path, dtype="float3")
     with pytest.raises(tp.TaupiError, match="is a file, expected a directory"):
         tp.emit(program, "c", tmp_path / "file")
-    with pytest.raises(tp.TaupiError, match="cannot be made"):
+    with pytest.raises(tp.TaupiError, match="cannot be created"):
         tp.emit(program, "c", tmp_path / "file" / "below")
     with pytest.raises(tp.TaupiError, match="expected the path of a directory"):
         tp.emit(program, "c", "")

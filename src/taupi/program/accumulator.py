@@ -1,30 +1,36 @@
-"""Least squares over more samples than memory holds: a regressor's products, block by block, the regressor never whole.
+"""Least squares over more samples than fit into memory: products of a regressor, accumulated block by block.
 
-A block of the regressor, a few megabytes, is all that exists of it; what stays is p x p.
+Only a block of the regressor, a few megabytes, exists at a time; what is kept is p x p.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.checks import whole_number
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.arguments import batch
 from taupi.program.program import Port, Program
 from taupi.threads import small_algebra
 
-# Bytes of a block of the regressor: enough samples for the matrix products to run at speed, few enough to stay near the cache.
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from taupi.program.targets.cpu import Kernel
+
+# Bytes in a block of the regressor: enough samples for fast matrix products, few enough to stay near the cache.
 BLOCK_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """Y^T Y (p, p), Y^T tau (p,), tau^T tau and the number of rows, summed with their rounding errors kept.
+    """Y^T Y (p, p) as `matrix`, Y^T tau (p,) as `vector`, tau^T tau as `square`, and the number of `rows`.
 
-    `matrix` + `matrix_rest` is the sum to about twice double precision of the summation over blocks.
+    The rounding errors of the sums over blocks are kept: `matrix` + `matrix_rest` and `vector` + `vector_rest` are the sums
+    to about twice double precision.
     """
 
     matrix: np.ndarray
@@ -37,9 +43,9 @@ class NormalEquations:
 
 @dataclass(frozen=True)
 class TriangularFactor:
-    """R (p, p) and z (p,) of a QR factorisation of the stacked [Y tau]: |Y x - tau|^2 = |R x - z|^2 + rest^2 for every x.
+    """`r` (p, p) and `z` (p,) of a QR factorisation of the stacked [Y tau]: |Y x - tau|^2 = |r x - z|^2 + rest^2 for all x.
 
-    The x that minimises one minimises the other, also where Y lacks rank; Y itself is gone. `residual` is the least |Y x - tau|.
+    So the x that minimises one minimises the other, even if Y is rank deficient. `rows` counts the rows of Y.
     """
 
     r: np.ndarray
@@ -49,13 +55,13 @@ class TriangularFactor:
 
     @property
     def residual(self) -> float:
-        """The least |Y x - tau|."""
+        """The smallest |Y x - tau| over all x."""
         x, *_ = np.linalg.lstsq(self.r, self.z, rcond=None)
         return float(np.hypot(self.rest, np.linalg.norm(self.r @ x - self.z)))
 
 
-def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return a + b and its rounding error (Knuth)."""
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a + b and its rounding error (Knuth 1997, section 4.2.2)."""
     total = a + b
     back = total - a
     return total, (a - (total - back)) + (b - back)
@@ -68,7 +74,11 @@ def _triangle(rows: np.ndarray) -> np.ndarray:
 
 
 class Accumulator:
-    """Streams samples of a regressor into Y^T Y and Y^T tau ("normal"), or into the triangular factor of QR ("qr").
+    """Accumulates samples of a regressor into Y^T Y and Y^T tau, or into the triangular factor of a QR factorisation.
+
+    `program` is the regressor, a program with one matrix as its output. `kind` is "normal" (the normal equations, the
+    default) or "qr" (slower, but it does not square the condition number). `block` is the number of samples evaluated
+    at a time, by default as many as fit into 4 MiB.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -80,18 +90,19 @@ class Accumulator:
     (20, 20)
     """
 
-    def __init__(self, program: Program, kind: str = "normal", block: Any = None) -> None:
+    def __init__(self, program: Program, kind: str = "normal", block: int | None = None) -> None:
         if kind not in ("normal", "qr"):
-            raise unknown("accumulator", kind, ("normal", "qr"))
+            raise unknown(Argument("kind"), kind, ("normal", "qr"))
         if not isinstance(program, Program):
-            raise TaupiError(f"program is {type(program).__name__}, expected a regressor: taupi.regressor(robot).")
+            raise TaupiError(
+                Argument("program"),
+                f" is {type(program).__name__}, expected a regressor: taupi.regressor(robot).",
+            )
         if len(program.outputs) != 1 or len(program.outputs[0].shape) != 2:
-            raise TaupiError(f"{program.name} is not a regressor: one output of two axes is needed.")
+            raise TaupiError(f"{program.name} is not a regressor: one output with two axes is needed.")
         self._n, self._p = program.outputs[0].shape
         block = max(64, BLOCK_BYTES // (8 * self._n * (self._p + 1))) if block is None else block
-        if not isinstance(block, Integral) or block < 1:
-            raise TaupiError(f"block is {block!r}, expected a whole number of samples of at least 1.")
-        self.program, self.kind, self.block = program, kind, int(block)
+        self.program, self.kind, self.block = program, kind, whole_number("block", block)
         self._prepare()
         self.rows = 0
         p = self._p
@@ -99,26 +110,25 @@ class Accumulator:
         self._factor = np.zeros((0, p + 1))
 
     def _prepare(self) -> None:
-        """Compile, and make the buffer: the regressor's columns, and the torque as one more."""
-        self._kernel: Any
-        self._kernel = self.program.compile("cpu", layout="batch_last")
+        """Compile the regressor, and allocate a block of its columns with the torque as one more."""
+        self._kernel: Kernel = self.program.compile("cpu", layout="batch_last")  # type: ignore[assignment]
         self._buffer = np.zeros((self._p + 1, self._n, self.block))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave machine code and scratch memory behind; a copy in another process makes its own."""
+        """Return the state without machine code and buffer: a copy in another process makes its own."""
         return {k: v for k, v in self.__dict__.items() if k not in ("_kernel", "_buffer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
 
-    def add(self, tau: Any, *args: Any, **kwargs: Any) -> None:
-        """Add samples: the torque (..., n) and the regressor's inputs, batch axes leading."""
+    def add(self, tau: ArrayLike, *args: ArrayLike, **kwargs: ArrayLike) -> None:
+        """Add samples: the torque `tau` (..., n), N m or N, and the regressor's inputs (`args`, `kwargs`), batch axes first."""
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs)
         (torque,), lead = batch("tau", [Port("tau", (self._n,))], [tau], {})
         count = int(np.prod(shape, dtype=int))
         if lead != shape:
-            raise TaupiError(f"tau has batch shape {lead}, expected {shape}: that of the inputs.")
+            raise TaupiError(Argument("tau"), f" has batch shape {lead}, expected {shape}: that of the inputs.")
         for start in range(0, count, self.block):
             stop = min(start + self.block, count)
             parts = [a[start:stop] if len(a) == count else a for a in arrays]
@@ -138,20 +148,20 @@ class Accumulator:
             self._rest += error
 
     def merge(self, other: Accumulator) -> None:
-        """Add what another accumulator of the same regressor and kind has gathered, from another thread or machine."""
-        if not isinstance(other, Accumulator) or self._gathers() != other._gathers():
-            raise TaupiError("The accumulators gather different things: same regressor and same kind are needed.")
+        """Add the samples of an `other` accumulator of the same regressor and kind, from another thread or machine."""
+        if not isinstance(other, Accumulator) or self._identity() != other._identity():
+            raise TaupiError("Accumulators can be merged only if they have the same regressor and the same kind.")
         self._factor = _triangle(np.vstack([self._factor, other._factor]))
         self._sum, error = _two_sum(self._sum, other._sum)
         self._rest += other._rest + error
         self.rows += other.rows
 
-    def _gathers(self) -> tuple[Any, ...]:
-        columns = self.program.parameters
-        return self.kind, self._n, self._p, columns.names if columns is not None else ()
+    def _identity(self) -> tuple[Any, ...]:
+        parameters = self.program.parameters
+        return self.kind, self._n, self._p, parameters.names if parameters is not None else ()
 
     def result(self) -> NormalEquations | TriangularFactor:
-        """Return what has been gathered so far."""
+        """Return the sums ("normal") or the triangular factor ("qr") of all samples so far."""
         p = self._p
         if self.kind == "normal":
             s, rest = self._sum, self._rest

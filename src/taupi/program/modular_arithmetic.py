@@ -1,11 +1,12 @@
-"""The modular interpreter: a program at many random states at once, modulo several primes at once.
+"""Programs in modular arithmetic: evaluated at many random states at once, modulo several primes at once.
 
-What holds between rational functions holds modulo almost every prime, and a residue never grows: so this is how ranks and
-exact relations of large programs are found. Numbers are residues below 2^31 in arrays (primes, symbol values, states).
+A relation between rational functions holds modulo almost every prime, and residues, unlike fractions, never grow. So ranks
+and exact relations of large programs are found modulo primes. Numbers are residues below 2^31, in arrays with the axes
+(primes, symbol values, states).
 
-An angle is a random point of the circle, and a multiple of it that point's power. A function whose values are not rational (exp,
-tanh) is a random number at each state, as if it were algebraically independent of all others. Signs and comparisons are
-decided by doubles that are computed alongside.
+An angle is a random point on the circle, and a multiple of the angle a power of that point. A function whose values are not
+rational (exp, tanh) becomes a random number at each state, as if it were algebraically independent of everything else. Signs
+and comparisons are decided by doubles that are computed alongside.
 """
 
 from __future__ import annotations
@@ -29,18 +30,21 @@ from taupi.program.targets.numpy import OPERATIONS
 _RING = ("neg", "sq", "twice", "inv", "add", "sub", "mul", "div")
 _ORDERED = ("sign", "fabs", "floor", "not", "fmin", "fmax", "lt", "le", "eq", "ne", "and", "or", "if_else_zero")
 _LARGEST_STATE = 10**6
-Residue = np.ndarray  # of uint64, (primes, symbol values, states) or with axes of length one
+Residue = np.ndarray  # of uint64, (primes, symbol values, states); any axis may have length one
+
+
+CirclePoint = tuple[Residue, Residue]  # (cos, sin)
 
 
 def primes() -> Iterator[int]:
-    """Yield primes below 2^31, largest first, of which -1 is no square: so that 1 + t^2 always has an inverse."""
+    """Yield primes below 2^31, largest first, modulo which -1 is not a square, so that 1 + t^2 always has an inverse."""
     for p in range(2**31 - 1, 2, -4):
         if _is_prime(p):
             yield p
 
 
 def _is_prime(n: int) -> bool:
-    """Tell whether n below 3.2e9 is prime (Miller-Rabin with bases that decide it there)."""
+    """Tell whether n below 3.2e9 is prime, by Miller and Rabin's test with bases that decide it there."""
     d, r = n - 1, 0
     while d % 2 == 0:
         d, r = d // 2, r + 1
@@ -90,7 +94,7 @@ class Field:
         return (a + (self.modulus - b)) % self.modulus
 
     def power(self, a: Residue, exponent: Residue) -> Residue:
-        """Return a to whole powers, one a prime."""
+        """Return a to the power of whole numbers, one per prime."""
         result, square = np.ones_like(a), a
         for bit in range(int(exponent.max()).bit_length()):
             odd = (exponent >> np.uint64(bit)) & np.uint64(1)
@@ -99,31 +103,31 @@ class Field:
         return result
 
     def inverse(self, a: Residue) -> Residue:
-        """Return 1 / a (Fermat)."""
+        """Return 1 / a, which is a^(p - 2) by Fermat's little theorem."""
         if not a.all():
             raise ZeroDivisionError
         return self.power(a, self.modulus - np.uint64(2))
 
-    def turn(self, a: tuple[Residue, Residue], b: tuple[Residue, Residue]) -> tuple[Residue, Residue]:
+    def angle_sum(self, a: CirclePoint, b: CirclePoint) -> CirclePoint:
         """Return the circle point of the sum of two angles."""
         (c, s), (d, t) = a, b
         return self.sub(self.mul(c, d), self.mul(s, t)), self.add(self.mul(s, d), self.mul(c, t))
 
-    def turns(self, a: tuple[Residue, Residue], times: int) -> tuple[Residue, Residue]:
+    def angle_multiple(self, a: CirclePoint, times: int) -> CirclePoint:
         """Return the circle point of a whole multiple of an angle."""
-        square = a if times > 0 else (a[0], self.sub(np.zeros_like(a[1]), a[1]))
+        doubled = a if times > 0 else (a[0], self.sub(np.zeros_like(a[1]), a[1]))
         result = (np.ones_like(a[0]), np.zeros_like(a[1]))
         for bit in range(abs(times).bit_length()):
             if abs(times) >> bit & 1:
-                result = self.turn(result, square)
-            square = self.turn(square, square)
+                result = self.angle_sum(result, doubled)
+            doubled = self.angle_sum(doubled, doubled)
         return result
 
 
 class Modular:
-    """A program as residues: `symbols` and `angles` are those of its constants that stay variables.
+    """A program in modular arithmetic: `symbols` and `angles` are the constants that are variables.
 
-    `keep` names constants that are variables although they have a value; those without one always are.
+    Constants without a value always are variables; `keep` names others that are variables although they have a value.
     """
 
     def __init__(self, program: Program, keep: tuple[str, ...] = ()) -> None:
@@ -166,7 +170,7 @@ class Modular:
         return moving
 
     def _angle_units(self) -> dict[int, int]:
-        """Return the angles that all others are sums of, each with the whole number of parts it is taken in."""
+        """Return the angles that all others are sums of, each with the whole number of parts that it is divided into."""
         unit: dict[int, int] = {}
         for total in self._sums.values():
             for atom, factor in total.items():
@@ -193,7 +197,7 @@ class Modular:
     ) -> np.ndarray:
         """Return the first output as residues (primes, symbol values, states, *shape) at random states.
 
-        `symbols` gives a whole number a symbol value, `angles` the tangents of half the angles.
+        `symbols` has whole numbers, one per symbol value, and `angles` those of tan(angle/2).
         """
         run = _Run(self, Field(chosen), states, seed, symbols or {}, angles or {})
         shape = self.program.outputs[0].shape
@@ -212,7 +216,7 @@ class Modular:
 
 
 class _Run:
-    """One evaluation: the registers that are still needed, as residues and, where signs matter, as doubles."""
+    """One evaluation: the registers that are still needed, as residues and, if signs matter, as doubles ("shadows")."""
 
     def __init__(
         self,
@@ -252,16 +256,16 @@ class _Run:
         self._point[atom] = (f.mul(f.sub(one, square), below), f.mul(f.add(tangent, tangent), below))
         self._angle[atom] = 2 * np.arctan(t.astype(float))
 
-    def _circle(self, total: AngleSum) -> tuple[Residue, Residue]:
+    def _circle(self, total: AngleSum) -> CirclePoint:
         one = self.field.number(Fraction(1))
         point = (one, np.zeros_like(one))
         for atom, factor in total.items():
             if atom == OFFSET:
                 c, s = (Fraction(int(v.p), int(v.q)) for v in nearest_point(factor))
-                point = self.field.turn(point, (self.field.number(c), self.field.number(s)))
+                point = self.field.angle_sum(point, (self.field.number(c), self.field.number(s)))
             else:
                 times = int(factor * self.of._unit[atom])
-                point = self.field.turn(point, self.field.turns(self._point[atom], times))
+                point = self.field.angle_sum(point, self.field.angle_multiple(self._point[atom], times))
         return point
 
     def step(self, i: Instruction) -> None:
@@ -286,11 +290,11 @@ class _Run:
     def _load(self, i: Instruction) -> None:
         if self.of._is_symbol(i.out):
             name = self.of._name(i.out)
-            whole = np.asarray(self.symbols.get(name, np.zeros(self.width, dtype=np.int64)))[:, None]
+            values = np.asarray(self.symbols.get(name, np.zeros(self.width, dtype=np.int64)))[:, None]
         else:
-            whole = self._integers(0, i.port, i.slot)
-        self.value[i.out] = self.field.of(whole)
-        self.shadow[i.out] = self._angle[i.out] * self.of._unit[i.out] if i.out in self._angle else whole.astype(float)
+            values = self._integers(0, i.port, i.slot)
+        self.value[i.out] = self.field.of(values)
+        self.shadow[i.out] = self._angle[i.out] * self.of._unit[i.out] if i.out in self._angle else values.astype(float)
 
     def _arithmetic(self, op: str, arguments: list[Residue]) -> Residue:
         f, a, b = self.field, arguments[0], arguments[-1]
@@ -311,7 +315,7 @@ class _Run:
             raise TaupiError(f"{self.of.program.name} divides by zero.") from None
 
     def _ordered(self, i: Instruction) -> Residue:
-        """Return what depends on order, decided by the doubles: a residue has no sign."""
+        """Return the result of an operation that depends on order, decided by doubles: residues have no sign."""
         f = self.field
         values, doubles = [self.value[a] for a in i.args], [self.shadow[a] for a in i.args]
         a = values[0]
@@ -328,6 +332,7 @@ class _Run:
         return f.of(np.atleast_2d(small))
 
     def _opaque(self, i: Instruction) -> Residue:
+        """Return random numbers for a function that is not rational."""
         if i.out not in self.of._moving:
             raise NotRationalError(
                 f"{self.of.program.name} takes {i.op} of a constant, which is not rational: give its value as a number."

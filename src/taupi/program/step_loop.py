@@ -1,4 +1,4 @@
-"""A compiled step run over and over in one call: what it gives is what it is given next."""
+"""A loop over a compiled step, run by machine code in one call: the results of each step are the inputs of the next."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from taupi.errors import TaupiError
 from taupi.program.targets.cpu import Kernel
 from taupi.program.targets.simd.machine_code import load
 
-# A step is worth thousands of operations, so that already this many samples repay a thread.
-_SAMPLES_A_THREAD = 16
+# A thread pays off from this many samples on: a step has thousands of operations.
+_SAMPLES_PER_THREAD = 16
 
-# kernel(table, start, stop) again and again; after each call every entry of the table moves on by its stride. After each, the
-# inner kernel for some `times` in the same way, and then its table moves on to what follows the next call of the outer one.
+# Calls kernel(table, start, stop) `count` times; after each call every entry of the table advances by its stride. After each
+# call of the kernel, the inner kernel is called `times` times in the same way, and then its table advances (by %ahead) to
+# what follows the next call of the outer kernel.
 _LOOP = """
 define internal void @move(ptr %table, ptr %strides, i64 %entries) alwaysinline {
 entry:
@@ -86,11 +87,12 @@ def roll(
     results: Mapping[str, np.ndarray],
     threads: int = 1,
 ) -> None:
-    """Run K steps of a batch of B: carried[k + 1], results[k] = step(carried[k], inputs[k]).
+    """Run K steps of a batch of B samples: carried[k + 1], results[k] = step(carried[k], inputs[k]).
 
-    An input `x` that is carried has an output `x_next`; its array is (K + 1, B, size), and its first row is where it starts.
-    `inputs` are (K or 1, B or 1, size): an axis of length one is shared. `results` are (K, B, size), zero at first. All are
-    C-contiguous. The samples are shared out over `threads`, each of which runs all the steps of its own.
+    `kernel` is the compiled step, in the layout "samples". An input `x` in `carried` has an output `x_next`; its array is
+    (K + 1, B, size), with the initial value in its first row. `inputs` are (K or 1, B or 1, size): an axis of length one is
+    shared. `results` are (K, B, size) and must be zero before. All arrays are C-contiguous. The samples are divided among
+    `threads`, 1 by default, each of which runs all steps of its own samples.
 
     >>> import numpy as np, taupi as tp
     >>> step = tp.trace("sum", lambda x, u: x + u, [tp.Port("x", (1,)), tp.Port("u", (1,))], [tp.Port("x_next", (1,))])
@@ -99,14 +101,14 @@ def roll(
     >>> x.ravel().tolist()
     [0.0, 2.0, 4.0, 6.0]
     """
-    rolling = Rolling(kernel, carried, inputs, results, threads)
-    rolling(0, rolling.steps)
+    loop = StepLoop(kernel, carried, inputs, results, threads)
+    loop(0, loop.steps)
 
 
-class Rolling:
-    """A roll that is made ready: `rolling(0, 10)` runs its first ten steps; arguments as in `roll`.
+class StepLoop:
+    """A loop over a step, ready to run: `loop(0, 10)` runs its first ten steps.
 
-    Where nothing is carried, `sizes` are K and B.
+    `kernel`, `carried`, `inputs`, `results` and `threads` are those of `roll`. If nothing is carried, `sizes` states K and B.
     """
 
     def __init__(
@@ -119,32 +121,32 @@ class Rolling:
         sizes: tuple[int, int] | None = None,
     ) -> None:
         if kernel.layout != "samples":
-            raise TaupiError(f"A roll needs samples: compile with layout='samples', not {kernel.layout!r}.")
+            raise TaupiError(f"A loop of steps needs layout='samples', got a kernel with layout={kernel.layout!r}.")
         self.steps, batch = sizes or _sizes(carried)
         steps, ports = self.steps, (*kernel.program.inputs, *kernel.program.outputs)
-        given = [carried[p.name][:steps] if p.name in carried else inputs[p.name] for p in kernel.program.inputs]
-        taken = [_result(p.name, carried, results) for p in kernel.program.outputs]
-        for port, array in zip(ports, (*given, *taken), strict=True):
+        reads = [carried[p.name][:steps] if p.name in carried else inputs[p.name] for p in kernel.program.inputs]
+        writes = [_result(p.name, carried, results) for p in kernel.program.outputs]
+        for port, array in zip(ports, (*reads, *writes), strict=True):
             _check(port.name, array, (steps, batch, port.size), kernel.dtype)
-        self._parts = _shared_out([(kernel, given, taken)], 0, batch, threads) if steps and batch else []
+        self._parts = _divided([(kernel, reads, writes)], 0, batch, threads) if steps and batch else []
 
     def __call__(self, first: int, last: int) -> None:
-        """Run the steps first .. last - 1."""
+        """Run the steps `first` to `last` - 1."""
         _run(self._parts, first, last)
 
 
-class Nested:
-    """A step and, after each, `times` of another: `nested(0, 10)` runs ten of the first and 10 times of the second.
+class NestedStepLoop:
+    """A loop over an outer step that is followed each time by several inner steps: `loop(0, 10)` runs ten outer steps.
 
-    `z` is (1 + K (times + 1), B, size): the first step takes row k (times + 1) and gives the next row, the second goes on from
-    there. `inputs` and `results` are those of the first, as in `roll`; `inner` are the other inputs of the second, (K or 1, times
-    or 1, B or 1, size) each.
+    After each call of `outer`, `step` is called `times` times. `z` is (1 + K (times + 1), B, size): outer step k reads row
+    k (times + 1) and writes the next row, and the inner steps go on from there. `inputs` and `results` are those of the outer
+    step, and `threads` is that of `roll`; `inner` are the other inputs of the inner step, (K or 1, times or 1, B or 1, size).
 
     >>> import numpy as np, taupi as tp
     >>> add = tp.trace("add", lambda z, u: z + u, [tp.Port("z", (1,)), tp.Port("u", (1,))], [tp.Port("z_next", (1,))])
     >>> twice = tp.trace("twice", lambda z: 2 * z, [tp.Port("z", (1,))], [tp.Port("z_next", (1,))])
     >>> z, u = np.zeros((7, 1, 1)), np.full((1, 1, 1), 1.0)
-    >>> Nested(add.compile("cpu"), twice.compile("cpu"), z, {"u": u}, {}, {}, times=2)(0, 2)
+    >>> NestedStepLoop(add.compile("cpu"), twice.compile("cpu"), z, {"u": u}, {}, {}, times=2)(0, 2)
     >>> z.ravel().tolist()
     [0.0, 1.0, 2.0, 4.0, 5.0, 10.0, 20.0]
     """
@@ -162,41 +164,41 @@ class Nested:
     ) -> None:
         steps, batch, size = (len(z) - 1) // (times + 1), z.shape[1], z.shape[2]
         rows = z[1:].reshape(steps, times + 1, batch, size)
-        given = [z[: -1 : times + 1] if p.name == "z" else inputs[p.name] for p in outer.program.inputs]
-        taken = [rows[:, 0] if p.name == "z_next" else results[p.name] for p in outer.program.outputs]
-        moved = [rows[:, :-1] if p.name == "z" else inner[p.name] for p in step.program.inputs]
-        calls = [(outer, given, taken), (step, moved, [rows[:, 1:]])]
+        reads = [z[: -1 : times + 1] if p.name == "z" else inputs[p.name] for p in outer.program.inputs]
+        writes = [rows[:, 0] if p.name == "z_next" else results[p.name] for p in outer.program.outputs]
+        inner_reads = [rows[:, :-1] if p.name == "z" else inner[p.name] for p in step.program.inputs]
+        calls = [(outer, reads, writes), (step, inner_reads, [rows[:, 1:]])]
         for (kernel, ins, outs), lead in zip(calls, ((steps,), (steps, times)), strict=True):
             ports = (*kernel.program.inputs, *kernel.program.outputs)
             for port, array in zip(ports, (*ins, *outs), strict=True):
                 _check(port.name, array, (*lead, batch, port.size), kernel.dtype)
-        self._parts = _shared_out(calls, times, batch, threads) if steps and batch else []
+        self._parts = _divided(calls, times, batch, threads) if steps and batch else []
 
     def __call__(self, first: int, last: int) -> None:
-        """Run the steps first .. last - 1, each with those that follow it."""
+        """Run the outer steps `first` to `last` - 1, each with the inner steps that follow it."""
         _run(self._parts, first, last)
 
 
-# A kernel, and the arrays of its inputs and outputs for all steps.
+# A kernel, and the arrays that it reads and writes in all steps.
 _Call = tuple[Kernel, list[np.ndarray], list[np.ndarray]]
 
 
 class _Table:
-    """A kernel's arguments of its first step, and by how much each moves on along every axis of steps: addresses by rows."""
+    """A kernel's table of arguments for its first step, and by how many bytes each entry advances along each axis of steps."""
 
     def __init__(self, call: _Call, axes: int, batch: int) -> None:
-        kernel, given, taken = call
-        first, arrays, scratch = (0,) * axes, (*given, *taken), kernel.scratch()
+        kernel, reads, writes = call
+        first, arrays, scratch = (0,) * axes, (*reads, *writes), kernel.scratch()
         self.address = kernel._engine.get_function_address("kernel")
-        self.entries = kernel.table([a[first] for a in given], [a[first] for a in taken], batch, scratch)
+        self.entries = kernel.table([a[first] for a in reads], [a[first] for a in writes], batch, scratch)
         self.strides = np.zeros((axes, len(self.entries)), dtype=np.int64)
         for axis in range(axes):
             self.strides[axis, : 2 * len(arrays) : 2] = [a.strides[axis] if a.shape[axis] > 1 else 0 for a in arrays]
-        self._kept = (call, scratch)  # what the addresses point into
+        self._kept_alive = (call, scratch)  # the memory that the addresses point into
 
 
 class _Part:
-    """What one thread runs: samples start .. stop - 1, with scratch memory of its own."""
+    """The share of one thread: samples start to stop - 1, with scratch memory of its own."""
 
     def __init__(self, calls: list[_Call], times: int, batch: int, start: int, stop: int) -> None:
         self._outer, *inner = [_Table(call, axes, batch) for axes, call in enumerate(calls, start=1)]
@@ -206,7 +208,7 @@ class _Part:
             self._ahead = period - times * step
 
     def run(self, first: int, last: int) -> None:
-        """Run the steps first .. last - 1."""
+        """Run the steps first to last - 1."""
         outer, inner = self._outer, self._inner
         moving = outer.entries + first * outer.strides[0]
         args = [outer.address, moving.ctypes.data, outer.strides.ctypes.data, len(moving), last - first]
@@ -228,16 +230,16 @@ def _run(parts: list[_Part], first: int, last: int) -> None:
             pass
 
 
-def _shared_out(calls: list[_Call], times: int, batch: int, threads: int) -> list[_Part]:
-    """Return the parts of threads; the second of two calls is done `times` after each of the first."""
-    parts = max(1, min(threads, batch // _SAMPLES_A_THREAD))
+def _divided(calls: list[_Call], times: int, batch: int, threads: int) -> list[_Part]:
+    """Return the share of each thread; the second of two calls is repeated `times` times after each of the first."""
+    parts = max(1, min(threads, batch // _SAMPLES_PER_THREAD))
     edges = [batch * k // parts // 8 * 8 for k in range(parts)] + [batch]
     return [_Part(calls, times, batch, a, b) for a, b in pairwise(edges)]
 
 
 def _sizes(carried: Mapping[str, np.ndarray]) -> tuple[int, int]:
     if not carried:
-        raise TaupiError("carried is empty, expected the arrays that one step hands to the next.")
+        raise TaupiError("carried is empty, expected the arrays that one step passes to the next.")
     first = next(iter(carried.values()))
     return first.shape[0] - 1, first.shape[1]
 

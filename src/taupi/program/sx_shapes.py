@@ -1,15 +1,20 @@
-"""SX of any shape as the row-major columns that CasADi functions take and give."""
+"""SX of any shape to and from the row-major columns that CasADi functions take and return."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from taupi.errors import TaupiError
 
+if TYPE_CHECKING:
+    from casadi import SX
 
-def to_column(value: Any, shape: tuple[int, ...]) -> Any:
-    """Return the row-major column of an SX of a shape."""
+NestedSX: TypeAlias = "SX | list[NestedSX]"
+
+
+def to_column(value: SX, shape: tuple[int, ...]) -> SX:
+    """Return an SX of some shape as a row-major column."""
     import casadi as cs
 
     if value.numel() != math.prod(shape):
@@ -17,15 +22,15 @@ def to_column(value: Any, shape: tuple[int, ...]) -> Any:
     return cs.vec(value.T) if len(shape) == 2 else cs.vec(value)
 
 
-def from_column(column: Any, shape: tuple[int, ...]) -> Any:
-    """Return a column as the matrix it holds row by row; other shapes stay columns."""
+def from_column(column: SX, shape: tuple[int, ...]) -> SX:
+    """Return the matrix that a column holds row by row; for other shapes, return the column."""
     import casadi as cs
 
     return cs.reshape(column, shape[1], shape[0]).T if len(shape) == 2 else column
 
 
-def flatten(value: Any) -> Any:
-    """Return the row-major column of an SX or of nested lists of SX."""
+def flatten(value: NestedSX) -> SX:
+    """Return an SX, or nested lists of SX, as a row-major column."""
     import casadi as cs
 
     if isinstance(value, list):

@@ -1,20 +1,19 @@
-"""Programs made from programs: derivatives, products with vectors, choices of rows and columns."""
+"""Programs derived from programs: derivatives, products with vectors, some of the rows or columns."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.program import Port, Program, simplified
 
 
 class _Symbols:
-    """A program laid open: its inputs, constants and outputs as symbols, to build another program from."""
+    """A program's inputs, constants and outputs as symbols, from which to build another program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -27,21 +26,23 @@ class _Symbols:
             raise unknown("input", name, self.inputs, self.program.name)
         return next(p for p in self.program.inputs if p.name == name)
 
-    def only_output(self, what: str) -> Any:
+    def only_output(self, what: str) -> cs.SX:
         if len(self.outputs) != 1:
             raise TaupiError(f"{self.program.name} has {len(self.outputs)} outputs: {what} needs one.")
         return self.outputs[0]
 
     def build(
-        self, name: str, outputs: Sequence[Port], values: Sequence[Any], more: tuple[Port, Any] | None = None
+        self, name: str, outputs: Sequence[Port], values: Sequence[cs.SX], further: tuple[Port, cs.SX] | None = None
     ) -> Program:
+        """Return the program of some values, with one further input if one is named."""
         ports, symbols = self.program.inputs, list(self.inputs.values())
-        if more is not None:
-            if not str(more[0].name).isidentifier():
-                raise TaupiError(f"An input cannot be called {more[0].name!r}: choose letters and digits.")
-            if more[0].name in self.inputs:
-                raise TaupiError(f"{self.program.name} has an input {more[0].name!r} already: choose another name.")
-            ports, symbols = (*ports, more[0]), [*symbols, more[1]]
+        if further is not None:
+            port, symbol = further
+            if not str(port.name).isidentifier():
+                raise TaupiError(f"An input cannot be called {port.name!r}: choose letters and digits.")
+            if port.name in self.inputs:
+                raise TaupiError(f"{self.program.name} has an input {port.name!r} already: choose another name.")
+            ports, symbols = (*ports, port), [*symbols, symbol]
         function = cs.Function(name, [*symbols, self.constants], simplified(values))
         return Program(name, ports, tuple(outputs), self.program.constants, function)
 
@@ -56,7 +57,7 @@ def jacobian(program: Program, wrt: str) -> Program:
 
 
 def jvp(program: Program, wrt: str) -> Program:
-    """Return (d output / d input) v, with v a further input `d<wrt>`."""
+    """Return (d output / d input) v, where v is one more input, `d<wrt>`."""
     s = _Symbols(program)
     port = s.port(wrt)
     v = cs.SX.sym(f"d{wrt}", port.size)
@@ -66,7 +67,7 @@ def jvp(program: Program, wrt: str) -> Program:
 
 
 def vjp(program: Program, wrt: str) -> Program:
-    """Return w^T (d output / d input), with w a further input of the output's shape."""
+    """Return w^T (d output / d input), where w is one more input of the output's shape."""
     s = _Symbols(program)
     port, y = s.port(wrt), s.only_output("vjp")
     w = cs.SX.sym("w", y.numel())
@@ -75,15 +76,15 @@ def vjp(program: Program, wrt: str) -> Program:
     return s.build(f"{program.name}_vjp_{wrt}", [out], [product], (Port("w", program.outputs[0].shape), w))
 
 
-def _matrix(s: _Symbols) -> Any:
+def _matrix(s: _Symbols) -> cs.SX:
     shape = s.program.outputs[0].shape
     if len(s.outputs) != 1 or len(shape) != 2:
-        raise TaupiError(f"{s.program.name} is not a matrix: one output of two axes is needed.")
+        raise TaupiError(f"{s.program.name} is not a matrix: one output with two axes is needed.")
     return cs.reshape(s.outputs[0], shape[1], shape[0]).T
 
 
 def times(program: Program, name: str = "pi") -> Program:
-    """Return Y x, with x a further input."""
+    """Return Y x, where x is one more input."""
     s = _Symbols(program)
     y = _matrix(s)
     x = cs.SX.sym("x", y.shape[1])
@@ -93,7 +94,7 @@ def times(program: Program, name: str = "pi") -> Program:
 
 
 def transpose_times(program: Program, name: str = "s") -> Program:
-    """Return Y^T s, with s a further input."""
+    """Return Y^T s, where s is one more input."""
     s = _Symbols(program)
     y = _matrix(s)
     x = cs.SX.sym("x", y.shape[0])
@@ -103,19 +104,21 @@ def transpose_times(program: Program, name: str = "s") -> Program:
 
 
 def take(program: Program, places: Sequence[int], axis: int = -1) -> Program:
-    """Return the program with a choice of entries along an axis of its only output."""
+    """Return the program with the entries at `places` along an axis of its only output."""
     s = _Symbols(program)
     y, port = s.only_output("take"), program.outputs[0]
-    chosen_places = np.asarray(places)
-    if chosen_places.dtype.kind not in "iu" and chosen_places.size:
-        raise TaupiError(f"places holds {chosen_places.dtype}, expected whole numbers: positions, not a mask.")
+    positions = np.asarray(places)
+    if positions.dtype.kind not in "iu" and positions.size:
+        raise TaupiError(
+            Argument("places"), f" holds {positions.dtype}, expected whole numbers: positions, not a mask."
+        )
     try:
-        kept = np.take(np.arange(port.size).reshape(port.shape), chosen_places.astype(int), axis=axis)
+        kept = np.take(np.arange(port.size).reshape(port.shape), positions.astype(int), axis=axis)
     except (IndexError, ValueError):
         raise TaupiError(
             f"take got axis {axis} and places that {port.name}, of shape {port.shape}, does not have."
         ) from None
     columns = program.parameters is not None and axis in (-1, len(port.shape) - 1)
     parameters = program.parameters.take(tuple(places)) if columns else program.parameters
-    chosen = s.build(program.name, [Port(port.name, kept.shape)], [y[kept.ravel().tolist()]])
-    return dataclasses.replace(chosen, parameters=parameters, guard=program.guard)
+    part = s.build(program.name, [Port(port.name, kept.shape)], [y[kept.ravel().tolist()]])
+    return dataclasses.replace(part, parameters=parameters, guard=program.guard)

@@ -162,7 +162,9 @@ def test_where_no_real_body_is_left_all_have_their_share(robots_dir, tmp_path):
     pi = list(robot.parameters.exact)
     pi[-10:] = [0.4, 0, 0, 0.02, 0.01, 0, 0, 0.01, 0, 0.01]  # less than the hand alone has
     wanted, target = robot.with_parameters(pi), tmp_path / "new.urdf"
-    with pytest.warns(TaupiWarning, match=r"Link 'panda_link7' without panda_hand, .* not be a real body.* are shared among"):
+    with pytest.warns(
+        TaupiWarning, match=r"Link 'panda_link7' without panda_hand, .* not be a real body.* are shared among"
+    ):
         tp.write_urdf(wanted, target)
     close(tp.Robot.from_urdf(target, **options).parameters.values, wanted.parameters.values)
     masses = {}

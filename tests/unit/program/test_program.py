@@ -156,7 +156,7 @@ def test_symbols_are_bound_to_numbers(bad):
 
 def test_symbols_called_as_inputs_are_refused():
     arm = tp.Robot.from_dh([{"a": "q1"}, {"a": "a2"}], parameters=[1] * 20)
-    with pytest.raises(TaupiError, match="'q1' is also what"):
+    with pytest.raises(TaupiError, match="'q1' is also the name of an input"):
         tp.mass_matrix(arm)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from taupi.program.program import Port, Program
-from taupi.program.tape import Instruction
 from taupi.program.emitters.dialect import (
     C_FUNCTIONS,
     C_OPERATIONS,
@@ -20,6 +18,8 @@ from taupi.program.emitters.dialect import (
     statements,
     times,
 )
+from taupi.program.program import Port, Program
+from taupi.program.tape import Instruction
 
 _RESERVED = C_RESERVED | {"w", "place"}
 _TYPES = {"float64": "double", "float32": "float"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from taupi.program.program import Program
 from taupi.program.emitters.c import files, names, prototype
+from taupi.program.program import Program
 
 _CMAKE = """cmake_minimum_required(VERSION 3.10)
 project(taupi_{name} C)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from taupi.program.output_layouts import places
-from taupi.program.program import Program
 from taupi.program.emitters.dialect import (
     C_FUNCTIONS,
     C_OPERATIONS,
@@ -16,6 +14,8 @@ from taupi.program.emitters.dialect import (
     statements,
     times,
 )
+from taupi.program.output_layouts import places
+from taupi.program.program import Program
 
 _RESERVED = C_RESERVED | {"N", "i", "blockIdx", "blockDim", "threadIdx", "gridDim", "warpSize"}
 _SUFFIXES = ("", "_sample", "_entry")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.program.program import Port, Program
 from taupi.program.emitters.dialect import Dialect, checked, described, digits, identifiers, statements, times, words
+from taupi.program.program import Port, Program
 
 _OPERATIONS: dict[str, str] = {
     "neg": "-{a}",

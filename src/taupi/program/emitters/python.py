@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import keyword
 
+from taupi.program.emitters.dialect import (
+    Dialect,
+    checked,
+    described,
+    digits,
+    identifiers,
+    last_uses,
+    slots,
+    statements,
+)
 from taupi.program.program import Port, Program
-from taupi.program.emitters.dialect import Dialect, checked, described, digits, identifiers, last_uses, slots, statements
 
 _RESERVED = frozenset({*keyword.kwlist, "np", "batch", "one", "zero"})
 _OPERATIONS: dict[str, str] = {

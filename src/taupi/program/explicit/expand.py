@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from taupi.errors import TaupiError
-from taupi.program.angles import Point, turned
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.angles import Point, combined_point
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import Plan, ReplanError, Ring, TooLongError
+from taupi.program.explicit.symbol_names import symbol_name
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
 from taupi.progress import progress
@@ -118,7 +118,7 @@ class _Run:
             self._refuse(step)
         self._check(len(result.numerator), step)
         if i.op in ("add", "sub", "neg", "twice") and all(a in self.point for a in i.args):
-            c, s = turned(i.op, [self.point[a] for a in i.args])
+            c, s = combined_point(i.op, [self.point[a] for a in i.args])
             self.point[i.out] = (ring.reduced(c), ring.reduced(s))
         return result
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from taupi.errors import TaupiError, unknown
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
-from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
-from taupi.program.explicit.user_names import given_names
-from taupi.program.explicit.monomials import Alphabet
 from taupi.program.explicit.formula_tree import Collector, Product, Sum, length, name_repeated
+from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
+from taupi.program.explicit.monomials import Alphabet
+from taupi.program.explicit.user_names import given_names
 from taupi.program.explicit.writers import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
 from taupi.progress import progress

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
 from taupi.program.explicit.polynomial_quotient import Denominator, Quotient
 from taupi.program.explicit.polynomial_ring import Atom
-from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
 
 # Longer sums are not searched for factors beyond those that all terms share.
 _FACTORED = 60

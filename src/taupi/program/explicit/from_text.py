@@ -11,10 +11,10 @@ from typing import Any
 from flint import fmpq
 
 from taupi.errors import TaupiError
-from taupi.program.angles import Point, turned
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.angles import Point, combined_point
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import ReplanError, Ring
+from taupi.program.explicit.symbol_names import symbol_name
 
 _LARGEST_POWER = 64
 
@@ -101,9 +101,9 @@ class _Reader:
                 s, c = self.angles[name]
                 return ring.generators[c], ring.generators[s]
             case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return turned("neg", [self._point(inner)])
+                return combined_point("neg", [self._point(inner)])
             case ast.BinOp(left=a, op=ast.Add() | ast.Sub() as op, right=b):
-                c, s = turned("add" if isinstance(op, ast.Add) else "sub", [self._point(a), self._point(b)])
+                c, s = combined_point("add" if isinstance(op, ast.Add) else "sub", [self._point(a), self._point(b)])
                 return ring.reduced(c), ring.reduced(s)
             case ast.BinOp(left=ast.Constant(value=int() as count), op=ast.Mult(), right=b) if (
                 0 < count <= _LARGEST_POWER
@@ -113,5 +113,5 @@ class _Reader:
         raise TaupiError(f"{self.what} holds an angle {ast.unparse(node)}, expected sums of {known}.")
 
     def _plus(self, a: Point, b: Point) -> Point:
-        c, s = turned("add", [a, b])
+        c, s = combined_point("add", [a, b])
         return self.ring.reduced(c), self.ring.reduced(s)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpq_mpoly
 
-from taupi.program.explicit.polynomial_ring import Ring
 from taupi.program.explicit.monomials import Alphabet, Form, Forms, Letter, Monomial, Terms, added
+from taupi.program.explicit.polynomial_ring import Ring
 
 # Longer formulas keep their products: they are not for reading, and the search would take longer than the expansion.
 _LONGEST = 2000

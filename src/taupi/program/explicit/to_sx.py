@@ -9,11 +9,11 @@ from typing import Any
 
 import casadi as cs
 
+from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.merged_angles import shortest, summed_angles
+from taupi.program.explicit.monomials import Alphabet, Forms
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import Atom, Ring
-from taupi.program.explicit.monomials import Alphabet, Forms
-from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.program import Constants, Port, Program, trace
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

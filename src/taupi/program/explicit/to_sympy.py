@@ -9,11 +9,11 @@ from typing import Any
 import sympy
 from flint import fmpq_mpoly
 
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.formula_tree import Product, Sum
+from taupi.program.explicit.monomials import Alphabet
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import Atom, Ring
-from taupi.program.explicit.monomials import Alphabet
-from taupi.program.explicit.formula_tree import Product, Sum
+from taupi.program.explicit.symbol_names import symbol_name
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": sympy.sin,

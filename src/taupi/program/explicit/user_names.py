@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from flint import fmpq
 
 from taupi.errors import TaupiError
+from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.from_text import quotient
 from taupi.program.explicit.merged_angles import plain_forms
-from taupi.program.explicit.symbol_names import symbol_name
-from taupi.program.explicit.polynomial_ring import Atom
 from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
-from taupi.program.explicit.formula_tree import Collector, Product, Sum
+from taupi.program.explicit.polynomial_ring import Atom
+from taupi.program.explicit.symbol_names import symbol_name
 
 Shape = frozenset[tuple[Monomial, fmpq]]  # the terms of a sum, divided by the coefficient of the first
 

@@ -7,12 +7,12 @@ from html import escape, unescape
 
 from flint import fmpq
 
+from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.merged_angles import shortest
-from taupi.program.explicit.symbol_names import GREEK, parts_of, symbol_name, velocity_of
+from taupi.program.explicit.monomials import Alphabet, Letter
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import Atom
-from taupi.program.explicit.monomials import Alphabet, Letter
-from taupi.program.explicit.formula_tree import Collector, Product, Sum
+from taupi.program.explicit.symbol_names import GREEK, parts_of, symbol_name, velocity_of
 
 _DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 _MARKS = {"d": "˙", "dd": "¨"}

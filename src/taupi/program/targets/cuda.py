@@ -94,10 +94,10 @@ class CudaKernel:
 
     def _arranged(self, args: Any, kwargs: Any) -> tuple[list[Any], tuple[int, ...]]:
         """Return the inputs on the device as (N, size) or (1, size), strides as they are, and the batch shape."""
-        from taupi.program.arguments import assigned, shape_error
+        from taupi.program.arguments import in_order, shape_error
 
         arrays = []
-        for port, value in zip(self.spec.inputs, assigned(self.spec.name, self.spec.inputs, args, kwargs), strict=True):
+        for port, value in zip(self.spec.inputs, in_order(self.spec.name, self.spec.inputs, args, kwargs), strict=True):
             array = self._cupy.asarray(value, dtype=self.spec.dtype)
             rank = len(port.shape)
             if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:

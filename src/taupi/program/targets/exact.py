@@ -16,7 +16,7 @@ import numpy as np
 from flint import fmpq
 
 from taupi.errors import NotRationalError, TaupiError
-from taupi.program.angles import Point, angular_registers, turned
+from taupi.program.angles import Point, angular_registers, combined_point
 from taupi.program.program import Program
 
 # pi / 2 to 40 digits, so that what is beyond a quarter turn loses nothing.
@@ -102,7 +102,7 @@ def build(program: Program) -> Callable[..., Any]:
             else:
                 value[i.out] = _apply(program, i.op, [value[a] for a in i.args])
                 if i.out in angular and all(a in point for a in i.args):
-                    point[i.out] = turned(i.op, [point[a] for a in i.args])
+                    point[i.out] = combined_point(i.op, [point[a] for a in i.args])
         shaped = tuple(r.reshape(p.shape) for r, p in zip(results, program.outputs, strict=True))
         return shaped[0] if len(shaped) == 1 else shaped
 

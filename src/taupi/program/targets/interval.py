@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.arguments import assigned, batch
+from taupi.program.arguments import batch, in_order
 from taupi.program.program import Port, Program
 
 Interval = tuple[Any, Any]  # (lo, hi), arrays over the boxes; a constant is a pair of numbers
@@ -280,7 +280,7 @@ def _boxes(
     program: Program, args: Sequence[Any], kwargs: Any
 ) -> tuple[list[np.ndarray], list[np.ndarray], tuple[int, ...]]:
     """Return the lower and the upper ends of each input, flat, and the batch shape."""
-    given = assigned(program.name, program.inputs, args, kwargs)
+    given = in_order(program.name, program.inputs, args, kwargs)
     pairs = [_pair(port, value) for port, value in zip(program.inputs, given, strict=True)]
     doubled = [Port(f"{p.name} ({end})", p.shape, p.labels, p.per) for p in program.inputs for end in ("lo", "hi")]
     flat, shape = batch(program.name, doubled, [end for pair in pairs for end in pair], {})
