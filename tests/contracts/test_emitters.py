@@ -14,10 +14,10 @@ from support import error, programs, random_states
 
 import taupi as tp
 from taupi.program.emit import LANGUAGES, sources
+from taupi.program.emitters.cuda import kernel_source
 from taupi.program.output_layouts import places
 from taupi.program.program import Port, trace
 from taupi.program.tape import BINARY, UNARY
-from taupi.program.emitters.cuda import kernel_source
 
 # Other libraries' sine and cosine differ in the last bit; a few hundred operations carry it on.
 ROUNDING = 1e-12

@@ -57,7 +57,7 @@ def test_one_lane_computes_the_same(y, arm, n, dtype):
 
 def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
     """Also of a program long enough to be cut into functions, and with functions of the C library."""
-    monkeypatch.setattr(llvm_module, "_WHOLE_ONE_LANE", 200)
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION_ONE_LANE", 200)
     port = tp.Port("x", (3,))
     odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.Port("y", (3,))])
     rng = np.random.default_rng(0)
@@ -162,7 +162,7 @@ def test_memory_is_the_output_and_one_block(arm, layout):
 def test_other_machines_and_small_pieces(arm, monkeypatch, layout, width, dtype):
     """Every vector width, a tape in many pieces whose last is short, blocks and streams forced: the whole array agrees."""
     monkeypatch.setattr(cpu, "vector_width", lambda dtype="float64": width)
-    monkeypatch.setattr(llvm_module, "_WHOLE", 30)
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION", 30)
     monkeypatch.setattr(llvm_module, "_CHUNK", 37)
     monkeypatch.setattr(llvm_module, "_BLOCK_BYTES", 16 * 1024)
     monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
@@ -185,7 +185,7 @@ def test_last_piece_shorter_than_what_it_copies(monkeypatch, last):
         return cs.vertcat(*[x[0] + k % 7 for k in range(300)])
 
     program = trace("many", body, [Port("x", (1,))], [Port("y", (300,))])
-    monkeypatch.setattr(llvm_module, "_WHOLE", 30)
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION", 30)
     monkeypatch.setattr(llvm_module, "_CHUNK", len(program.tape.instructions) - last)
     monkeypatch.setattr(llvm_module, "_BLOCK_BYTES", 0)
     monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
@@ -245,7 +245,7 @@ def test_bound_form(y, arm):
         step.inputs["q"][:], step.inputs["qd"][:], step.inputs["qdd"][:] = q, qd, qdd
         step()
         assert np.array_equal(step.outputs["Y"], y(q, qd, qdd))
-    with pytest.raises(TaupiError, match="one sample"):
+    with pytest.raises(TaupiError, match="A bound kernel needs"):
         y.compile("cpu", layout="batch_last").bound()
 
 

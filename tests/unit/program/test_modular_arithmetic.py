@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support import random_robot
 
 import taupi as tp
-from taupi.program.independent_columns import active_columns, independent_columns
 from taupi.program.angles import OFFSET, angle_sums
+from taupi.program.independent_columns import active_columns, independent_columns
 from taupi.program.modular_arithmetic import Field, Modular, primes, residue
 
 

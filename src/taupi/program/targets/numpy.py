@@ -1,4 +1,4 @@
-"""The reference interpreter: one NumPy operation an instruction, over the whole batch."""
+"""The reference interpreter: one NumPy operation per instruction, over the complete batch."""
 
 from __future__ import annotations
 

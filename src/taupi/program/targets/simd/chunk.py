@@ -1,4 +1,4 @@
-"""The tape itself: chunks of vector instructions that leave their results in rows of scratch memory."""
+"""A chunk of the tape as vector instructions, which leave their results in rows of scratch memory."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ LIBRARY = {
 
 @dataclass(frozen=True)
 class Shape:
-    """What every chunk needs to know: lanes, number type, sizes of the inputs, rows of scratch, slots of crossing values."""
+    """What every chunk needs to know of the program and of its scratch memory."""
 
-    width: int
-    scalar: str
+    width: int  # lanes
+    scalar: str  # number type, "double" or "float"
     inputs: tuple[int, ...]  # entries of each input
-    row_length: int  # scalars in a row of scratch
+    row_length: int  # scalars in a row of scratch memory
     row_of: Mapping[tuple[int, int], int]  # (output, nonzero) -> row
     slots: Mapping[int, int]  # register -> slot, for values that a later chunk uses
-    constants: Mapping[int, float]
+    constants: Mapping[int, float]  # register -> value
 
 
-def crossing(chunks: Sequence[Sequence[Instruction]], constants: Mapping[int, float]) -> dict[int, int]:
-    """Return a slot for each register that a later chunk uses; constants are cheaper written again."""
+def crossing_slots(chunks: Sequence[Sequence[Instruction]], constants: Mapping[int, float]) -> dict[int, int]:
+    """Return a slot for each register that a later chunk uses, except for constants, which are cheaper to write again."""
     home = {i.out: k for k, chunk in enumerate(chunks) for i in chunk}
     used = {a for k, chunk in enumerate(chunks) for i in chunk for a in i.args if home[a] != k and a not in constants}
     return {register: slot for slot, register in enumerate(sorted(used))}
 
 
 class Chunk(Writer):
-    """`void chunk(args, i, last, kept, rows)`: a stretch of the tape for the samples from i on, its results left in rows.
+    """`void chunk(args, i, last, kept, rows)`: a part of the tape for `width` samples from i on, with results in rows.
 
-    Lanes beyond `last` repeat that sample, so that any number of samples works.
+    Lanes beyond `last` repeat that sample, so that any number of samples works. `kept` has values that cross chunks.
     """
 
     arguments = "ptr noalias %args, i64 %i, i64 %last, ptr noalias %kept, ptr noalias %rows"
@@ -73,10 +73,10 @@ class Chunk(Writer):
         return "\n".join([f"define internal void @{name}({self.arguments}) {{", *self.lines, "  ret void", "}"])
 
     def _between(self, number: int) -> None:
-        """Write what goes before an instruction: nothing here."""
+        """Write what comes before an instruction; nothing here."""
 
     def _after(self) -> None:
-        """Write what goes after the last instruction: nothing here."""
+        """Write what comes after the last instruction; nothing here."""
 
     def _slot(self, register: int) -> str:
         return self.emit(f"getelementptr {self.vector}, ptr %kept, i64 {self.shape.slots[register]}")
@@ -89,7 +89,7 @@ class Chunk(Writer):
         return self.values[register]
 
     def _loaded(self, port: int, slot: int) -> str:
-        """Return an input's entry over the lanes: rows of `width` entries are read sample by sample and transposed."""
+        """Return an input's entry over the lanes: `width` entries at a time are read sample by sample and transposed."""
         w, start = self.width, slot // self.width * self.width
         if (port, start) not in self.groups:
             if port not in self.samples:
@@ -98,8 +98,8 @@ class Chunk(Writer):
             count, rows = min(w, self.shape.inputs[port] - start), []
             for pointer in self.samples[port]:
                 at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {start}")
-                told = f"ptr {at}, i32 {self.size}, <{w} x i1> {self.mask(count)}, {self.vector} zeroinitializer"
-                masked = f"call {self.vector} @llvm.masked.load.{self.suffix}.p0({told})"
+                arguments = f"ptr {at}, i32 {self.size}, <{w} x i1> {self.mask(count)}, {self.vector} zeroinitializer"
+                masked = f"call {self.vector} @llvm.masked.load.{self.suffix}.p0({arguments})"
                 rows.append(self.emit(masked if count < w else f"load {self.vector}, ptr {at}, align {self.size}"))
             self.groups[port, start] = self.transposed(rows)
         return self.groups[port, start][slot - start]
@@ -127,7 +127,7 @@ class Chunk(Writer):
         if op == "inv":
             return self.binary("fdiv", self.constant(1.0), a)
         if op in ("sin", "cos"):
-            return self._turn(a)[op == "cos"]
+            return self._sincos(a)[op == "cos"]
         if op in INTRINSICS:
             return self.call(INTRINSICS[op], *x)
         if op in LIBRARY:
@@ -138,7 +138,7 @@ class Chunk(Writer):
         zero, one = self.constant(0.0), self.constant(1.0)
         if op in _COMPARE:
             return self.choose(self.compare(_COMPARE[op], a, b), one, zero)
-        if op == "sign":  # zero and NaN stay what they are
+        if op == "sign":  # zero and NaN stay as they are
             negative = self.choose(self.compare("olt", a, zero), self.constant(-1.0), a)
             return self.choose(self.compare("ogt", a, zero), one, negative)
         if op == "not":
@@ -149,7 +149,7 @@ class Chunk(Writer):
         both = self.emit(f"{op} <{self.width} x i1> {first}, {second}")  # "and", "or"
         return self.choose(both, one, zero)
 
-    def _turn(self, angle: str) -> tuple[str, str]:
+    def _sincos(self, angle: str) -> tuple[str, str]:
         if angle not in self.angles:
             doubles = f"<{self.width} x double>"
             pair = f"{{ {doubles}, {doubles} }}"
@@ -163,11 +163,11 @@ class Chunk(Writer):
 
 
 class StreamingChunk(Chunk):
-    """A chunk that, while it computes, also copies rows of the block before to memory, a few after every few instructions.
+    """A chunk that also copies rows of the previous block to memory while it computes, one every few instructions.
 
     `void streaming(args, i, last, kept, rows, done, at, part)`: `done` holds the rows of the block that begins at sample `at`,
-    and of every `parts` rows the one numbered `part` is copied. Stores past the cache take their time; in between the
-    arithmetic goes on, which a copy after the computation would not let it.
+    and of every `parts` rows the one numbered `part` is copied. Stores that bypass the cache are slow; interleaved with
+    arithmetic they cost less than in a copy after the computation.
     """
 
     arguments = Chunk.arguments + ", ptr noalias %done, i64 %at, i64 %part"
@@ -176,7 +176,7 @@ class StreamingChunk(Chunk):
         self, instructions: Sequence[Instruction], shape: Shape, copies: Sequence[tuple[int, int]], parts: int
     ) -> None:
         super().__init__(instructions, shape)
-        # (output, number of its turn) of every copy that falls into this chunk, spread evenly over its instructions
+        # (output, number) of every copy that this chunk makes, spread evenly over its instructions
         self.copies, self.parts = list(copies), parts
         self.pace = len(instructions) / max(1, len(copies))
         self.bases: dict[int, tuple[str, str]] = {}
@@ -191,13 +191,13 @@ class StreamingChunk(Chunk):
         for copy in self.copies[self.copied :]:
             self._copy(*copy)
 
-    def _copy(self, port: int, turn: int) -> None:
+    def _copy(self, port: int, number: int) -> None:
         if port not in self.bases:
             place = 2 * (len(self.shape.inputs) + port)
             base, step = self.argument(place, "ptr"), self.argument(place + 1, "i64")
             self.bases[port] = (self.emit(f"getelementptr {self.scalar}, ptr {base}, i64 %at"), step)
         base, step = self.bases[port]
-        entry = self.emit(f"add i64 %part, {turn * self.parts}")
+        entry = self.emit(f"add i64 %part, {number * self.parts}")
         to, row = (
             self.emit(f"load i64, ptr {self.emit(f'getelementptr i64, ptr @{table}{port}, i64 {entry}')}")
             for table in ("places", "sources")

@@ -1,4 +1,4 @@
-"""A program's tape as a whole LLVM module."""
+"""A program's tape as the text of a complete LLVM module."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 
 from taupi.program.output_layouts import places
 from taupi.program.program import Program
-from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing
+from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing_slots
 from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
 from taupi.program.targets.simd.sincos import sincos
 
-# A tape up to this length is one function, which runs fastest; LLVM's time grows faster than a function's length, and a longer
-# tape, whose values do not fit into registers anyway, is cut into many short ones.
-_WHOLE = 3000
+# A tape up to this length is one function, which runs fastest. LLVM's time grows faster than the length of a function, so a
+# longer tape, whose values do not fit into registers anyway, is cut into many short functions.
+_ONE_FUNCTION = 3000
 _CHUNK = 500
-# With one lane numbers are spilled eight bytes at a time, not sixty-four: much longer functions still run fastest.
-_WHOLE_ONE_LANE = 12_000
-# Up to this many sines and cosines are inlined; a program with more calls one function instead of growing.
-_INLINED_TURNS = 256
-# A block of rows stays in the second-level cache: about this many bytes.
+# With one lane, values are spilled eight bytes at a time rather than 64, and much longer functions still run fastest.
+_ONE_FUNCTION_ONE_LANE = 12_000
+# Up to this many sines and cosines are inlined; a program with more calls a function instead.
+_INLINED_SINES = 256
+# The bytes of a block of rows, which should stay in the second-level cache.
 _BLOCK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
 class Module:
-    """The text, and how much scratch memory its kernel wants, in scalars."""
+    """The text of a module, how many scalars of scratch memory its kernel needs, and the samples per block."""
 
     text: str
     kept: int
@@ -42,17 +42,17 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     sizes = [p.size for p in program.outputs]
     rows = _rows(layout, target, sizes, width, scalar)
     constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
-    most = _WHOLE if width > 1 else _WHOLE_ONE_LANE
-    length = most if len(tape.instructions) <= most else _CHUNK
-    # An empty tape, of results that are all zero, is one empty chunk.
+    longest = _ONE_FUNCTION if width > 1 else _ONE_FUNCTION_ONE_LANE
+    length = longest if len(tape.instructions) <= longest else _CHUNK
+    # An empty tape, whose results are all zero, is one empty chunk.
     starts = range(0, max(1, len(tape.instructions)), length)
     chunks = [tape.instructions[k : k + length] for k in starts]
-    slots = crossing(chunks, constants)
+    slots = crossing_slots(chunks, constants)
     shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
-    inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_TURNS
+    inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_SINES
     parts = [sincos(width, inline), *(Chunk(c, shape).text(f"chunk{k}") for k, c in enumerate(chunks))]
     if layout != "samples":
-        # Each chunk copies its share of rows, by its length.
+        # Each chunk copies a share of the rows in proportion to its length.
         copies, ends = rows.copies(), np.cumsum([len(c) for c in chunks])
         edges = [0, *(len(copies) * ends // max(1, ends[-1])).tolist()]
         edges[-1] = len(copies)

@@ -1,4 +1,4 @@
-"""Lines of an LLVM function: numbered registers, vector constants, calls."""
+"""A writer of LLVM text: numbered registers, vector constants, calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Writer:
-    """Writes vector instructions. The text is written directly: building it object by object costs more than compiling it."""
+    """Writes vector instructions as text; building a module from llvmlite's objects takes longer than compiling it."""
 
     def __init__(self, width: int, scalar: str = "double") -> None:
         self.width, self.scalar = width, scalar
@@ -19,7 +19,7 @@ class Writer:
         self.count = 0
 
     def line(self, text: str) -> None:
-        """Write a line that makes no value."""
+        """Write an instruction without a value."""
         self.lines.append(f"  {text}")
 
     def label(self, name: str) -> None:
@@ -33,19 +33,19 @@ class Writer:
         return f"%t{self.count}"
 
     def constant(self, value: float) -> str:
-        """Return a vector of one number, as the bits that LLVM reads exactly."""
+        """Return a vector of equal numbers, written as bits, which LLVM reads exactly."""
         rounded = value if self.scalar == "double" else float(np.float32(value))
         bits = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
         return "<" + ", ".join([f"{self.scalar} {bits}"] * self.width) + ">"
 
     def binary(self, op: str, a: str, b: str, flags: str = "") -> str:
-        """Write a vector operation of two."""
+        """Write a vector operation with two operands."""
         return self.emit(f"{op} {flags}{self.vector} {a}, {b}")
 
     def call(self, name: str, *arguments: str) -> str:
         """Call a vector intrinsic."""
-        told = ", ".join(f"{self.vector} {a}" for a in arguments)
-        return self.emit(f"call {self.vector} @llvm.{name}.{self.suffix}({told})")
+        typed = ", ".join(f"{self.vector} {a}" for a in arguments)
+        return self.emit(f"call {self.vector} @llvm.{name}.{self.suffix}({typed})")
 
     def fma(self, a: str, b: str, c: str) -> str:
         """Write a b + c with one rounding."""
@@ -77,7 +77,7 @@ class Writer:
         return "<" + ", ".join(f"i1 {'true' if k < count else 'false'}" for k in range(self.width)) + ">"
 
     def lane_pointers(self, base: str, step: str) -> list[str]:
-        """Return where the sample of each lane begins: from sample %i on, lanes beyond %last at that one."""
+        """Return where the sample of each lane begins: samples %i, %i + 1, ..., and %last for lanes beyond it."""
         pointers = []
         for lane in range(self.width):
             ahead = self.emit(f"add i64 %i, {lane}")
@@ -87,7 +87,7 @@ class Writer:
         return pointers
 
     def transposed(self, rows: list[str]) -> list[str]:
-        """Return the transpose of `width` vectors, by exchanges over distances 1, 2, 4, ..."""
+        """Return the transpose of `width` vectors, by exchanging entries at the distances 1, 2, 4, ..."""
         w, rows = self.width, list(rows)
         distance = 1
         while distance < w:
@@ -102,10 +102,10 @@ class Writer:
         return rows
 
     def _shuffled(self, a: str, b: str, places: list[int]) -> str:
-        told = ", ".join(f"i32 {p}" for p in places)
-        return self.emit(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.width} x i32> <{told}>")
+        mask = ", ".join(f"i32 {p}" for p in places)
+        return self.emit(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.width} x i32> <{mask}>")
 
     def argument(self, place: int, kind: str) -> str:
-        """Load an entry, a pointer or an integer, of the kernel's table of arguments."""
+        """Load an entry of the kernel's table of arguments: a pointer or an integer."""
         at = self.emit(f"getelementptr i64, ptr %args, i64 {place}")
         return self.emit(f"load {kind}, ptr {at}")

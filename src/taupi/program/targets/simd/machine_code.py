@@ -1,4 +1,4 @@
-"""From LLVM text to machine code in this process, kept on disk by content so that the next process starts at once."""
+"""From LLVM text to machine code in this process, cached on disk by content so that the next process starts at once."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
-# Change it when what is stored changes its meaning; the text, the compiler and the processor are in the hash anyway.
+# To be changed with the format of the stored files; the LLVM text, the compiler and the processor are in the hash anyway.
 _VERSION = 2
 _DIGEST = 32
 
 
-def load(text: str) -> Any:
-    """Return an engine that holds the text's machine code, from disk where it was compiled before.
+def load(text: str) -> llvm.ExecutionEngine:
+    """Return an engine that holds the machine code of an LLVM text, from disk if it was compiled before.
 
-    Keep the engine as long as its functions may be called. `TAUPI_CACHE=off` never touches the disk, and
+    Keep the engine for as long as its functions may be called. `TAUPI_CACHE=off` never touches the disk, and
     `TAUPI_CACHE=/some/folder` keeps the files there.
     """
     _initialise()
     file = _file(text)
     code = _stored(file)
     if code is not None:
-        with suppress(RuntimeError):  # an object that the loader does not take is compiled again
+        with suppress(RuntimeError):  # code that the loader refuses is compiled again
             return _engine(code)
     code = _compiled(text)
     _store(file, code)
@@ -42,7 +41,7 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def _machine() -> Any:
+def _machine() -> llvm.TargetMachine:
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
@@ -51,8 +50,8 @@ def _machine() -> Any:
 def _compiled(text: str) -> bytes:
     module = llvm.parse_assembly(text)
     machine = _machine()
-    # The tape has no repeated terms and no dead code left, so the optimiser only inlines sine and cosine: higher levels
-    # build 2 to 10 times slower and run no faster (measured on the Panda's Y).
+    # The tape has no repeated terms and no dead code, so all that is left to optimise is to inline sine and cosine: higher
+    # levels compile 2 to 10 times slower and run no faster (measured on the Panda's Y).
     tuning = llvm.create_pipeline_tuning_options(speed_level=0)
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
@@ -60,7 +59,7 @@ def _compiled(text: str) -> bytes:
     return code
 
 
-def _engine(code: bytes) -> Any:
+def _engine(code: bytes) -> llvm.ExecutionEngine:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -71,7 +70,7 @@ def _engine(code: bytes) -> Any:
 
 
 def folder() -> Path | None:
-    """Return where compiled objects are kept, or None where the cache is switched off."""
+    """Return where compiled code is cached, or None if the cache is switched off."""
     setting = os.environ.get("TAUPI_CACHE", "").strip()
     if setting.lower() in ("off", "0", "no", "false", "none"):
         return None
@@ -87,18 +86,18 @@ def _file(text: str) -> Path | None:
     place = folder()
     if place is None:
         return None
-    told = (text, llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), sys.platform)
-    return place / (hashlib.sha256("\0".join(told).encode()).hexdigest() + ".o")
+    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), sys.platform)
+    return place / (hashlib.sha256("\0".join((text, *compiler)).encode()).hexdigest() + ".o")
 
 
 def _stored(file: Path | None) -> bytes | None:
-    """Return the code of a file that is ours alone and whole: its first bytes are the hash of its name and the rest."""
+    """Return the code in a file, if only this user can write it and it is complete: it begins with a hash of the rest."""
     if file is None:
         return None
     try:
         with file.open("rb") as stream:
-            about = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
+            status = os.fstat(stream.fileno())
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
                 return None
             data = stream.read()
     except OSError:
@@ -108,12 +107,12 @@ def _stored(file: Path | None) -> bytes | None:
 
 
 def _digest(file: Path, code: bytes) -> bytes:
-    """Return the hash that ties code to the text it was made from, which the file's name is the hash of."""
+    """Return a hash that ties the code to the text that it was compiled from, whose hash is the file's name."""
     return hashlib.sha256(file.name.encode() + code).digest()
 
 
 def _store(file: Path | None, code: bytes) -> None:
-    """Write a file whole or not at all; a folder that cannot be written is no error."""
+    """Write a file, completely or not at all; a folder that cannot be written to is not an error."""
     if file is None:
         return
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Sine and cosine together, for a vector of doubles."""
+"""The sine and cosine of a vector of doubles, computed together."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from taupi.program.targets.simd.llvm_writer import Writer
 
-# Up to this angle the inlined sine and cosine reduce their argument in double-double; beyond, libm is called.
+# Up to this angle (rad) the argument is reduced in double-double arithmetic; beyond it, the C library is called.
 MAX_ANGLE = 1e5
 
-# pi/2 in three parts of 33 bits and a rest, so that k times each part is exact for k < 2^20 (fdlibm, Sun 1993).
+# pi/2 as three parts of 33 bits and a remainder, so that k times each part is exact for k < 2^20 (fdlibm, Sun 1993).
 _PI_2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116645580e-21, 8.47842766036889956997e-32)
 _TWO_OVER_PI = 6.36619772367581382433e-01
 # Minimax coefficients of sine and cosine on [-pi/4, pi/4] (fdlibm).
@@ -32,7 +32,7 @@ _COS = (
 
 
 def sincos(width: int, inline: bool) -> str:
-    """Return @sincos: within 2 units in the last place for |x| <= 1e5, the C library's beyond; NaN and infinity give NaN."""
+    """Return @sincos: within 2 ulps for |x| <= 1e5, and as the C library beyond; NaN and infinity give NaN."""
     w = Writer(width)
     vector, pair = w.vector, f"{{ {w.vector}, {w.vector} }}"
     size = w.call("fabs", "%x")
@@ -68,13 +68,13 @@ def _integers(w: Writer, value: int) -> str:
 
 
 def _bit(w: Writer, x: str, value: int) -> str:
-    """Return in which lanes a bit is set."""
+    """Return the lanes in which a bit is set."""
     masked = w.emit(f"and <{w.width} x i32> {x}, {_integers(w, value)}")
     return w.emit(f"icmp ne <{w.width} x i32> {masked}, {_integers(w, 0)}")
 
 
 def _two_difference(w: Writer, a: str, b: str) -> tuple[str, str]:
-    """Return a - b and its rounding error (Knuth)."""
+    """Return a - b and its rounding error (Knuth 1997, section 4.2.2)."""
     difference = w.binary("fsub", a, b)
     back = w.binary("fsub", difference, a)
     error = w.binary("fsub", w.binary("fsub", a, w.binary("fsub", difference, back)), w.binary("fadd", b, back))
