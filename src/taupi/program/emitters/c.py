@@ -1,4 +1,4 @@
-"""C99: a header and a source for each program. No allocation, no globals, nothing but <math.h>."""
+"""C99: a header and a source file per program, without allocation or globals, which need only <math.h>."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taupi.program.emitters.dialect import (
     C_OPERATIONS,
     C_RESERVED,
     Dialect,
-    checked,
+    checked_name,
     described,
     digits,
     identifiers,
@@ -23,13 +23,13 @@ from taupi.program.tape import Instruction
 
 _RESERVED = C_RESERVED | {"w", "place"}
 _TYPES = {"float64": "double", "float32": "float"}
-# Compilers take time that grows faster than a function's length: longer tapes are cut into functions of this many steps.
+# Compile time grows faster than the length of a function: longer tapes are cut into functions of this many instructions.
 PIECE = 4000
 
 
 def files(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
     """Return the source and the header by their file names."""
-    name = checked(program, name, dtype, "C", _RESERVED | C_FUNCTIONS)
+    name = checked_name(program, name, dtype, "C", _RESERVED | C_FUNCTIONS)
     return {f"{name}.c": _source(program, name, dtype), f"{name}.h": _header(program, name, dtype)}
 
 
@@ -46,7 +46,7 @@ def _header(program: Program, name: str, dtype: str) -> str:
         lambda p: _extent(p, kind),
         rule,
     )
-    comment += ["", f"One sample a call. Any number of threads may call it; {_memory(scratch, kind)}."]
+    comment += ["", f"One sample per call. Any number of threads may call it at once; {_memory(scratch, kind)}."]
     return f"""{_comment(comment)}
 #ifndef TAUPI_{name}_H
 #define TAUPI_{name}_H
@@ -80,13 +80,15 @@ def _source(program: Program, name: str, dtype: str) -> str:
     else:
         body += [f"    {kind} w[{max(1, len(set(homes.values())))}];"]
         for k, part in enumerate(parts):
-            taken = [f"const {kind} *restrict {inputs[p]}" for p in _ports(part, "input")]
-            made = [f"{kind} *restrict {outputs[p]}" for p in _ports(part, "output")]
+            reads = [f"const {kind} *restrict {inputs[p]}" for p in _ports(part, "input")]
+            writes = [f"{kind} *restrict {outputs[p]}" for p in _ports(part, "output")]
             lines = "".join(f"    {line}\n" for line in statements(program, dialect, part, homes))
-            signature = ", ".join([*taken, f"{kind} *restrict w", *made])
+            signature = ", ".join([*reads, f"{kind} *restrict w", *writes])
             functions.append(f"static void {name}_part{k}({signature})\n{{\n{_void_w(part, homes)}{lines}}}\n\n")
-            given = [inputs[p] for p in _ports(part, "input")] + ["w"] + [outputs[p] for p in _ports(part, "output")]
-            body.append(f"    {name}_part{k}({', '.join(given)});")
+            names_in, names_out = (
+                [side[p] for p in _ports(part, op)] for side, op in ((inputs, "input"), (outputs, "output"))
+            )
+            body.append(f"    {name}_part{k}({', '.join([*names_in, 'w', *names_out])});")
     text = "\n".join(body)
     head = f'#include "{name}.h"\n\n#include <math.h>\n\n'
     return f"{head}{''.join(functions)}{prototype(program, name, dtype)}\n{{\n{text}\n}}\n"
@@ -105,23 +107,23 @@ def _dialect(dtype: str, inputs: Sequence[str], outputs: Sequence[str]) -> Diale
 
 
 def names(program: Program, name: str) -> tuple[list[str], list[str]]:
-    """Return what the inputs and the outputs are called."""
+    """Return the names of the inputs and of the outputs in C."""
     return identifiers(program, name, _RESERVED)
 
 
 def prototype(program: Program, name: str, dtype: str) -> str:
     """Return the function's declaration."""
     kind, (inputs, outputs) = _TYPES[dtype], names(program, name)
-    taken = [f"const {kind} {a}[restrict {max(1, p.size)}]" for a, p in zip(inputs, program.inputs, strict=True)]
-    made = [f"{kind} {y}[restrict {max(1, p.size)}]" for y, p in zip(outputs, program.outputs, strict=True)]
-    return f"void {name}({', '.join(taken + made) or 'void'})"
+    reads = [f"const {kind} {a}[restrict {max(1, p.size)}]" for a, p in zip(inputs, program.inputs, strict=True)]
+    writes = [f"{kind} {y}[restrict {max(1, p.size)}]" for y, p in zip(outputs, program.outputs, strict=True)]
+    return f"void {name}({', '.join(reads + writes) or 'void'})"
 
 
 # Long tapes, in pieces ------------------------------------------------------------------------------------------------
 
 
 def _pieces(program: Program) -> list[tuple[Instruction, ...]]:
-    """Return the tape cut into pieces; constants and inputs are said again in every piece that reads them."""
+    """Return the tape cut into pieces; constants and inputs are repeated in every piece that reads them."""
     tape = program.tape.instructions
     leaves = {i.out: i for i in tape if i.op in ("const", "input")}
     steps = [i for i in tape if i.out not in leaves]
@@ -134,7 +136,7 @@ def _pieces(program: Program) -> list[tuple[Instruction, ...]]:
 
 
 def _homes(program: Program) -> dict[int, str]:
-    """Return where in the work array each value lives that a later piece reads."""
+    """Return the place in the work array of each value that a later piece reads."""
     piece_of = {i.out: k for k, part in enumerate(_pieces(program)) for i in part if i.op not in ("const", "input")}
     last = last_uses(program.tape)
     spans = [(r, k, piece_of[last[r]]) for r, k in piece_of.items() if r in last and piece_of[last[r]] > k]

@@ -1,4 +1,4 @@
-"""What goes with an emitted C program on request: a CMake project, a page on it, a call from Python."""
+"""The optional project around an emitted C program: a CMake file, a README, a call from Python."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _README = """# {name}
 {prototype};
 ```
 
-`{name}.h` says what the arguments are. `{name}.c` needs `<math.h>` and nothing else: copy the two files into your own
-project, or build a shared library here:
+`{name}.h` describes the arguments. `{name}.c` needs only `<math.h>`: copy the two files into your own project, or build a
+shared library here:
 
 ```shell
 cmake -S . -B build
@@ -45,18 +45,18 @@ from pathlib import Path
 
 
 def library():
-    """Return the shared library: the one named on the command line, or the one that CMake built here."""
+    """Return the path of the shared library: from the command line, or the one that CMake built here."""
     if len(sys.argv) > 1:
         return str(Path(sys.argv[1]).resolve())
     here = Path(__file__).resolve().parent
-    found = [p for ending in ("so", "dylib", "dll") for p in sorted(here.rglob(f"*{name}.{{ending}}"))]
-    if not found:
+    paths = [p for ending in ("so", "dylib", "dll") for p in sorted(here.rglob(f"*{name}.{{ending}}"))]
+    if not paths:
         sys.exit("No library yet: cmake -S . -B build && cmake --build build")
-    return str(found[0])
+    return str(paths[0])
 
 
 def sample(size):
-    """Return some numbers to begin with."""
+    """Return an array of example values."""
     return (ctypes.{kind} * size)(*(0.1 * (k + 1) for k in range(size)))
 
 
@@ -69,17 +69,17 @@ function({arguments})
 
 
 def project(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
-    """Return the further files by their names: CMakeLists.txt, README.md and ctypes_example.py."""
+    """Return the texts of CMakeLists.txt, README.md and ctypes_example.py, by file name."""
     name = next(iter(files(program, name, dtype))).removesuffix(".c")
     inputs, outputs = names(program, name)
-    taken = [f"{a} = sample({max(1, p.size)})" for a, p in zip(inputs, program.inputs, strict=True)]
     kind = "c_double" if dtype == "float64" else "c_float"
-    made = [f"{y} = (ctypes.{kind} * {max(1, p.size)})()" for y, p in zip(outputs, program.outputs, strict=True)]
+    samples = [f"{a} = sample({max(1, p.size)})" for a, p in zip(inputs, program.inputs, strict=True)]
+    results = [f"{y} = (ctypes.{kind} * {max(1, p.size)})()" for y, p in zip(outputs, program.outputs, strict=True)]
     example = _EXAMPLE.format(
         name=name,
         kind=kind,
-        inputs="".join(f"{line}\n" for line in taken),
-        outputs="".join(f"{line}\n" for line in made),
+        inputs="".join(f"{line}\n" for line in samples),
+        outputs="".join(f"{line}\n" for line in results),
         arguments=", ".join(inputs + outputs),
         prints="".join(f'print("{y}:", *{y})\n' for y in outputs),
     )

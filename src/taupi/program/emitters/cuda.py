@@ -1,4 +1,4 @@
-"""CUDA: the text of a kernel, one thread a sample."""
+"""CUDA: the source of a kernel with one thread per sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from taupi.program.emitters.dialect import (
     C_OPERATIONS,
     C_RESERVED,
     Dialect,
-    checked,
+    checked_name,
     described,
     digits,
     identifiers,
@@ -20,27 +20,28 @@ from taupi.program.program import Program
 _RESERVED = C_RESERVED | {"N", "i", "blockIdx", "blockDim", "threadIdx", "gridDim", "warpSize"}
 _SUFFIXES = ("", "_sample", "_entry")
 _TYPES = {"float64": "double", "float32": "float"}
-# NVRTC reads no headers, so infinity and NaN are said by their bits.
+# NVRTC reads no headers, so infinity and NaN are written by their bits.
 _INFINITY = {"float64": "__longlong_as_double(0x7ff0000000000000LL)", "float32": "__int_as_float(0x7f800000)"}
 _NAN = {"float64": "__longlong_as_double(0x7ff8000000000000LL)", "float32": "__int_as_float(0x7fc00000)"}
 
 
 def files(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
     """Return the kernel by its file name."""
-    name = checked(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)
+    name = checked_name(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)
     return {f"{name}.cu": kernel_source(program, dtype, "samples", name)}
 
 
 def kernel_source(
     program: Program, dtype: str = "float64", layout: str = "batch_last", name: str | None = "kernel"
 ) -> str:
-    """Return the text of `extern "C" __global__ void name(q, q_sample, q_entry, ..., Y, ..., N)`.
+    """Return the source of `extern "C" __global__ void name(q, q_sample, q_entry, ..., Y, ..., N)`.
 
-    Entry j of sample i of an input is read at `q[i * q_sample + j * q_entry]` (strides in numbers, `long long`; a sample
-    stride of 0 shares one sample). A structural nonzero is stored at `Y[place * N + i]` for the layouts "batch_last" and
-    "nonzeros" and at `Y[i * size + place]` for "samples", its place as in `taupi.program.output_layouts.places`; zeros are not.
+    Entry j of sample i of an input is read from `q[i * q_sample + j * q_entry]`; strides count numbers (`long long`), and a
+    sample stride of 0 shares one sample. A structural nonzero is stored in `Y[place * N + i]` for the layouts "batch_last" and
+    "nonzeros" and in `Y[i * size + place]` for "samples", with its place as in `taupi.program.output_layouts.places`.
+    Structural zeros are not stored.
     """
-    name = checked(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)
+    name = checked_name(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)
     kind, (inputs, outputs) = _TYPES[dtype], identifiers(program, name, _RESERVED, _SUFFIXES)
     placing = [
         dict(zip(program.nonzeros(k).tolist(), places(program, k, layout).tolist(), strict=True))
@@ -50,7 +51,7 @@ def kernel_source(
     def store(port: int, place: int, value: str) -> str:
         at = placing[port][place]
         index = f"i * {program.outputs[port].size} + {at}" if layout == "samples" else f"{at} * N + i"
-        return f"__stcs(&{outputs[port]}[{index}], {value});"  # written once, never read: past the caches
+        return f"__stcs(&{outputs[port]}[{index}], {value});"  # written once and never read: bypass the caches
 
     ending = "f" if dtype == "float32" else ""
     dialect = Dialect(
@@ -80,13 +81,13 @@ extern "C" __global__ void {name}(
 
 def _comment(program: Program, name: str, layout: str, names: tuple[list[str], list[str]]) -> str:
     inputs, outputs = names
-    taken = [f"{a}, {a}_sample, {a}_entry" for a in inputs]
-    call = f"{name}<<<blocks, threads>>>({', '.join([*taken, *outputs, 'N'])})"
-    told = {"samples": "row-major, sample by sample", "batch_last": "axes reversed, the sample last"}
-    where = told.get(layout, "nonzero by nonzero, the sample last")
-    rule = f"{where}; zeros by structure are not written, so start from zeroed memory"
+    arguments = [f"{a}, {a}_sample, {a}_entry" for a in inputs]
+    call = f"{name}<<<blocks, threads>>>({', '.join([*arguments, *outputs, 'N'])})"
+    orders = {"samples": "row-major, sample by sample", "batch_last": "axes reversed, the sample last"}
+    order = orders.get(layout, "nonzero by nonzero, the sample last")
+    rule = f"{order}; structural zeros are not written, so start from zeroed memory"
     lines = described(program, name, call, names, lambda p: times(p.shape), rule)
     read = f"{inputs[0]}[i * {inputs[0]}_sample + j * {inputs[0]}_entry]" if inputs else "nothing"
-    lines += ["", f"One thread a sample, N samples. Entry j of sample i is read at {read}: strides in numbers,"]
-    lines += ["a sample stride of 0 shares one sample between all."]
+    lines += ["", f"One thread per sample, N samples. Entry j of sample i is read from {read}: strides"]
+    lines += ["count numbers, and a sample stride of 0 shares one sample among all threads."]
     return "\n".join(f"// {line}".rstrip() for line in lines)

@@ -1,4 +1,4 @@
-"""What every source emitter shares: names, numbers, the steps of a tape in a language's words, the comment on arguments."""
+"""What all emitters share: names, numbers, the instructions of a tape in a language's words, the comment on arguments."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.program import Port, Program
 from taupi.program.tape import Instruction, Tape
 from taupi.version import __version__
 
 DTYPES = ("float64", "float32")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")  # 63 characters are what C99 and MATLAB tell apart
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")  # C99 and MATLAB distinguish 63 characters
 _TEMPORARY = re.compile(r"t\d+|x\d+_\d+")
-_UNSAFE = re.compile(r"[^\w .,:;()\[\]<>=+^/-]")  # what could end a comment or a string of any of the languages
+_UNSAFE = re.compile(
+    r"[^\w .,:;()\[\]<>=+^/-]"
+)  # characters that could end a comment or string in any of the languages
 _WIDTH = 100
 
-# Operations as C writes them: {T} is the number type, {f} the ending of float functions. CUDA says the same.
+# Operations in C and CUDA: {T} is the number type, {f} the ending of functions of floats.
 C_OPERATIONS: dict[str, str] = {
     "neg": "-{a}",
     "sq": "{a} * {a}",
@@ -65,7 +67,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Of C and of C++, in which headers are read too, and what emitted code calls.
+# Words of C and of C++ (which may read the header), and the functions that emitted code calls.
 C_RESERVED = words("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr const_cast
     continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if
@@ -76,7 +78,7 @@ C_RESERVED = words("""
     sin cos tan asin acos atan exp log sqrt tanh fabs floor pow atan2 fmin fmax sincos
     sinf cosf tanf asinf acosf atanf expf logf sqrtf tanhf fabsf floorf powf atan2f fminf fmaxf sincosf
 """)
-# Further functions of <math.h>: an argument may be called so, a function may not.
+# Further functions of <math.h>: an argument may have such a name, a function may not.
 C_FUNCTIONS = words("""
     acosh asinh atanh cbrt ceil copysign cosh drem erf erfc exp2 expm1 fdim finite floor fma fmod frexp gamma hypot ilogb isinf
     isnan j0 j1 jn ldexp lgamma llrint llround log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
@@ -86,15 +88,15 @@ C_FUNCTIONS = words("""
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes one step of a tape. A `read` and a `store` get the port's number and the flat, row-major place."""
+    """How a language writes an instruction. `read` and `store` get the number of a port and a flat, row-major place."""
 
     operations: Mapping[str, str]
     number: Callable[[float], str]
     read: Callable[[int, int], str]
     store: Callable[[int, int, str], str]
     define: str = "{t} = {e};"
-    sincos: str = ""  # how sine and cosine of one angle are had at once, where they can be
-    words: Mapping[str, str] = field(default_factory=dict)  # what else the formats of operations name
+    sincos: str = ""  # how the sine and cosine of an angle are computed together, if the language can
+    words: Mapping[str, str] = field(default_factory=dict)  # for further placeholders in the operations
 
 
 def statements(
@@ -103,9 +105,9 @@ def statements(
     instructions: Sequence[Instruction] | None = None,
     homes: Mapping[int, str] | None = None,
 ) -> list[str]:
-    """Return the program's tape, or a piece of it, as one statement a step.
+    """Return the program's tape, or a piece of it, as one statement per instruction.
 
-    A register is called by its home where it has one, else by a new name of its own.
+    A register is called as in `homes` if it has an entry there, and by a new name of its own otherwise.
     """
     places = [program.nonzeros(k).tolist() for k in range(len(program.outputs))]
     names: dict[int, str] = dict(homes or {})
@@ -136,17 +138,17 @@ def statements(
 
 
 def _partners(steps: Sequence[Instruction]) -> dict[int, tuple[int, int]]:
-    """Return (sine, cosine) under both registers wherever the sine and the cosine of one angle are taken."""
-    taken: dict[int, dict[str, int]] = {}
+    """Return the registers (sine, cosine), under both of them, of each angle whose sine and cosine are both taken."""
+    by_angle: dict[int, dict[str, int]] = {}
     for i in steps:
         if i.op in ("sin", "cos"):
-            taken.setdefault(i.args[0], {}).setdefault(i.op, i.out)
-    pairs = [(found["sin"], found["cos"]) for found in taken.values() if len(found) == 2]
+            by_angle.setdefault(i.args[0], {}).setdefault(i.op, i.out)
+    pairs = [(registers["sin"], registers["cos"]) for registers in by_angle.values() if len(registers) == 2]
     return {register: pair for pair in pairs for register in pair}
 
 
 def slots(spans: Iterable[tuple[int, int, int]]) -> dict[int, int]:
-    """Return a place for every (register, first, last), in order of `first`, none shared by two that live at a time.
+    """Return a slot for every (register, first, last), in order of `first`, shared only by registers of different times.
 
     >>> slots([(7, 0, 2), (8, 1, 3), (9, 3, 4)])
     {7: 0, 8: 1, 9: 0}
@@ -163,30 +165,30 @@ def slots(spans: Iterable[tuple[int, int, int]]) -> dict[int, int]:
 
 
 def last_uses(tape: Tape) -> dict[int, int]:
-    """Return, for every register, the number of the instruction that reads it last."""
+    """Return, for every register, the number of the last instruction that reads it."""
     return {a: k for k, i in enumerate(tape.instructions) for a in i.args}
 
 
 # Names and numbers ----------------------------------------------------------------------------------------------------
 
 
-def checked(program: Program, name: str | None, dtype: str, language: str, reserved: frozenset[str]) -> str:
-    """Return the name of the function to emit, after a look at what the user asked for."""
+def checked_name(program: Program, name: str | None, dtype: str, language: str, reserved: frozenset[str]) -> str:
+    """Return the name of the function to emit, by default the program's, after checking it and the number type."""
     if dtype not in DTYPES:
-        raise unknown("dtype", dtype, DTYPES)
+        raise unknown(Argument("dtype"), dtype, DTYPES)
     name = program.name if name is None else name
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in reserved or _TEMPORARY.fullmatch(name):
         rule = "a letter, then at most 62 letters, digits or underscores, and no word of the language"
-        raise TaupiError(f"name is {shown(name)}, expected an identifier of {language}: {rule}.")
+        raise TaupiError(Argument("name"), f" is {shown(name)}, expected an identifier of {language}: {rule}.")
     return name
 
 
 def identifiers(
     program: Program, name: str, reserved: frozenset[str], suffixes: Sequence[str] = ("",)
 ) -> tuple[list[str], list[str]]:
-    """Return what inputs and outputs are called: their own names, made fit for the language and different from each other.
+    """Return the names of inputs and outputs: their own, changed where the language or a clash demands it.
 
-    With `suffixes`, each name followed by any of them is free as well.
+    Each name followed by any of the `suffixes` is unique as well.
     """
     taken = {name, *reserved}
 
@@ -202,7 +204,7 @@ def identifiers(
 
 
 def digits(value: float, dtype: str, infinity: str, nan: str, ending: str = "") -> str:
-    """Return a number in the fewest digits that read back as the same; a negative one in brackets."""
+    """Return a number in the fewest digits that read back as the same number; a negative one in brackets."""
     with np.errstate(over="ignore"):
         rounded = np.dtype(dtype).type(value)
     if np.isnan(rounded):
@@ -215,14 +217,14 @@ def digits(value: float, dtype: str, infinity: str, nan: str, ending: str = "") 
 
 
 def safe(text: object) -> str:
-    """Return a text that no comment ends at, whatever people call their joints."""
+    """Return a text that cannot end a comment, whatever people call their joints."""
     return _UNSAFE.sub("_", str(text))
 
 
 def described(
     program: Program, name: str, call: str, names: tuple[list[str], list[str]], extent: Callable[[Port], str], rule: str
 ) -> list[str]:
-    """Return the lines of the comment: how it is called, each argument with its extent and meaning, the columns' names."""
+    """Return the lines of the comment: the call, each argument with its extent and meaning, the names of the columns."""
     inputs, outputs = names
     width = max(map(len, inputs + outputs), default=0)
 
@@ -237,7 +239,7 @@ def described(
     result += ["", f"Outputs, {rule}:"]
     for k, (label, port) in enumerate(zip(outputs, program.outputs, strict=True)):
         entries = ", ".join(map(safe, port.labels))
-        count = f"{len(program.nonzeros(k))} of {port.size} entries are not zero by structure"
+        count = f"{len(program.nonzeros(k))} of {port.size} entries are not structurally zero"
         result += lines(label, port, "; ".join(filter(None, (safe(port.per), entries, count))))
     return result + _columns(program, outputs)
 
@@ -247,10 +249,10 @@ def _columns(program: Program, outputs: list[str]) -> list[str]:
     if parameters is None or not outputs or program.outputs[0].shape[-1:] != (len(parameters.names),):
         return []
     rows = zip(parameters.names, parameters.units, strict=True)
-    listed = [f"  {k:>3}  {safe(name)}, {safe(unit)}" for k, (name, unit) in enumerate(rows)]
-    return ["", f"Columns of {outputs[0]}, counted from 0:", *listed]
+    lines = [f"  {k:>3}  {safe(name)}, {safe(unit)}" for k, (name, unit) in enumerate(rows)]
+    return ["", f"Columns of {outputs[0]}, counted from 0:", *lines]
 
 
 def times(shape: Sequence[int]) -> str:
-    """Return a shape as people say it: `6 x 60`."""
+    """Return a shape as people write it: `6 x 60`."""
     return " x ".join(map(str, shape)) or "1"

@@ -1,4 +1,4 @@
-"""MATLAB and Octave: one function file, one sample a call."""
+"""MATLAB and Octave: one function file, for one sample per call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.program.emitters.dialect import Dialect, checked, described, digits, identifiers, statements, times, words
+from taupi.program.emitters.dialect import (
+    Dialect,
+    checked_name,
+    described,
+    digits,
+    identifiers,
+    statements,
+    times,
+    words,
+)
 from taupi.program.program import Port, Program
 
 _OPERATIONS: dict[str, str] = {
@@ -56,7 +65,7 @@ end
 """,
     "real_power": """
 function y = real_power(a, b)
-    % As in C: a broken power of a negative number is NaN, unless either is infinite.
+    % As in C: a fractional power of a negative number is NaN, unless either number is infinite.
     y = power(a, b);
     if ~isreal(y)
         y = NaN;
@@ -83,7 +92,7 @@ _RESERVED = words("""
 
 def files(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
     """Return the function by its file name."""
-    name = checked(program, name, dtype, "MATLAB", _RESERVED)
+    name = checked_name(program, name, dtype, "MATLAB", _RESERVED)
     inputs, outputs = identifiers(program, name, _RESERVED)
     kind = "double" if dtype == "float64" else "single"
     dialect = Dialect(
@@ -94,12 +103,12 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
     )
     call = f"[{', '.join(outputs)}] = {name}({', '.join(inputs)})"
     comment = described(program, name, call, (inputs, outputs), lambda p: times(p.shape), f"{kind}, zeros included")
-    comment += ["", "One sample a call; vectors are columns."]
+    comment += ["", "One sample per call; vectors are columns."]
 
     body = []
     for a, port in zip(inputs, program.inputs, strict=True):
-        told = f"error('{a} has %d entries, expected {port.size}.', numel({a}));"
-        body += [f"if numel({a}) ~= {port.size}, {told} end", f"{a} = {kind}({a});"]
+        error = f"error('{a} has %d entries, expected {port.size}.', numel({a}));"
+        body += [f"if numel({a}) ~= {port.size}, {error} end", f"{a} = {kind}({a});"]
     for y, port in zip(outputs, program.outputs, strict=True):
         body.append(f"{y} = zeros({', '.join(map(str, _full(port.shape)))}, '{kind}');")
     body += statements(program, dialect)
@@ -110,7 +119,7 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
 
 
 def _full(shape: Sequence[int]) -> Sequence[int]:
-    """Return the shape that MATLAB gives to it: a vector is a column."""
+    """Return a shape as MATLAB has it: a vector is a column."""
     return shape if len(shape) > 1 else (*shape, 1) if shape else (1, 1)
 
 

@@ -1,4 +1,4 @@
-"""Python: one file that needs NumPy only and takes batches as the program does."""
+"""Python: one file that needs only NumPy, and takes batches as the program does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 
 from taupi.program.emitters.dialect import (
     Dialect,
-    checked,
+    checked_name,
     described,
     digits,
     identifiers,
@@ -69,7 +69,7 @@ def _entries(name, value, shape):
 
 def files(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
     """Return the module by its file name."""
-    name = checked(program, name, dtype, "Python", _RESERVED)
+    name = checked_name(program, name, dtype, "Python", _RESERVED)
     inputs, outputs = identifiers(program, name, _RESERVED, ("", "_batch"))
     dialect = Dialect(
         _OPERATIONS,
@@ -77,7 +77,7 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
         read=lambda port, slot: f"{inputs[port]}[{slot}]",
         store=lambda port, place, value: f"{outputs[port]}[..., {place}] = {value};",
     )
-    # Names are used again, so that a large batch holds only the arrays that are still needed.
+    # Names are reused, so that only the arrays that are still needed exist for a large batch.
     lines = [line.rstrip(";") for line in statements(program, dialect, homes=_shared_names(program))]
     call = f"{name}({', '.join(inputs)}) -> {', '.join(outputs)}"
     rule = f"{dtype}, the batch axes lead; zeros included"
@@ -96,16 +96,16 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
 
     doc = "\n".join(comment).rstrip()
     code = "".join(f"    {line}\n" for line in body)
-    summary = f"Return {', '.join(outputs)}; the module's comment says what they are."
+    summary = f"Return {', '.join(outputs)}; the module's docstring describes them."
     text = f'"""{doc}\n"""\n\nimport numpy as np\n\n{_HELPER.format(dtype=dtype)}\n'
     return {f"{name}.py": f'{text}\ndef {name}({", ".join(inputs)}):\n    """{summary}"""\n{code}'}
 
 
 def _shared_names(program: Program) -> dict[int, str]:
     last = last_uses(program.tape)
-    made = [(k, i) for k, i in enumerate(program.tape.instructions) if i.op not in ("const", "input", "output")]
-    # An argument that is read here for the last time may give its name to the result: it ends before the result begins.
-    spans = [(i.out, 2 * k + 1, 2 * last.get(i.out, k + 1)) for k, i in made]
+    computed = [(k, i) for k, i in enumerate(program.tape.instructions) if i.op not in ("const", "input", "output")]
+    # The result may take over the name of an argument that is read for the last time: that one ends before it begins.
+    spans = [(i.out, 2 * k + 1, 2 * last.get(i.out, k + 1)) for k, i in computed]
     return {register: f"t{slot}" for register, slot in slots(spans).items()}
 
 

@@ -14,10 +14,11 @@ from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
 from taupi.program.explicit.polynomial_quotient import Denominator, Quotient
 from taupi.program.explicit.polynomial_ring import Atom
 
-# Longer sums are not searched for factors beyond those that all terms share.
+# Sums with more terms than this are not factored beyond what all terms share.
 _FACTORED = 60
+# Sums with more terms than this are not grouped at all.
 _GROUPED = 2000
-# A rational factor is taken out only where it is one a person would write; decimals of a file are left where they are.
+# A rational factor is taken out only if its numbers are small, as a person would write it; decimals of a file stay in place.
 _PLAIN = 64
 
 
@@ -44,7 +45,7 @@ class Collector:
         self.alphabet = alphabet
 
     def __call__(self, terms: Terms) -> Sum:
-        """Return terms with common factors taken out: of all, then of those with the same sines and cosines, then greedily."""
+        """Return terms with common factors taken out: of all terms, then of those with equal sines and cosines, then greedily."""
         if len(terms) > 1 and _content(terms, self.ordered(terms)) == -1 and not _common(list(terms)):
             flipped = self._collected({m: -c for m, c in terms.items()})
             return Sum(tuple(Product(-p.coefficient, p.letters, p.sums) for p in flipped.products))
@@ -65,7 +66,7 @@ class Collector:
         return Sum((Product(fmpq(1), self.alphabet.monomial(below), ((tree, 1),)),))
 
     def _collected(self, terms: Terms) -> Sum:
-        """Return the same with the sign of the first term taken out, so that a sum and its negative look alike."""
+        """Return terms with common factors and the sign of the first term taken out, so that a sum and its negative match."""
         ordered = self.ordered(terms)
         if len(terms) < 2 or len(terms) > _GROUPED:
             return Sum(tuple(Product(terms[m], m) for m in ordered))
@@ -79,11 +80,11 @@ class Collector:
         return Sum((Product(content, monomial, ((inner, 1),)),))
 
     def ordered(self, terms: Terms) -> list[Monomial]:
-        """Return monomials in the order of writing: by the inputs in them, the last given ones first."""
+        """Return monomials in the order of writing: by the inputs in them, the last input first."""
         return sorted(terms, key=self._key)
 
     def _key(self, monomial: Monomial) -> tuple[object, ...]:
-        """Return what orders a term: its inputs, accelerations before velocities before none; then its angles; then symbols."""
+        """Return the sort key of a term: its inputs (accelerations, velocities, none), then its angles, then its symbols."""
         inputs, angles, symbols = [], [], []
         for k, e in monomial:
             letter = self.alphabet.letters[k]
@@ -103,7 +104,7 @@ class Collector:
         return divided, self.ordered(divided)
 
     def _grouped(self, terms: Terms, ordered: list[Monomial]) -> Sum:
-        """Return a sum without a common factor, its terms gathered by their sines and cosines."""
+        """Return a sum without a common factor, its terms grouped by their sines and cosines."""
         groups: dict[Monomial, Terms] = {}
         for m in ordered:
             angles = tuple(item for item in m if self.alphabet.gathers(item[0]))
@@ -124,7 +125,7 @@ class Collector:
             yield Product(fmpq(1), angles, ((collected, 1),))
 
     def _plain(self, terms: Terms) -> Sum:
-        """Return a polynomial without angles: factored where it factors, otherwise by the letter most terms share."""
+        """Return a polynomial without angles: factored if it has factors, otherwise grouped by the letter most terms share."""
         if len(terms) <= _FACTORED and (factored := self._factored(terms)) is not None:
             return factored
         ordered = self.ordered(terms)
@@ -212,7 +213,7 @@ def inner_sums(tree: Sum) -> Iterator[Sum]:
 
 
 def substituted(tree: Sum, names: dict[Sum, int], alphabet: Alphabet) -> Sum:
-    """Return a tree with the sums that have a name written by it: letters in place of sums."""
+    """Return a tree with named sums replaced by their letters."""
     products = []
     for p in tree.products:
         letters, sums = dict(p.letters), []
@@ -228,24 +229,24 @@ def substituted(tree: Sum, names: dict[Sum, int], alphabet: Alphabet) -> Sum:
 def name_repeated(trees: Sequence[Sum], alphabet: Alphabet, taken: set[str]) -> tuple[list[tuple[str, Sum]], list[Sum]]:
     """Return definitions k1, k2, ... of the sums that occur more than once, and the trees written with them.
 
-    The longest is named first, everywhere, so that what stands inside it counts once; definitions are then put in an order in
-    which each holds earlier names only.
+    The longest is named first, everywhere, so that sums inside it count once; the definitions are then ordered so that each
+    holds earlier names only.
     """
     written = list(trees)
-    found: list[tuple[int, Sum]] = []
+    named: list[tuple[int, Sum]] = []
     while True:
-        counts = Counter(s for tree in (*written, *(s for _, s in found)) for s in inner_sums(tree))
+        counts = Counter(s for tree in (*written, *(s for _, s in named)) for s in inner_sums(tree))
         repeated = [s for s, n in counts.items() if n > 1]
         if not repeated:
             break
         longest = max(repeated, key=length)
-        letter = alphabet.letter(Letter(Atom("name", op=f"repeated {len(found)}")))
+        letter = alphabet.letter(Letter(Atom("name", op=f"repeated {len(named)}")))
         written = [substituted(tree, {longest: letter}, alphabet) for tree in written]
-        found = [(k, substituted(s, {longest: letter}, alphabet)) for k, s in found]
-        found.append((letter, longest))
+        named = [(k, substituted(s, {longest: letter}, alphabet)) for k, s in named]
+        named.append((letter, longest))
     names = (f"k{i}" for i in itertools.count(1) if f"k{i}" not in taken)
     definitions = []
-    for letter, body in reversed(found):
+    for letter, body in reversed(named):
         name = next(names)
         alphabet.rename(letter, Letter(Atom("name", op=name)))
         definitions.append((name, body))

@@ -1,4 +1,4 @@
-"""Expressions, as text or SymPy, as quotients of a ring's polynomials. Text is parsed, never evaluated."""
+"""Expressions, as text or SymPy, to quotients of a ring's polynomials. Text is parsed, never evaluated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flint import fmpq
 
@@ -16,13 +16,17 @@ from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import ReplanError, Ring
 from taupi.program.explicit.symbol_names import symbol_name
 
+if TYPE_CHECKING:
+    import sympy
+
 _LARGEST_POWER = 64
 
 
-def quotient(ring: Ring, expression: Any, what: str, allowed: Iterable[str] | None = None) -> Quotient:
-    """Return an expression as a quotient of the ring; `allowed` names the symbols that it may hold, also inside an angle.
+def quotient(ring: Ring, expression: str | sympy.Expr, what: str, allowed: Iterable[str] | None = None) -> Quotient:
+    """Return an expression as a quotient of the ring's polynomials.
 
-    It is made of numbers, symbols (forearm.m too), + - * / ** and sines and cosines of sums of angles.
+    It may hold numbers, symbols ("forearm.m" too), + - * / ** and sines and cosines of sums of angles. `allowed` names the
+    symbols and angles that it may hold, all of the ring's by default. `what` names it in error messages.
     """
     text = str(expression)
     try:
@@ -32,7 +36,7 @@ def quotient(ring: Ring, expression: Any, what: str, allowed: Iterable[str] | No
     try:
         return _Reader(ring, what, allowed)(tree.body)
     except ReplanError:
-        raise TaupiError(f"{what} holds {text[:80]!r}: a division by a sine is not possible here.") from None
+        raise TaupiError(f"{what} holds {text[:80]!r}: division by a sine is not possible here.") from None
     except RecursionError:
         raise TaupiError(f"{what} holds {text[:80]!r}..., which nests too deeply.") from None
 

@@ -1,8 +1,8 @@
-"""Sums of angles where they are shorter: cos q1 cos q2 - sin q1 sin q2 becomes cos(q1 + q2).
+"""Products of sines and cosines merged into sums of angles: cos q1 cos q2 - sin q1 sin q2 becomes cos(q1 + q2).
 
-Two steps. For all formulas together an angle may be replaced by its sum with another (cos^2(q2 + q3) has eight terms otherwise);
-then, term by term, pairs of products become single sines and cosines of sums and differences. A step is taken only where
-it leaves fewer terms.
+There are two steps. First, for all formulas together, an angle may be replaced by its sum with another (cos^2(q2 + q3) has
+eight terms otherwise). Then, formula by formula, pairs of products become single sines and cosines of sums and differences.
+A step is taken only if it leaves fewer terms.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from flint import fmpq, fmpq_mpoly
 from taupi.program.explicit.monomials import Alphabet, Form, Forms, Letter, Monomial, Terms, added
 from taupi.program.explicit.polynomial_ring import Ring
 
-# Longer formulas keep their products: they are not for reading, and the search would take longer than the expansion.
+# Formulas with more terms keep their products: nobody reads them, and the search would take longer than the expansion.
 _LONGEST = 2000
-# As many formulas, none longer than this, decide which angles belong together.
+# So many formulas, none with more terms than the second number, decide which angles are added.
 _SAMPLE, _SAMPLE_TERMS = 24, 150
 
 
 def plain_forms(ring: Ring) -> dict[int, Form]:
-    """Return every angle as itself."""
+    """Return every angle as a sum of one, itself."""
     return {a: ((a, 1),) for a in ring.angles}
 
 
 def summed_angles(ring: Ring, polynomials: Sequence[fmpq_mpoly]) -> tuple[list[tuple[int, int, int]], dict[int, Form]]:
-    """Return the replacements (j, i, sign), q_j + sign q_i in place of q_j, that shorten most, and what angles then are."""
+    """Return the replacements (j, i, sign) of q_j by q_j + sign q_i that shorten most, and what the angles then stand for."""
     forms = plain_forms(ring)
     inputs = [a for a in ring.angles if ring.atoms[ring.angles[a][0]].rank]
     fitting = [p for p in polynomials if 3 < len(p) <= _SAMPLE_TERMS]
@@ -49,7 +49,7 @@ def summed_angles(ring: Ring, polynomials: Sequence[fmpq_mpoly]) -> tuple[list[t
 
 
 def replaced(ring: Ring, p: fmpq_mpoly, step: tuple[int, int, int]) -> fmpq_mpoly:
-    """Return p with the angle j counted from i on: its generators now stand for q_j + sign q_i."""
+    """Return p with q_j measured from -sign q_i: its generators of angle j now stand for q_j + sign q_i."""
     j, i, sign = step
     (sj, cj), (si, ci) = ring.angles[j], ring.angles[i]
     degrees = p.degrees()
@@ -78,7 +78,7 @@ def shortest(
 
 
 def _primitive_merged(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms) -> Terms:
-    """Return p with products folded, what all its terms share set aside: cos q1 (cos q1 cos q2 - sin q1 sin q2)."""
+    """Return p with products merged, its common factor set aside first: cos q1 (cos q1 cos q2 - sin q1 sin q2)."""
     content = p.term_content() if len(p) > 1 else 1
     if content == 1:
         return merged(alphabet, alphabet.terms(p, forms))
@@ -88,7 +88,7 @@ def _primitive_merged(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms) -> Terms:
 
 
 def merged(alphabet: Alphabet, terms: Terms) -> Terms:
-    """Return terms with products of two angles' sines and cosines folded wherever that leaves fewer terms."""
+    """Return terms with products of two angles' sines and cosines merged wherever that leaves fewer terms."""
     terms = _squares(alphabet, terms)
     while True:
         folds = _folds(alphabet, terms)
@@ -102,21 +102,21 @@ def _squares(alphabet: Alphabet, terms: Terms) -> Terms:
     result = dict(terms)
     for monomial in terms:
         for letter, exponent in monomial:
-            found = alphabet.letters[letter]
-            if exponent != 2 or found.kind not in ("sin", "cos") or monomial not in result:
+            wave = alphabet.letters[letter]
+            if exponent != 2 or wave.kind not in ("sin", "cos") or monomial not in result:
                 continue
             rest = tuple(item for item in monomial if item[0] != letter)
             a, b = result[monomial], result.get(rest)
             if b is None:
                 continue
-            other = {"sin": "cos", "cos": "sin"}[found.kind]
+            other = {"sin": "cos", "cos": "sin"}[wave.kind]
             if a == -b:
-                new = alphabet.times(rest, ((alphabet.letter(Letter(kind=other, form=found.form)), 2),))
+                new = alphabet.times(rest, ((alphabet.letter(Letter(kind=other, form=wave.form)), 2),))
                 value = b
             elif a == -2 * b:
-                double = tuple((k, 2 * m) for k, m in found.form)
+                double = tuple((k, 2 * m) for k, m in wave.form)
                 new = alphabet.times(rest, ((alphabet.letter(Letter(kind="cos", form=double)), 1),))
-                value = -b if found.kind == "cos" else b
+                value = -b if wave.kind == "cos" else b
             else:
                 continue
             del result[monomial], result[rest]
@@ -125,19 +125,20 @@ def _squares(alphabet: Alphabet, terms: Terms) -> Terms:
 
 
 def _simple_angles(alphabet: Alphabet, monomial: Monomial) -> list[tuple[int, Form, str]]:
-    """Return the angles that a monomial has to the first power, once."""
-    found = [(k, alphabet.letters[k].form, alphabet.letters[k].kind) for k, e in monomial if e == 1]
-    trig = [item for item in found if item[2]]
+    """Return the angles of which a monomial has one sine or cosine, to the first power."""
+    linear = [(k, alphabet.letters[k].form, alphabet.letters[k].kind) for k, e in monomial if e == 1]
+    trig = [item for item in linear if item[2]]
     once = [form for _, form, _ in trig]
     squares = {alphabet.letters[k].form for k, e in monomial if e != 1}
     return [item for item in trig if once.count(item[1]) == 1 and item[1] not in squares]
 
 
-Fold = tuple[Monomial, Monomial, Monomial, Form, Form, str]  # two products, what is left of them, a, b, kind of pair
+# Two products to be merged, what they share besides the angles a and b, these angles, and the kind of pair.
+Fold = tuple[Monomial, Monomial, Monomial, Form, Form, str]
 
 
 def _folds(alphabet: Alphabet, terms: Terms) -> list[Fold]:
-    """Return the folds of the pair of angles that saves most terms: pairs of products with equal or opposite coefficients."""
+    """Return the folds of the two angles that save most terms: pairs of products with equal or opposite coefficients."""
     groups: dict[tuple[Form, Form], dict[tuple[Monomial, bool], list[Monomial]]] = {}
     for monomial in terms:
         angles = sorted(_simple_angles(alphabet, monomial), key=lambda item: item[1])
@@ -148,9 +149,9 @@ def _folds(alphabet: Alphabet, terms: Terms) -> list[Fold]:
     best: list[Fold] = []
     for (a, b), members in groups.items():
         folds: list[Fold] = [
-            (found[0], found[1], rest, a, b, "same" if same else "mixed")
-            for (rest, same), found in members.items()
-            if len(found) == 2 and terms[found[0]] in (terms[found[1]], -terms[found[1]])
+            (pair[0], pair[1], rest, a, b, "same" if same else "mixed")
+            for (rest, same), pair in members.items()
+            if len(pair) == 2 and terms[pair[0]] in (terms[pair[1]], -terms[pair[1]])
         ]
         if len(folds) > len(best):
             best = folds

@@ -1,7 +1,7 @@
-"""Polynomials as terms over letters: the form in which sums of angles are found and factors are collected.
+"""Polynomials as terms over letters, in which sums of angles are recognised and factors are collected.
 
-A letter is a generator of the ring, or sine or cosine of a sum of angles. A monomial is a tuple of (letter, exponent) in the
-order in which its letters are written; terms are a dictionary from monomials to rational coefficients.
+A letter is a generator of the ring, or the sine or cosine of a sum of angles. A monomial is a tuple of (letter, exponent) in
+the order in which its letters are written; terms are a dictionary from monomials to rational coefficients.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Alphabet:
         self.angle = {k: ring.atoms[s] for k, (s, _) in ring.angles.items()}
 
     def letter(self, letter: Letter) -> int:
-        """Return the number of a letter, a new one if it was not there."""
+        """Return the number of a letter, which is added if it is new."""
         if letter not in self.place:
             self.place[letter] = len(self.letters)
             self.letters.append(letter)
@@ -49,13 +49,13 @@ class Alphabet:
         return self.place[letter]
 
     def rename(self, k: int, letter: Letter) -> None:
-        """Give a letter another meaning; what is written with it keeps its order."""
+        """Give a letter another meaning; monomials that hold it keep their order."""
         self.letters[k] = letter
         self.place[letter] = k
         self._order[k] = _order(letter)
 
     def trig(self, kind: str, form: Form) -> tuple[int, int]:
-        """Return (sign, letter) of sin or cos of a sum of angles, whose first multiple is made positive."""
+        """Return (sign, letter) of the sine or cosine of a sum of angles, with its first multiple made positive."""
         sign = 1
         if form[0][1] < 0:
             sign = -1 if kind == "sin" else 1
@@ -67,7 +67,7 @@ class Alphabet:
         return self._generator.get(k)
 
     def order(self, k: int) -> tuple[Any, ...]:
-        """Return where a letter stands in a product: constants, names and functions, inputs, then angles."""
+        """Return what orders the letters of a product: constants, then names and functions, inputs, and angles."""
         return self._order[k]
 
     def monomial(self, exponents: Mapping[int, int]) -> Monomial:
@@ -83,21 +83,21 @@ class Alphabet:
         return self.monomial(letters)
 
     def terms(self, p: fmpq_mpoly, forms: Forms) -> Terms:
-        """Return a polynomial of the ring as terms, its angles read as the given sums."""
-        found: dict[int, tuple[int, int]] = {}
+        """Return a polynomial of the ring as terms, with each angle standing for its sum in `forms`."""
+        signed: dict[int, tuple[int, int]] = {}  # generator -> (sign, letter)
         for angle, (s, c) in self.ring.angles.items():
-            found[s], found[c] = self.trig("sin", forms[angle]), self.trig("cos", forms[angle])
+            signed[s], signed[c] = self.trig("sin", forms[angle]), self.trig("cos", forms[angle])
         result: Terms = {}
         for exponents, coefficient in p.to_dict().items():
             sign, letters = 1, {}
             for k, e in enumerate(exponents):
                 if e:
-                    if k not in found:
-                        found[k] = (1, self.letter(Letter(self.ring.atoms[k])))
-                        self._generator[found[k][1]] = k
-                    turn, letter = found[k]
+                    if k not in signed:
+                        signed[k] = (1, self.letter(Letter(self.ring.atoms[k])))
+                        self._generator[signed[k][1]] = k
+                    factor, letter = signed[k]
                     letters[letter] = int(e)
-                    sign *= turn if e % 2 else 1
+                    sign *= factor if e % 2 else 1
             result[self.monomial(letters)] = sign * coefficient
         return result
 
@@ -106,7 +106,7 @@ class Alphabet:
         return self.letters[k].atom is None
 
     def gathers(self, k: int) -> bool:
-        """Tell whether terms are gathered by a letter: by sines, cosines and names."""
+        """Tell whether terms are grouped by a letter: by sines, cosines and names."""
         atom = self.letters[k].atom
         return atom is None or atom.kind == "name"
 

@@ -1,4 +1,4 @@
-"""Quotients of polynomials over products of irreducible factors: the numbers that programs are expanded over."""
+"""Quotients of polynomials, with denominators as products of irreducible factors: what programs are expanded over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Denominator = tuple[tuple[int, int], ...]  # (number of a factor of the ring, ex
 
 
 class Quotient(NamedTuple):
-    """numerator / product of factors^exponents; polynomials have the denominator ()."""
+    """numerator / product of factors^exponents; a polynomial has the denominator ()."""
 
     numerator: fmpq_mpoly
     denominator: Denominator = ()
@@ -43,11 +43,11 @@ def least_common(a: Denominator, b: Denominator) -> Denominator:
     return tuple(sorted(total.items()))
 
 
-def missing(a: Denominator, whole: Denominator) -> Denominator:
-    """Return what a lacks of a multiple of it.
+def missing(a: Denominator, multiple: Denominator) -> Denominator:
+    """Return multiple / a, the factors that a denominator lacks of a multiple of it.
 
     >>> missing(((0, 1),), ((0, 3), (1, 1)))
     ((0, 2), (1, 1))
     """
-    have = dict(a)
-    return tuple((k, e - have.get(k, 0)) for k, e in whole if e > have.get(k, 0))
+    own = dict(a)
+    return tuple((k, e - own.get(k, 0)) for k, e in multiple if e > own.get(k, 0))

@@ -1,7 +1,7 @@
-"""The polynomial ring that a program's formulas live in: its generators, what each stands for, its relations.
+"""The polynomial ring of a program's formulas: its generators, what each stands for, and its relations.
 
-Generators are the inputs, the constants that stay symbols, sine and cosine of every angle, and, as they turn up, functions
-that are not rational. sin^2 = 1 - cos^2 keeps polynomials in normal form. Divisors are kept as irreducible factors.
+Generators are the inputs, the constants that stay symbols, the sine and cosine of every angle and, as they occur, functions
+that are not rational. Replacing sin^2 by 1 - cos^2 keeps polynomials in normal form. Divisors are kept as irreducible factors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, jo
 from taupi.program.program import Program
 from taupi.program.tape import Instruction, Tape
 
-# A divisor longer than this is taken as it is: to factor it would take longer than to read it.
+# A divisor with more terms than this is not factored: that would take longer than reading it.
 _FACTORED = 500
 
 
@@ -28,8 +28,8 @@ _FACTORED = 500
 class Atom:
     """What a generator stands for.
 
-    `kind`: "symbol" (an input's entry or a constant), "sin" or "cos" of an angle, "function" of other formulas, "name" of one,
-    "inverse" of a factor. `rank` orders terms: inputs given last come first.
+    `kind` is "symbol" (an input's entry or a constant), "sin" or "cos" of an angle, "function" of other formulas, "name" of
+    a formula, or "inverse" of a factor. `rank` orders terms: the last inputs come first.
     """
 
     kind: str
@@ -37,23 +37,23 @@ class Atom:
     rank: int = 0
     op: str = ""
     index: tuple[int, ...] = ()  # the place in its input, counted from one; () for a scalar or a constant
-    args: tuple[Quotient, ...] = field(default=(), compare=False)  # `key` tells two of them apart
+    args: tuple[Quotient, ...] = field(default=(), compare=False)  # compared by `key` instead
     key: str = ""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a ring is laid out for before the expansion begins: free generators, and angles whose sine is divided by."""
+    """What a ring is prepared for: the number of free generators, and the angles by whose sine something is divided."""
 
     slots: int
     inverted: frozenset[int] = frozenset()
 
 
 class ReplanError(Exception):
-    """The expansion met something that the ring was not laid out for; it starts again with this plan."""
+    """The expansion needs something that the ring is not prepared for; it starts again with this plan."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__("the ring has to be laid out anew")
+        super().__init__("the ring has to be planned again")
         self.plan = plan
 
 
@@ -78,7 +78,7 @@ class Ring:
         loads = [i for i in self.tape.instructions if i.op == "input" and not self.is_number(i)]
         loads.sort(key=lambda i: (i.port, i.slot))
         turning = [i for i in loads if i.out in angular]
-        # The leading one of the two, in lexicographic order, is the one whose square is removed.
+        # Of the two, the square of the first is removed: it leads in the lexicographic order.
         for i in turning:
             for kind in ("cos", "sin") if i.out in self.plan.inverted else ("sin", "cos"):
                 self._add((kind, i.out), self._atom(i, kind))
@@ -88,7 +88,7 @@ class Ring:
         names = [f"x{k}" for k in range(self.free + self.plan.slots)]
         self.context = fmpq_mpoly_ctx.get(names, Ordering.lex)
         self.generators = self.context.gens()
-        # Angles are numbered in the order of the inputs: the generators of sine and cosine of each, and its register.
+        # Angles are numbered in the order of the inputs; each has the generators of its sine and cosine, and its register.
         self.angles = {k: (self.place["sin", i.out], self.place["cos", i.out]) for k, i in enumerate(turning)}
         self.register = {k: i.out for k, i in enumerate(turning)}
         self._point = {self.register[k]: (self.generators[c], self.generators[s]) for k, (s, c) in self.angles.items()}
@@ -127,9 +127,9 @@ class Ring:
         return self.generators[self.place["input", i.out]]
 
     def constant(self, value: Fraction | float) -> fmpq_mpoly:
-        """Return a number as a polynomial; a double as the decimal that prints it, which is how it was written."""
+        """Return a number as a polynomial; a double as the shortest decimal that prints it."""
         if not math.isfinite(value):
-            raise TaupiError(f"{self.program.name} holds {value}, which is no number that a formula can have.")
+            raise TaupiError(f"{self.program.name} holds {value}, which no formula can have.")
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
         return self.context.constant(fmpq(exact.numerator, exact.denominator))
 
@@ -138,13 +138,13 @@ class Ring:
         return self._point.get(register)
 
     def named(self, kind: str, op: str, args: Iterable[Quotient]) -> Quotient:
-        """Return the generator of a function or name, the same one for the same arguments."""
-        given = tuple(args)
-        key = (kind, "" if kind == "name" else op, *map(str, given))
+        """Return the generator of a function or name, which is the same for the same arguments."""
+        arguments = tuple(args)
+        key = (kind, "" if kind == "name" else op, *map(str, arguments))
         if key not in self.slot:
             if self.free == len(self.generators):
                 raise ReplanError(Plan(2 * self.plan.slots + 8, self.plan.inverted))
-            self.atoms.append(Atom(kind, op=op, args=given, key="; ".join(key)))
+            self.atoms.append(Atom(kind, op=op, args=arguments, key="; ".join(key)))
             self.slot[key] = self.free
             self.free += 1
         return Quotient(self.generators[self.slot[key]])
@@ -152,7 +152,7 @@ class Ring:
     # Arithmetic ---------------------------------------------------------------------------------------------------
 
     def reduced(self, p: fmpq_mpoly) -> fmpq_mpoly:
-        """Return the normal form: one square of each angle's pair replaced."""
+        """Return the normal form, in which the square of one of each angle's sine and cosine is replaced."""
         degrees = p.degrees()
         for k, relation in self.circles:
             if degrees[k] > 1:
@@ -160,7 +160,7 @@ class Ring:
         return p
 
     def times(self, p: fmpq_mpoly, q: fmpq_mpoly) -> fmpq_mpoly:
-        """Return p q in normal form; one that would fill the memory is refused before it is made."""
+        """Return p q in normal form; a product that would fill the memory is refused before it is computed."""
         if len(p) * len(q) > self.work:
             raise TooLongError
         return self.reduced(p * q)
@@ -170,17 +170,17 @@ class Ring:
         if a.denominator == b.denominator:
             total = a.numerator + b.numerator if sign > 0 else a.numerator - b.numerator
             return self.over(total, a.denominator)
-        whole = least_common(a.denominator, b.denominator)
-        left = self.times(a.numerator, self.product(missing(a.denominator, whole)))
-        right = self.times(b.numerator, self.product(missing(b.denominator, whole)))
-        return self.over(left + right if sign > 0 else left - right, whole)
+        common = least_common(a.denominator, b.denominator)
+        left = self.times(a.numerator, self.product(missing(a.denominator, common)))
+        right = self.times(b.numerator, self.product(missing(b.denominator, common)))
+        return self.over(left + right if sign > 0 else left - right, common)
 
     def multiply(self, a: Quotient, b: Quotient) -> Quotient:
         """Return a b."""
         return self.over(self.times(a.numerator, b.numerator), joined(a.denominator, b.denominator))
 
     def inverse(self, a: Quotient) -> Quotient:
-        """Return 1/a, with every irreducible factor of a's numerator a factor of the ring."""
+        """Return 1/a, with the irreducible factors of a's numerator as its denominator."""
         above = self.product(a.denominator)
         p = a.numerator
         if p.is_constant():
@@ -194,7 +194,7 @@ class Ring:
         content, factors = p.factor() if len(p) <= _FACTORED else (fmpq(1), [(p, 1)])
         scale, below = fmpq(content), []
         for f, power in factors:
-            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as people write it: m1 + m2 - m2 cos^2
+            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as people write: m1 + m2 - m2 cos^2
             scale *= sign ** int(power)
             below.append((self._factor(f * sign), int(power)))
         return self.over(above * (1 / scale), tuple(sorted(below)))
@@ -208,33 +208,33 @@ class Ring:
         return result
 
     def over(self, p: fmpq_mpoly, denominator: Denominator) -> Quotient:
-        """Return p over a denominator, with the factors that divide p gone."""
+        """Return p over a denominator, with the factors that divide p cancelled."""
         if not denominator or p == 0:
             return Quotient(p)
         left = []
         for k, exponent in denominator:
             f, e = self.factors[k], exponent
             while e:
-                whole, rest = divmod(p, f)
-                if rest != 0:
+                result, remainder = divmod(p, f)
+                if remainder != 0:
                     break
-                p, e = whole, e - 1
+                p, e = result, e - 1
             if e:
                 left.append((k, e))
         return Quotient(p, tuple(left))
 
     def _orient(self, p: fmpq_mpoly) -> None:
-        """Ask for the normal form in sines of an angle whose sine divides p: there it divides what it should."""
+        """Ask for the normal form in sines of an angle whose sine divides p, so that it cancels as a factor."""
         for k, (s, _) in self.angles.items():
             if not self._is_inverted(k) and p.degrees()[s] and divmod(p, self.generators[s])[1] == 0:
                 raise ReplanError(Plan(self.plan.slots, self.plan.inverted | {self.register[k]}))
 
     def _rational(self, p: fmpq_mpoly) -> tuple[fmpq_mpoly, fmpq_mpoly]:
-        """Return p p' free of one of each angle's sine and cosine, and p': (a + b sin q)(a - b sin q) = a^2 - b^2 (1 - cos^2 q).
+        """Return p p' without sines (or cosines), and p': (a + b sin q)(a - b sin q) = a^2 - b^2 (1 - cos^2 q).
 
-        Over such denominators a quotient is in lowest terms when no factor divides its numerator as a polynomial.
+        Over such denominators a quotient is in lowest terms if no factor divides its numerator as a polynomial.
         """
-        whole = self.context.constant(1)
+        conjugate = self.context.constant(1)
         for k, (s, c) in self.angles.items():
             gone = c if self._is_inverted(k) else s
             p = self.reduced(p) if p.degrees()[gone] > 1 else p
@@ -242,8 +242,8 @@ class Ring:
                 generators = list(self.generators)
                 generators[gone] = -generators[gone]
                 other = p.compose(*generators, ctx=self.context)
-                p, whole = self.times(p, other), self.times(whole, other)
-        return p, whole
+                p, conjugate = self.times(p, other), self.times(conjugate, other)
+        return p, conjugate
 
     def _factor(self, f: fmpq_mpoly) -> int:
         """Return the number of a factor."""
@@ -254,7 +254,7 @@ class Ring:
         return self._factor_place[key]
 
     def _shortest(self, p: fmpq_mpoly) -> fmpq_mpoly:
-        """Return p with the other square of an angle's pair where that is shorter: sin^2 q rather than 1 - cos^2 q."""
+        """Return p with the other square of an angle's pair if that is shorter: sin^2 q rather than 1 - cos^2 q."""
         for k, (s, c) in self.angles.items():
             kept, gone = (s, c) if self._is_inverted(k) else (c, s)
             if len(p) <= _FACTORED and p.degrees()[kept] > 1:

@@ -1,4 +1,4 @@
-"""Names of symbols: what an input's entry is called, and how a name splits into letter and subscript."""
+"""Names of symbols: what the entry of an input is called, and how a name splits into letter and subscript."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def parts_of(name: str) -> tuple[str, str]:
 
 
 def velocity_of(name: str) -> tuple[str, str]:
-    """Return an input's base name and its dots: qrdd is the second derivative of q_r.
+    """Return the name of an input without its derivatives, and these: qrdd is the second derivative of q_r.
 
     >>> velocity_of("qdd"), velocity_of("qrd"), velocity_of("vd"), velocity_of("q"), velocity_of("speed")
     (('q', 'dd'), ('qr', 'd'), ('v', 'd'), ('q', ''), ('speed', ''))

@@ -1,4 +1,4 @@
-"""Names that a user gives to sub-terms: b4 for qrdd1 + qrdd2, b6 for a1*a2*sin(q2)."""
+"""The user's names for sub-terms: b4 for qrdd1 + qrdd2, b6 for a1*a2*sin(q2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.from_text import quotient
 from taupi.program.explicit.merged_angles import plain_forms
@@ -19,16 +19,16 @@ Shape = frozenset[tuple[Monomial, fmpq]]  # the terms of a sum, divided by the c
 
 
 @dataclass
-class GivenNames:
-    """The user's names: products are replaced in terms, sums in trees."""
+class UserNames:
+    """The user's names for sub-terms: products are replaced in terms, sums in trees."""
 
     alphabet: Alphabet
     definitions: list[tuple[str, Sum]] = field(default_factory=list)
     products: list[tuple[Monomial, int]] = field(default_factory=list)
     sums: dict[Shape, tuple[int, fmpq]] = field(default_factory=dict)  # the letter, and its first coefficient
 
-    def terms(self, terms: Terms) -> Terms:
-        """Return terms with the products that have a name written by it."""
+    def in_terms(self, terms: Terms) -> Terms:
+        """Return terms with named products replaced by their names."""
         for product, name in self.products:
             terms = {self._divided(m, dict(product), name): c for m, c in terms.items()}
         return terms
@@ -39,28 +39,30 @@ class GivenNames:
             return monomial
         return self.alphabet.monomial({k: e - product.get(k, 0) for k, e in letters.items()} | {name: 1})
 
-    def trees(self, tree: Sum) -> Sum:
-        """Return a tree with the sums that have a name, or are a number times one, written by it."""
+    def in_tree(self, tree: Sum) -> Sum:
+        """Return a tree with named sums, and multiples of them, replaced by their names."""
         if not self.sums:
             return tree
-        found = self._found(tree)
-        if found is not None:
-            return Sum((Product(found[1], self.alphabet.monomial({found[0]: 1})),))
+        multiple = self._multiple(tree)
+        if multiple is not None:
+            letter, factor = multiple
+            return Sum((Product(factor, self.alphabet.monomial({letter: 1})),))
         return Sum(tuple(self._product(p) for p in tree.products))
 
     def _product(self, p: Product) -> Product:
         coefficient, letters, sums = p.coefficient, dict(p.letters), []
         for inner, power in p.sums:
-            found = self._found(inner)
-            if found is None:
-                sums.append((self.trees(inner), power))
+            multiple = self._multiple(inner)
+            if multiple is None:
+                sums.append((self.in_tree(inner), power))
             else:
-                letters[found[0]] = letters.get(found[0], 0) + power
-                coefficient *= found[1] ** power
+                letter, factor = multiple
+                letters[letter] = letters.get(letter, 0) + power
+                coefficient *= factor**power
         return Product(coefficient, self.alphabet.monomial(letters), tuple(sums))
 
-    def _found(self, tree: Sum) -> tuple[int, fmpq] | None:
-        """Return the letter of a sum and the number before it."""
+    def _multiple(self, tree: Sum) -> tuple[int, fmpq] | None:
+        """Return the letter and the factor of a sum that is a multiple of a named one, or None."""
         if len(tree.products) < 2:
             return None
         first, shape = _shape(Collector(self.alphabet), tree)
@@ -76,35 +78,38 @@ def _shape(collect: Collector, tree: Sum) -> tuple[fmpq, Shape]:
     return first, frozenset((m, c / first) for m, c in terms.items())
 
 
-def given_names(alphabet: Alphabet, names: Mapping[str, str]) -> GivenNames:
-    """Read the user's names; each stands for a product, or for a sum whose terms share no factor."""
-    given, collect = GivenNames(alphabet), Collector(alphabet)
+def user_names(alphabet: Alphabet, names: Mapping[str, str]) -> UserNames:
+    """Return the names of a mapping; each stands for a product, or for a sum whose terms share no factor."""
+    result, collect = UserNames(alphabet), Collector(alphabet)
     taken = {symbol_name(a) for a in alphabet.ring.atoms if a.kind == "symbol"}
     taken |= {a.op for a in alphabet.ring.atoms if a.kind == "name"}
     for name, expression in names.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise TaupiError(f"names holds the name {name!r}, expected letters and digits.")
+            raise TaupiError(Argument("names"), f" holds the name {name!r}, expected letters and digits.")
         if name in taken:
-            raise TaupiError(f"names: {name} is the name of a symbol of the formulas already: choose another.")
+            raise TaupiError(
+                Argument("names"), f": {name} is already the name of a symbol in the formulas: choose another."
+            )
         terms = _parsed(alphabet, name, expression)
         tree = collect(terms)
         letter = alphabet.letter(Letter(Atom("name", op=name)))
         if len(terms) == 1 and list(terms.values()) == [fmpq(1)]:
-            given.products.append((next(iter(terms)), letter))
+            result.products.append((next(iter(terms)), letter))
         elif len(tree.products) > 1:
             first, shape = _shape(collect, tree)
-            given.sums[shape] = (letter, first)
+            result.sums[shape] = (letter, first)
         else:
             raise TaupiError(
-                f"names: {name} = {expression} has a common factor: name the factor or the sum inside it, not their product."
+                Argument("names"),
+                f": {name} = {expression} has a common factor: name the factor or the sum inside it, not their product.",
             )
-        given.definitions.append((name, tree))
-    return given
+        result.definitions.append((name, tree))
+    return result
 
 
 def _parsed(alphabet: Alphabet, name: str, expression: str) -> Terms:
-    """Return the terms of an expression, angles as they are in the formulas."""
-    found = quotient(alphabet.ring, expression, f"names: {name}")
-    if found.denominator:
-        raise TaupiError(f"names: {name} = {expression} is a quotient, expected a sum or a product.")
-    return alphabet.terms(found.numerator, plain_forms(alphabet.ring))
+    """Return the terms of an expression, with angles as they are in the formulas."""
+    parsed = quotient(alphabet.ring, expression, f"names: {name}")
+    if parsed.denominator:
+        raise TaupiError(Argument("names"), f": {name} = {expression} is a quotient, expected a sum or a product.")
+    return alphabet.terms(parsed.numerator, plain_forms(alphabet.ring))

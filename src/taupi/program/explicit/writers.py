@@ -20,14 +20,14 @@ _LONE_SUBSCRIPT = re.compile(r"<msub>((?:(?!<msub>).)*)</msub>")
 _FUNCTION = re.compile(r"<mrow>(<mi>(?:sin|cos)</mi>)(<mo>\(</mo>(?:(?!<mo>[()]</mo>).)*<mo>\)</mo>)</mrow>")
 _FUNCTION_TEXT = {"fabs": "Abs", "fmin": "Min", "fmax": "Max", "inv": "1/", "constpow": "Pow", "pow": "Pow"}
 
-# Fractions beyond this stand for sines of odd angles and products of them, which no file holds: the nearest double says as much.
+# Fractions with larger denominators come from sines of odd angles, and no file states them: the nearest double will do.
 _LONGEST = 10**20
 
 
 def number_text(x: fmpq, digits: int | None = None) -> str:
-    """Return a number as people wrote it: a decimal where it came from one, a fraction otherwise; or rounded to `digits`.
+    """Return a number as people write it: a finite decimal, or else a fraction; or rounded to `digits` significant digits.
 
-    A fraction of more than twenty digits, which comes from angles that are not right ones, is written as the nearest double.
+    A fraction with a denominator of more than twenty digits, which comes from oblique angles, becomes the nearest double.
 
     >>> number_text(fmpq(2159, 5000)), number_text(fmpq(-1, 2)), number_text(fmpq(7, 3)), number_text(fmpq(1, 30), 4)
     ('0.4318', '-1/2', '7/3', '0.03333')
@@ -45,20 +45,20 @@ def number_text(x: fmpq, digits: int | None = None) -> str:
     if rest > 1 or (not fives and twos <= 3):
         return str(p) if q == 1 else f"{p}/{q}"
     places = max(twos, fives)
-    whole, part = divmod(abs(p) * 10**places // q, 10**places)
-    return f"{'-' if p < 0 else ''}{whole}.{part:0{places}d}"
+    units, decimals = divmod(abs(p) * 10**places // q, 10**places)
+    return f"{'-' if p < 0 else ''}{units}.{decimals:0{places}d}"
 
 
 class Writer:
-    """Writes trees in one notation; subclasses say how names, powers, quotients and functions look."""
+    """Writes formula trees in one notation; subclasses say how names, powers, quotients and functions look."""
 
     times = "*"
-    barred = False  # whether a quotient has a bar, which makes brackets around a lone sum above it needless
+    barred = False  # whether quotients have a fraction bar: then a single sum above it needs no brackets
 
     def __init__(self, alphabet: Alphabet, digits: int | None = None, short: bool = False) -> None:
         self.alphabet, self.digits, self.short = alphabet, digits, short
         self.collect = Collector(alphabet)
-        self.known: dict[int, str] = {}  # letters already written: a function's arguments are written once
+        self.known: dict[int, str] = {}  # letters that have been written: a function's arguments are worked out once
 
     # The notation -------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ class Writer:
         raise NotImplementedError
 
     def name(self, name: str) -> str:
-        """Return a name given to a sub-term."""
+        """Return the name of a sub-term."""
         raise NotImplementedError
 
     def function(self, op: str, arguments: list[str]) -> str:
@@ -83,7 +83,7 @@ class Writer:
         raise NotImplementedError
 
     def brackets(self, inner: str) -> str:
-        """Return something in parentheses."""
+        """Return a formula in parentheses."""
         return f"({inner})"
 
     def number(self, x: fmpq) -> str:
@@ -167,7 +167,7 @@ class Writer:
         return self.function(atom.op, [self.sum(self.tree(a)) for a in atom.args])
 
     def trig(self, letter: Letter) -> str:
-        """Return sine or cosine of a sum of angles."""
+        """Return the sine or cosine of a sum of angles."""
         if self.short and all(m == 1 for _, m in letter.form):
             indices = [self.alphabet.angle[a].index for a, _ in letter.form]
             inputs = {self.alphabet.angle[a].name for a, _ in letter.form}
@@ -176,7 +176,7 @@ class Writer:
         return self.function(letter.kind, [self.angle(letter)])
 
     def short_trig(self, kind: str, indices: list[str]) -> str:
-        """Return sine or cosine as s2, c12."""
+        """Return a sine or cosine in short, as s2 or c12."""
         return kind[0] + ("_" if any(len(i) > 1 for i in indices) else "").join(indices)
 
     def angle(self, letter: Letter) -> str:
@@ -269,7 +269,7 @@ class LatexWriter(Writer):
 
 
 class MathMLWriter(Writer):
-    """MathML, which browsers show by themselves."""
+    """MathML, which browsers display by themselves."""
 
     times = "<mo>\u2062</mo>"
     barred = True
