@@ -144,7 +144,7 @@ def rotation_from_matrix(rows: Sequence[VectorLike], snap: bool = True) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Frame b seen from frame a: x_a = R_ab x_b + p_ab, with exact entries."""
+    """Frame b seen from frame a: x_a = R_ab x_b + p_ab, with exact entries; R_ab is `rotation`, p_ab (m) `translation`."""
 
     rotation: Matrix = IDENTITY3
     translation: Vector = ZERO3

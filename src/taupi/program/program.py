@@ -96,7 +96,10 @@ class Constants:
 
 @dataclass(frozen=True)
 class Operations:
-    """How many scalar operations a program takes, with structural zeros left out and repeated terms computed once."""
+    """How many scalar operations a program takes, with structural zeros left out and repeated terms computed once.
+
+    They are counted as `multiplications`, `additions`, `divisions` and `functions` (sine, square root, comparisons, ...).
+    """
 
     multiplications: int
     additions: int
@@ -121,9 +124,9 @@ class Program:
 
     `name`, `inputs` and `outputs` are those of the function, and `constants` its exact numbers. `function` is the CasADi
     function between them: it takes the inputs as column vectors, then the constants, and returns row-major columns.
-    `parameters` are what the columns of the output stand for, or None. `guard(program, *arrays)` checks the arguments of a
-    plain call and raises or warns, None for no check; it is kept by programs with some of the rows or columns, and dropped
-    by compiled programs and by all others derived from this one.
+    `parameters` are what the columns of the output stand for, or None. `guard` is called as guard(program, *arrays) to check
+    the arguments of a plain call, and raises or warns; None is no check. It is kept by programs with some of the rows or
+    columns, and dropped by compiled programs and by all others derived from this one.
     """
 
     name: str
@@ -306,7 +309,7 @@ class Program:
         return self.take(self.parameters.layout.select(names))
 
     def columns(self, names: Sequence[str] | str) -> Program:
-        """Return the same as `select(names)`, which is the clearer name."""
+        """Return the same as `select`, which is the clearer name: the columns of some parameters, by their `names`."""
         return self.select(names)
 
     def reduced(self) -> Program:
@@ -352,11 +355,11 @@ class Program:
         """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it shows text.
 
         With `values`, symbols that have a value are replaced by it. `angles` is "shortest", which chooses the shorter of
-        products and sums of angles for each entry (the default), or "products", which keeps products. `names=True` names sums
-        that occur repeatedly (k1, k2, ...); a mapping supplies your own names, {"b4": "qrdd1 + qrdd2"}. `digits` rounds numbers
-        that are not simple, none by default. `short` writes c12 for cos(q1 + q2). A form with more terms than `limit`, 300 000
-        by default, is refused. `intermediates=20` names intermediate terms, so that few formulas have more terms than that and
-        any program has an explicit form; None (the default) names none.
+        products and sums of angles for each entry (the default), or "products", which keeps products. `names` is True to name
+        sums that occur repeatedly (k1, k2, ...), or a mapping with your own names, {"b4": "qrdd1 + qrdd2"}. `digits` rounds
+        numbers that are not simple, none by default. `short` writes c12 for cos(q1 + q2). A form with more terms than `limit`,
+        300 000 by default, is refused. `intermediates`, say 20, names intermediate terms, so that few formulas have more terms
+        than that and any program has an explicit form; None (the default) names none.
 
         >>> import taupi as tp
         >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit())

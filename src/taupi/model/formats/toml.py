@@ -121,7 +121,7 @@ def reads(text: str, name: str = "robot", path: str = "") -> Robot:
 
 
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a robot as TOML, so that reading it returns exactly the same joints, links, gravity, frames and symbols.
+    """Write a `robot` as TOML, so that reading it returns exactly the same joints, links, gravity, frames and symbols.
 
     A file that exists at `path` is overwritten only with `force`.
 

@@ -30,7 +30,7 @@ Edit = tuple[int, int, bytes]  # start, stop, and the bytes that replace those b
 
 
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write the URDF that a robot was read from, with the robot's parameters; nothing but inertials changes.
+    """Write the URDF that a `robot` was read from, with the robot's parameters; nothing but inertials changes.
 
     A moving link's own inertial becomes its parameters less those of the links merged into it, which keep theirs: read
     again with the same `lock` and `tip`, the file gives `robot.parameters`. If no real body has what would be left for a link,

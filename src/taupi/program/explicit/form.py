@@ -27,7 +27,7 @@ _MATRIX_COLUMNS, _MATRIX_ENTRY = 6, 60
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of an output: the output's name, the entry's place counted from one, and its formula."""
+    """One entry of an output: the name of the `output`, the entry's `place` counted from one, and its formula, a `tree`."""
 
     output: str
     place: tuple[int, ...]

@@ -84,13 +84,14 @@ class Kernel:
         return self._module.block
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs for n samples, with batch axes flattened."""
+        """Return the shapes of the outputs for `n` samples, with batch axes flattened."""
         return output_shapes(self._shapes, self._counts, self.layout, n)
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Evaluate for arrays with any leading batch axes; `out` may have arrays of the right shape and type for the results.
+        """Evaluate for arrays with any leading batch axes, by position (`args`) or by name (`kwargs`).
 
-        Not all structural zeros are written: `out` must be zero there before the call, as the arrays of `empty` are.
+        `out` may have arrays of the right shape and type for the results. Not all structural zeros are written: `out` must be
+        zero there before the call, as the arrays of `empty` are.
         """
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
@@ -102,7 +103,7 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def empty(self, n: int) -> list[np.ndarray]:
-        """Return output arrays for n samples: zeros, aligned to cache lines."""
+        """Return output arrays for `n` samples: zeros, aligned to cache lines."""
         return [_aligned_zeros(shape, self.dtype) for shape in self.shapes(n)]
 
     def _checked_out(self, out: Any, n: int, shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -143,7 +144,11 @@ class Kernel:
         self._run(_address(table), start, stop)
 
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
-        """Return the kernel's arguments: addresses and strides of inputs and outputs, scratch memory, whether to stream."""
+        """Return what the machine code is called with: addresses and strides, scratch memory, whether to stream.
+
+        `arrays` are the inputs, (n, size) or (1, size) each, and `results` the outputs, for `n` samples; `scratch` is memory
+        from `scratch()` for one caller at a time.
+        """
         entries: list[int] = []
         for a in arrays:
             entries += [_address(a), a.shape[1] if len(a) == n else 0]
@@ -174,7 +179,7 @@ class Kernel:
 
 
 class BoundKernel:
-    """A kernel bound to arrays of its own, for one sample: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`.
+    """A `kernel` bound to arrays of its own, for one sample: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`.
 
     The inputs are consecutive views into one array, `x`, so that one assignment can fill them all. Only one thread may use it.
 

@@ -55,8 +55,8 @@ def kernel_spec(program: Program, layout: str = "batch_last", dtype: DTypeLike =
 class CudaKernel:
     """A program on the GPU: called with CuPy or NumPy arrays of shape (..., *shape), it returns CuPy arrays.
 
-    It uses the current CuPy stream. The layout of the outputs is "batch_last", (*reversed shape, N), the default, which is
-    written in coalesced stores; "samples", (..., *shape); or "nonzeros", (nonzeros, N).
+    `spec` is from `kernel_spec`. The current CuPy stream is used. The layout of the outputs is "batch_last", (*reversed shape,
+    N), the default, which is written in coalesced stores; "samples", (..., *shape); or "nonzeros", (nonzeros, N).
     """
 
     def __init__(self, spec: KernelSpec) -> None:
@@ -70,15 +70,18 @@ class CudaKernel:
         return self._function.num_regs, self._function.local_size_bytes
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs for n samples."""
+        """Return the shapes of the outputs for `n` samples."""
         return output_shapes([p.shape for p in self.spec.outputs], list(self.spec.nonzeros), self.spec.layout, n)
 
     def empty(self, n: int) -> list[Any]:
-        """Return output arrays for n samples: zeros on the device."""
+        """Return output arrays for `n` samples: zeros on the device."""
         return [self._cupy.zeros(s, self.spec.dtype) for s in self.shapes(n)]
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Evaluate the program; `out` may have arrays for the results, which must be zero in structural zeros, as `empty` is."""
+        """Evaluate for arrays with any leading batch axes, by position (`args`) or by name (`kwargs`).
+
+        `out` may have arrays for the results, which must be zero in structural zeros, as those of `empty` are.
+        """
         arrays, shape = self._arranged(args, kwargs)
         n = int(np.prod(shape, dtype=int))
         results = self.empty(n) if out is None else self._checked_out(out, n)
