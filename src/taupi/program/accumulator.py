@@ -45,8 +45,8 @@ class NormalEquations:
 class TriangularFactor:
     """`r` (p, p) and `z` (p,) of a QR factorisation of the stacked [Y tau]: |Y x - tau|^2 = |r x - z|^2 + rest^2 for all x.
 
-    So the x that minimises one minimises the other, even if Y is rank deficient. `rest` is the part of the residual that no x changes,
-    and `rows` the number of rows of Y.
+    So the x that minimises one minimises the other, even if Y is rank deficient. `rest` is the part of the residual that no x
+    changes, and `rows` the number of rows of Y.
     """
 
     r: np.ndarray

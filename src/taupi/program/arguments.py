@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.program.program import Port
+from taupi.program.port import Port
 
 
 def batch(

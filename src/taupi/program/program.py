@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.constants import Constant, Constants
+from taupi.program.port import Port
 from taupi.program.sx_shapes import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
 
@@ -27,71 +29,10 @@ if TYPE_CHECKING:
 
     from taupi.program.explicit.form import Explicit
 
+__all__ = ["ColumnParameters", "Constant", "Constants", "Operations", "Port", "Program", "simplified", "trace"]
+
 # What the columns of an output stand for: `taupi.Parameters`, which this room does not import.
 ColumnParameters: TypeAlias = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A named input or output of a program.
-
-    `name` is the argument's or result's, `shape` its shape without batch axes (() by default, a number). For error messages
-    and emitted comments, `labels` are the names of its entries and `per` says what they are: "one value per joint".
-    """
-
-    name: str
-    shape: tuple[int, ...] = ()
-    labels: tuple[str, ...] = ()
-    per: str = ""
-
-    @property
-    def size(self) -> int:
-        """The number of scalars."""
-        return math.prod(self.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A number that stays a symbol in the trace: its `name` and its exact `value`, or None if it has none yet.
-
-    A constant that is `named` was named by the user, and explicit forms keep its name.
-    """
-
-    name: str
-    value: Fraction | None
-    named: bool = False
-
-
-class Constants:
-    """The exact numbers of a function, collected while it is traced: `trace` takes them as `constants`.
-
-    >>> from fractions import Fraction
-    >>> import taupi as tp
-    >>> constants = tp.Constants()
-    >>> body = lambda x: constants("length", Fraction(1, 3)) * x
-    >>> third = tp.trace("third", body, [tp.Port("x")], [tp.Port("y")], constants)
-    >>> third.exact(Fraction(2)).item()
-    2/3
-    """
-
-    def __init__(self) -> None:
-        self.table: dict[str, Constant] = {}
-        self.symbols: dict[str, SX] = {}
-
-    def __call__(self, name: str, value: Fraction | None, named: bool = False) -> SX:
-        """Return an exact number as SX: itself for 0, +-1, +-2 and +-1/2, otherwise a symbol.
-
-        `name` is the symbol's, the same for the same number. `value` is None for a symbol that gets its number later
-        (`Program.bind`). A constant that the user named (`named`) is always a symbol, and explicit forms keep its name.
-        """
-        import casadi as cs
-
-        if value is not None and not named and value in (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2)):
-            return cs.SX(float(value))
-        if name not in self.symbols:
-            self.symbols[name] = cs.SX.sym(name)
-            self.table[name] = Constant(name, value, named)
-        return self.symbols[name]
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ def test_what_is_snapped_is_said(tmp_path):
     )
     text = text.replace("1.5707963267948966", "3.1416")
     robot = read(tmp_path, text)
-    told = [note.partition(" snapped by ")[0] for note in robot.notes]
-    assert told == [
+    snapped = [note.partition(" snapped by ")[0] for note in robot.notes]
+    assert snapped == [
         "body a: quat = 0.707105 0.707108 0 0",
         "joint j2: axis = 1 1e-06 0",
         "joint j3: ref = 1.5708",

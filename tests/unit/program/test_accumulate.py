@@ -73,12 +73,12 @@ def test_accumulators_travel(problem):
 @pytest.mark.parametrize("kind", ["normal", "qr"])
 def test_parts_merge_into_the_whole(problem, kind):
     y, states, tau, _ = problem
-    whole, left, right = (tp.Accumulator(y, kind=kind) for _ in range(3))
-    whole.add(tau, *states)
+    single, left, right = (tp.Accumulator(y, kind=kind) for _ in range(3))
+    single.add(tau, *states)
     left.add(tau[:900], *(s[:900] for s in states))
     right.add(tau[900:], *(s[900:] for s in states))
     left.merge(right)
-    a, b = whole.result(), left.result()
+    a, b = single.result(), left.result()
     names = ("matrix", "vector") if kind == "normal" else ("r", "z")
     for name in names:
         assert error(getattr(b, name), getattr(a, name)) < ROUNDING

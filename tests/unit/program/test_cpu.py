@@ -50,9 +50,11 @@ def test_layouts_agree(y, arm, n):
 def test_one_lane_computes_the_same(y, arm, n, dtype):
     states = random_states(arm, n, 3)
     alone = cpu.Kernel(y, dtype=dtype, lanes=1)
-    made = alone(*states)
-    assert alone.lanes == 1 and error(made, y.compile("numpy")(*states)) < (ROUNDING if dtype == "float64" else SINGLE)
-    assert np.array_equal(pickle.loads(pickle.dumps(alone))(*states), made)
+    values = alone(*states)
+    assert alone.lanes == 1 and error(values, y.compile("numpy")(*states)) < (
+        ROUNDING if dtype == "float64" else SINGLE
+    )
+    assert np.array_equal(pickle.loads(pickle.dumps(alone))(*states), values)
 
 
 def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
