@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from taupi.analysis.bound_results import Bound, Bounds, Growth
-from taupi.analysis.bounding.branch import STARTS, Enclosure, Problem, enclose, found
-from taupi.analysis.bounding.directions import directions
-from taupi.analysis.bounding.fields import Field, gravity_field, mass_field, pairs, velocity_field
-from taupi.analysis.bounding.measures import (
+from taupi.analysis.bounding.branch_and_bound import STARTS, Enclosure, Problem, enclose, found
+from taupi.analysis.bounding.norms import (
     ColumnSum,
     LargestEntry,
     Measure,
@@ -23,7 +21,9 @@ from taupi.analysis.bounding.measures import (
     VectorNorm,
     Weighted,
 )
-from taupi.analysis.ranges import joint_range, magnitude, require_numbers, require_seed
+from taupi.analysis.bounding.robot_functions import Field, gravity_field, mass_field, pairs, velocity_field
+from taupi.analysis.bounding.velocity_directions import directions
+from taupi.analysis.joint_range import joint_range, magnitude, require_numbers, require_seed
 from taupi.errors import TaupiError, shown
 from taupi.model.body import smallest_eigenvalue
 from taupi.model.robot import Robot

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.analysis.ranges import magnitude, require_numbers, require_seed
+from taupi.analysis.joint_range import magnitude, require_numbers, require_seed
 from taupi.dynamics.coriolis import FORMS, coriolis_matrix
 from taupi.dynamics.energy import kinetic_energy, potential_energy
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics

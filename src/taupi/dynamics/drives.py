@@ -12,8 +12,8 @@ import casadi as cs
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TERMS, TermsLike, resolve_terms, term_parameters, term_torque
-from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.elastic import Damping, LinkSide, Stiffness
+from taupi.dynamics.terms.term import Term
 from taupi.errors import TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import BASE, Robot

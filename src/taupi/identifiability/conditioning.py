@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.combination import Combination
-from taupi.identifiability.motion import joint_facts, sentence
+from taupi.identifiability.motion_facts import joint_facts, sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.scalars import exact
 from taupi.program.accumulate import Accumulator

@@ -13,9 +13,9 @@ import numpy as np
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import judged
-from taupi.identifiability.motion import joint_facts
+from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.fitted_terms import (
     basis_of,

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from support import random_robot
 
 import taupi as tp
-from taupi.analysis.bounding.branch import Problem, enclose
-from taupi.analysis.bounding.climb import climb
-from taupi.analysis.bounding.directions import directions
-from taupi.analysis.bounding.expansion import Contracted, Expansion
-from taupi.analysis.bounding.fields import gravity_field, mass_field, pairs, velocity_field
-from taupi.analysis.bounding.measures import (
+from taupi.analysis.bounding.branch_and_bound import Problem, enclose
+from taupi.analysis.bounding.local_ascent import climb
+from taupi.analysis.bounding.norms import (
     ColumnSum,
     LargestEntry,
     SingularValue,
@@ -24,7 +21,10 @@ from taupi.analysis.bounding.measures import (
     VectorNorm,
     Weighted,
 )
-from taupi.analysis.bounding.waves import Waves, waves
+from taupi.analysis.bounding.robot_functions import gravity_field, mass_field, pairs, velocity_field
+from taupi.analysis.bounding.taylor_expansion import Contracted, Expansion
+from taupi.analysis.bounding.trigonometric_polynomial import Waves, waves
+from taupi.analysis.bounding.velocity_directions import directions
 
 VECTORS = [VectorNorm(1), VectorNorm(2), VectorNorm(np.inf)]
 SYMMETRIC = [TopEigenvalue(1), TopEigenvalue(-1), SpectralNorm()]

@@ -12,7 +12,7 @@ import sympy
 
 import taupi as tp
 from taupi.identifiability.combination import Combination, shown_number
-from taupi.identifiability.lifting import Lift, reconstructed
+from taupi.identifiability.rational_reconstruction import Lift, reconstructed
 
 
 @pytest.fixture(scope="module")

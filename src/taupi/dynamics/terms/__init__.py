@@ -10,7 +10,6 @@ import casadi as cs
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms.along import Along
-from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.dynamics.terms.offset import Offset
@@ -20,6 +19,7 @@ from taupi.dynamics.terms.stribeck import Stribeck
 from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
+from taupi.dynamics.terms.term import Term
 from taupi.dynamics.terms.viscous import Viscous
 from taupi.errors import TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from taupi.dynamics.terms.base import Term
+from taupi.dynamics.terms.term import Term
 from taupi.errors import TaupiError
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar, exact

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from taupi.dynamics.terms.along import Along
-from taupi.dynamics.terms.base import Term
+from taupi.dynamics.terms.term import Term
 from taupi.errors import TaupiError
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar

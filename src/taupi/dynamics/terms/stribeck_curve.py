@@ -11,7 +11,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.terms.coulomb import Coulomb
-from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
+from taupi.dynamics.terms.per_joint import Shape, checked_shape, shape_of
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
 from taupi.dynamics.terms.viscous import Viscous

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import casadi as cs
 
-from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
+from taupi.dynamics.terms.per_joint import Shape, checked_shape, shape_of
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 

@@ -13,7 +13,7 @@ import numpy as np
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import judged
 from taupi.identification.estimators.hidden_links import Answer, Behind
 from taupi.identification.fitted_terms import basis_of, given_widths, open_friction, resolved, shaped

@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.equations import Equations, arguments, spring_columns
 from taupi.identification.rows.recording import Preparation, Smoothed
 from taupi.identification.rows.row_maker import Filter

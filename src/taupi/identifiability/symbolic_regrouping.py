@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identifiability.lifting import Lift
-from taupi.identifiability.reduction import Entries, Profile, holds, usable_primes
+from taupi.identifiability.exact_regrouping import Entries, Profile, holds, usable_primes
+from taupi.identifiability.rational_reconstruction import Lift
 from taupi.model.scalars import Scalar
 from taupi.program.targets.modular import Modular, residue
 

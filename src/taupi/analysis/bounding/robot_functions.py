@@ -16,8 +16,8 @@ from typing import Any
 
 import casadi as cs
 
-from taupi.analysis.bounding.expansion import Contracted, Expansion, Function
-from taupi.analysis.bounding.waves import waves
+from taupi.analysis.bounding.taylor_expansion import Contracted, Expansion, Function
+from taupi.analysis.bounding.trigonometric_polynomial import waves
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix
 from taupi.model.robot import Robot

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.analysis.bounding.fields import slides
+from taupi.analysis.bounding.robot_functions import slides
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identifiability.lifting import Lift
+from taupi.identifiability.rational_reconstruction import Lift
 from taupi.program.active import pivots, random_symbols, rows_modulo, states_for
 from taupi.program.targets.modular import Modular, primes, residue
 

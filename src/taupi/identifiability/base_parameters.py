@@ -17,8 +17,8 @@ from taupi.dynamics.drives import DOCUMENT, resolve_sides
 from taupi.dynamics.terms import TermsLike, resolve_terms
 from taupi.errors import TaupiError, shown
 from taupi.identifiability.combination import Combination, table
-from taupi.identifiability.reduction import Entries, Profile, profile, relations
-from taupi.identifiability.symbolic import symbolic_relations
+from taupi.identifiability.exact_regrouping import Entries, Profile, profile, relations
+from taupi.identifiability.symbolic_regrouping import symbolic_relations
 from taupi.model.parameters import ORDERS, Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar, exact, is_symbolic, to_float

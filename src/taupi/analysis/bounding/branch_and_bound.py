@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.analysis.bounding.climb import climb
-from taupi.analysis.bounding.expansion import Function
-from taupi.analysis.bounding.measures import Measure, scored
+from taupi.analysis.bounding.local_ascent import climb
+from taupi.analysis.bounding.norms import Measure, scored
+from taupi.analysis.bounding.taylor_expansion import Function
 
 BATCH = 1024  # boxes that are bounded together
 STARTS = 6  # of the random points, as many are followed uphill

@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from taupi.analysis.bounding.expansion import EPS, ROUNDED, Expansion, Local, halves
+from taupi.analysis.bounding.taylor_expansion import EPS, ROUNDED, Expansion, Local, halves
 
 NODES = 20_000  # more samples than this are not worth their while
 BLAS = 2**18  # multiplications from which OpenBLAS shares a product between threads
