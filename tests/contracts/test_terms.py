@@ -117,7 +117,7 @@ def test_shapes_may_differ_from_joint_to_joint(arm, kind):
     both = tp.regressor(arm, terms=(kind((0.05, 0.3)),))(q, qd, QDD)[:, :, 20:]
     for i, shape in enumerate((0.05, 0.3)):
         assert error(both[:, i, i], tp.regressor(arm, terms=(kind(shape),))(q, qd, QDD)[:, i, 20 + i]) < ROUNDING
-    with pytest.raises(TaupiError, match="one a joint"):
+    with pytest.raises(TaupiError, match="one per joint"):
         tp.regressor(arm, terms=(kind((0.05,)),))
 
 

@@ -1,32 +1,33 @@
-"""Shapes of terms: a number for all joints, or one each."""
+"""Settings of a term that are one number for all joints, or one per joint."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 
-Shape = float | tuple[float, ...]
+PerJoint = float | tuple[float, ...]
 
 
-def checked_shape(value: Any, name: str, unit: str, zero: bool = False) -> Shape:
-    """Return a shape as a number or a tuple of them; refuse what is not positive (`zero`: not negative)."""
-    told = f"{name} is {shown(value)}, expected {'numbers of at least 0' if zero else 'a positive number'} ({unit})"
+def checked_per_joint(name: str, value: float | Iterable[float], unit: str, zero: bool = False) -> PerJoint:
+    """Return a number or a tuple of numbers; refuse what is not positive, or with `zero` what is negative."""
+    expected = "a number of at least 0" if zero else "a positive number"
+    error = TaupiError(Argument(name), f" is {shown(value)}, expected {expected} ({unit}), or one per joint.")
     try:
-        shape = float(value) if isinstance(value, int | float) else tuple(float(v) for v in value)
+        numbers = float(value) if isinstance(value, int | float) else tuple(float(v) for v in value)
     except (TypeError, ValueError):
-        raise TaupiError(f"{told}, or one a joint.") from None
-    each = shape if isinstance(shape, tuple) else (shape,)
+        raise error from None
+    each = numbers if isinstance(numbers, tuple) else (numbers,)
     if not each or not all(math.isfinite(v) and (v >= 0 if zero else v > 0) for v in each):
-        raise TaupiError(f"{told}, or one a joint.")
-    return shape
+        raise error
+    return numbers
 
 
-def shape_of(value: Shape, joint: int, name: str) -> float:
-    """Return the shape of one joint."""
+def value_at(name: str, value: PerJoint, joint: int) -> float:
+    """Return the number of one joint, by its place in the robot."""
     if not isinstance(value, tuple):
         return value
     if joint >= len(value):
-        raise TaupiError(f"{name} has {len(value)} values, expected one a joint.")
+        raise TaupiError(Argument(name), f" has {len(value)} values, expected one per joint.")
     return value[joint]
