@@ -183,5 +183,5 @@ def test_bad_terms(arm):
         (),
         {"name": "loose", "__hash__": None, **{k: getattr(tp.Viscous, k) for k in ("unit", "value", "column")}},
     )
-    with pytest.raises(TaupiError, match="freeze their class"):
+    with pytest.raises(TaupiError, match="freeze its class"):
         tp.regressor(arm, terms=(loose(),))

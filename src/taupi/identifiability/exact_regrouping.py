@@ -1,36 +1,36 @@
-"""Y = Y_b B, exactly: which columns are representatives, and the constant matrix B that makes the others of them.
+"""Y = Y_b B, exactly: which columns of Y are representatives, and the constant matrix B that expresses the others by them.
 
 Columns are evaluated at random states modulo primes below 2^31, where they depend on each other as they do over the rationals.
-B's entries are lifted from as many primes as they need, and the identity is then checked at fresh states modulo fresh
-primes.
+The entries of B are reconstructed from as many primes as they need, and the identity is then checked at fresh states modulo
+fresh primes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identifiability.rational_reconstruction import Lift
+from taupi.identifiability.rational_reconstruction import ResidueTable
 from taupi.program.active import pivots, random_symbols, rows_modulo, states_for
 from taupi.program.targets.modular import Modular, primes, residue
 
-Entries = dict[
-    tuple[int, int], Any
-]  # B's entries that are not zero, by representative and other column, in places of Y
+# The entries of B that are not zero, by representative and other column, both as places in Y.
+Entries = dict[tuple[int, int], Any]
 _CHECKS = 2
-# No geometry of a file needs more: 4000 bits a number, some numbers a product, two products a fraction.
+# No geometry of a file needs more: 4000 bits per number, a few numbers per product, two products per fraction.
 _MOST_PRIMES = 4096
-# Residues that exist at once: a hundred megabytes.
+# Residues held in memory at once, which take a hundred megabytes.
 _MOST_NUMBERS = 12_000_000
 
 
 @dataclass(frozen=True)
-class Profile:
-    """Which columns represent the others, and rows of how many random states show them to be independent."""
+class Representatives:
+    """The columns of Y that represent the others, and the stacked rows of some random states that show their independence."""
 
     columns: tuple[int, ...]
     others: tuple[int, ...]
@@ -38,17 +38,17 @@ class Profile:
     states: int
 
     def solve(self, values: np.ndarray, prime: int) -> list[int]:
-        """Return B's part for the other columns, row by row, from the stacked rows of Y modulo a prime."""
+        """Return the part of B for the other columns, row by row, from the stacked rows of Y modulo a prime."""
         from flint import nmod_mat
 
-        chosen = values[list(self.rows)]
+        square = values[list(self.rows)]
         r, m = len(self.columns), len(self.others)
-        left = nmod_mat(r, r, chosen[:, self.columns].ravel().tolist(), prime)
-        right = nmod_mat(r, m, chosen[:, self.others].ravel().tolist(), prime)
+        left = nmod_mat(r, r, square[:, self.columns].ravel().tolist(), prime)
+        right = nmod_mat(r, m, square[:, self.others].ravel().tolist(), prime)
         return [int(v) for v in left.solve(right).entries()]
 
     def places(self) -> Iterator[tuple[int, int]]:
-        """Yield the places that `solve` returns."""
+        """Yield the places in B of the entries that `solve` returns."""
         return ((i, k) for i in self.columns for k in self.others)
 
 
@@ -57,17 +57,17 @@ def usable_primes(modular: Modular) -> Iterator[int]:
     return (p for p in primes() if modular.good(p))
 
 
-def profile(modular: Modular, order: Sequence[int]) -> Profile:
-    """Return the first independent columns in an order of preference, and rows to solve with."""
+def representatives(modular: Modular, order: Sequence[int]) -> Representatives:
+    """Return the first independent columns in an order of preference, with twice the states until no column is added."""
     states = states_for(modular.program)
     prime = next(usable_primes(modular))
-    found = _profile(modular, order, prime, states)
-    while len((more := _profile(modular, order, prime, 2 * states)).columns) > len(found.columns):
-        found, states = more, 2 * states
-    return found
+    chosen = _representatives(modular, order, prime, states)
+    while len((more := _representatives(modular, order, prime, 2 * states)).columns) > len(chosen.columns):
+        chosen, states = more, 2 * states
+    return chosen
 
 
-def _profile(modular: Modular, order: Sequence[int], prime: int, states: int) -> Profile:
+def _representatives(modular: Modular, order: Sequence[int], prime: int, states: int) -> Representatives:
     values = rows_modulo(modular, prime, states, seed=states)
     places = np.asarray(order)
     columns = places[pivots(values[:, places], prime)[0]]
@@ -76,37 +76,41 @@ def _profile(modular: Modular, order: Sequence[int], prime: int, states: int) ->
     others = sorted(acting - set(columns.tolist()))
     height = len(values) // states
     used = rows[-1] // height + 1 if rows else 1
-    return Profile(tuple(int(k) for k in columns), tuple(others), tuple(rows), used)
+    return Representatives(tuple(int(k) for k in columns), tuple(others), tuple(rows), used)
 
 
-def relations(modular: Modular, profile: Profile) -> Entries:
-    """Return B's entries as fractions, for a program whose symbols all have values."""
-    if not profile.others or not profile.columns:
+def regroup(modular: Modular, chosen: Representatives) -> Entries:
+    """Return the entries of B as fractions, for a program whose symbols all have values."""
+    if not chosen.others or not chosen.columns:
         return {}
-    lift, supply, seed = Lift(), usable_primes(modular), 0
-    at_once = max(1, _MOST_NUMBERS // (profile.states * modular.program.outputs[0].size))
-    for count in _growing():
+    table, supply, seed = ResidueTable(), usable_primes(modular), 0
+    at_once = max(1, _MOST_NUMBERS // (chosen.states * modular.program.outputs[0].size))
+    for count in _growing_counts():
         for done in range(0, count, at_once):
             batch = tuple(next(supply) for _ in range(min(at_once, count - done)))
-            _add_primes(lift, profile, batch, modular(batch, profile.states, seed)[:, 0])
-        found = lift.fractions()
-        if found is not None:
-            entries: Any = {key: value for key, value in found.items() if value}
-            if holds(modular, profile, entries, supply, lambda value, prime, _: residue(value, prime)):
+            _add_primes(table, chosen, batch, modular(batch, chosen.states, seed)[:, 0])
+        fractions = table.fractions()
+        if fractions is not None:
+            entries: Any = {key: value for key, value in fractions.items() if value}
+            if holds(modular, chosen, entries, supply, _fraction_residue):
                 return entries
     raise TaupiError(f"{modular.program.name}: B has fractions of more than {31 * _MOST_PRIMES} bits.")
 
 
-def _add_primes(lift: Lift, profile: Profile, batch: tuple[int, ...], values: np.ndarray) -> None:
+def _fraction_residue(value: Fraction, prime: int, symbols: Mapping[str, int]) -> int:
+    return residue(value, prime)
+
+
+def _add_primes(table: ResidueTable, chosen: Representatives, batch: tuple[int, ...], values: np.ndarray) -> None:
     for prime, stacked in zip(batch, values.reshape(len(batch), -1, values.shape[-1]), strict=True):
         try:
-            solved = profile.solve(stacked, prime)
-        except ZeroDivisionError:  # a prime that divides the determinant: as rare as any other number
+            solution = chosen.solve(stacked, prime)
+        except ZeroDivisionError:  # the prime divides the determinant, which is as rare as any other residue
             continue
-        lift.add(prime, {key: v for key, v in zip(profile.places(), solved, strict=True) if v})
+        table.add(prime, {key: v for key, v in zip(chosen.places(), solution, strict=True) if v})
 
 
-def _growing() -> Iterator[int]:
+def _growing_counts() -> Iterator[int]:
     """Yield how many further primes to take: half as many again each time."""
     total, count = 0, 3
     while total < _MOST_PRIMES:
@@ -117,30 +121,33 @@ def _growing() -> Iterator[int]:
 
 def holds(
     modular: Modular,
-    profile: Profile,
+    chosen: Representatives,
     entries: Entries,
     supply: Iterator[int],
-    at: Callable[[Any, int, Mapping[str, int]], int],
+    residue_of: Callable[[Any, int, Mapping[str, int]], int],
 ) -> bool:
-    """Tell whether Y = Y_b B at fresh states, and fresh values of the symbols, modulo fresh primes."""
+    """Tell whether Y = Y_b B at fresh states, and fresh values of the symbols, modulo fresh primes.
+
+    `residue_of(entry, prime, symbols)` evaluates an entry of B modulo a prime, at values of the symbols.
+    """
     from flint import nmod_mat
 
-    r, m = len(profile.columns), len(profile.others)
+    r, m = len(chosen.columns), len(chosen.others)
     for check in range(_CHECKS):
         prime, seed = next(supply), 10**6 + check
         symbols, angles = random_symbols(modular, 1, seed)
-        values = modular((prime,), profile.states + 2, seed, symbols, angles)
+        values = modular((prime,), chosen.states + 2, seed, symbols, angles)
         stacked = values.reshape(-1, values.shape[-1])
         point = {name: int(v[0]) for name, v in symbols.items()} | {f"tan {a}": int(v[0]) for a, v in angles.items()}
         try:
-            b = [at(entries[key], prime, point) if key in entries else 0 for key in profile.places()]
-        except (ZeroDivisionError, ValueError):  # a denominator that this prime divides: take another one
+            b = [residue_of(entries[key], prime, point) if key in entries else 0 for key in chosen.places()]
+        except (ZeroDivisionError, ValueError):  # the prime divides a denominator: take another one
             b = []
         if not b:
-            return holds(modular, profile, entries, supply, at)
-        left = nmod_mat(len(stacked), r, stacked[:, profile.columns].ravel().tolist(), prime)
-        right = nmod_mat(len(stacked), m, stacked[:, profile.others].ravel().tolist(), prime)
-        zero = np.delete(stacked, (*profile.columns, *profile.others), axis=1)
+            return holds(modular, chosen, entries, supply, residue_of)
+        left = nmod_mat(len(stacked), r, stacked[:, chosen.columns].ravel().tolist(), prime)
+        right = nmod_mat(len(stacked), m, stacked[:, chosen.others].ravel().tolist(), prime)
+        zero = np.delete(stacked, (*chosen.columns, *chosen.others), axis=1)
         if left * nmod_mat(r, m, b, prime) != right or zero.any():
             return False
     return True

@@ -14,7 +14,7 @@ from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identifiability.conditioning import judged
+from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.estimators import resolve_estimator
 from taupi.identification.fitted_terms import (
@@ -182,7 +182,7 @@ def build_problem(
     _refuse_few(samples, sum(f.rows for f in factors), len(basis.names))
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
     facts = joint_facts(robot.joint_names, *extremes[:, :, list(equations.motors)])
-    found = judged(program, samples, stacked(factors)[:, :-1], facts)
+    found = conditioning_of_factor(program, samples, stacked(factors)[:, :-1], facts)
     notes = [*(found.sentences if not found.full_rank else found.sentences[:1])]
     notes += [f"{run.name}: {note}" for run in runs for note in run.notes]
     notes += [*said, *_elastic_notes(basis), *_friction_notes(basis, runs[0].slow)]

@@ -88,8 +88,8 @@ def test_a_joint_that_rests_before_it_moves_one_way_is_pointed_out(base):
     rests = int((qd[:, 2] == 0).sum())
     report = tp.conditioning(base, q, qd, qdd)
     assert report.full_rank
-    told = f"joint3 never reverses, but stands still in {rests} samples: these alone tell its friction."
-    assert told in report.sentences
+    fact = f"joint3 never reverses, but stands still in {rests} samples: only these show its friction."
+    assert fact in report.sentences
 
 
 def test_a_joint_that_stands_still_and_one_at_one_speed(base, y):

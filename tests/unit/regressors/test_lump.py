@@ -156,7 +156,7 @@ def test_what_cannot_be_lumped_is_refused():
     with pytest.raises(tp.TaupiError, match="2 outputs"):
         tp.lump(two, unknown=["a"])
     mixed = tp.trace("f", lambda x: cs.exp(a * x), [tp.Port("x")], [tp.Port("y")], constants)
-    with pytest.raises(tp.TaupiError, match=r"f holds exp\(a\*x\), which mixes"):
+    with pytest.raises(tp.TaupiError, match=r"f contains exp\(a\*x\), which mixes"):
         tp.lump(mixed, unknown=["a"])
 
 

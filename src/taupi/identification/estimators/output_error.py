@@ -14,7 +14,7 @@ from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identifiability.conditioning import judged
+from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.estimators.hidden_links import Answer, Behind
 from taupi.identification.fitted_terms import basis_of, given_widths, open_friction, resolved, shaped
 from taupi.identification.identify import ELASTIC_TERMS, frozen
@@ -317,7 +317,7 @@ def _fit(
     whole = solve(r, v)
     covariance, freedom = sandwich(pieces, {}, v, whole.spread)
     square = np.asarray(np.linalg.qr(r, mode="r"))[size:, size:]  # the start eliminated
-    seen = judged(basis.regressor(), len(drive.time), square[:, :-1])
+    seen = conditioning_of_factor(basis.regressor(), len(drive.time), square[:, :-1])
     solution = Solution(v[size:], whole.spread[size:], whole.undetermined[size:], whole.condition)
     fit = Fit(
         robot=basis.robot,
