@@ -1,8 +1,8 @@
 """Branch and bound: the largest or smallest value of a norm of a function over boxes, enclosed with certainty.
 
-On a box the function is an affine one plus a small rest (`expansion`), and a convex measure of that family is bounded by its
-vertices (`measures`). The error is of second order in the box's width, so few boxes remain around a smooth maximum. Rounding is
-part of every bound.
+On a box the function is affine plus a small remainder (`taylor_expansion`), and a convex norm of such a family is bounded by its
+vertices (`norms`). The error is of second order in the box's width, so few boxes remain around a smooth maximum. Every bound
+includes its rounding.
 """
 
 from __future__ import annotations
@@ -11,43 +11,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.analysis.bounding.local_ascent import climb
-from taupi.analysis.bounding.norms import Measure, scored
-from taupi.analysis.bounding.taylor_expansion import Function
+from taupi.analysis.bounding.local_ascent import ascend
+from taupi.analysis.bounding.norms import ConvexFunction, upper_bound
+from taupi.analysis.bounding.taylor_expansion import BoxFunction
 
 BATCH = 1024  # boxes that are bounded together
-STARTS = 6  # of the random points, as many are followed uphill
-POLISH = 12  # times that a better point may be followed uphill
+STARTS = 6  # the best random points, which are followed uphill
+POLISH = 12  # times that a better point is followed uphill
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Maximise sense * measure(F(x)) over the union of boxes [lo, hi], each of shape (boxes, size)."""
+class Maximisation:
+    """The maximum of sense * norm(F(x)) over the union of boxes [lo, hi], each of shape (boxes, size)."""
 
-    expansion: Function
-    measure: Measure
+    function: BoxFunction
+    norm: ConvexFunction
     lo: np.ndarray
     hi: np.ndarray
     sense: int = 1
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """Return the objective in doubles."""
-        f = self.expansion.value(x).reshape(-1, *self.expansion.shape)
-        return self.sense * self.measure.value(f)
+        f = self.function.value(x).reshape(-1, *self.function.shape)
+        return self.sense * self.norm.value(f)
 
-    def ascent(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the objective and its gradient at points."""
-        f, slopes = self.expansion.at(x)
-        shaped = f.reshape(-1, *self.expansion.shape)
-        g = self.measure.gradient(shaped).reshape(f.shape)
+        f, slopes = self.function.at(x)
+        shaped = f.reshape(-1, *self.function.shape)
+        g = self.norm.gradient(shaped).reshape(f.shape)
         gradient = np.zeros(x.shape)
-        gradient[:, self.expansion.free] = np.einsum("be,bek->bk", g, slopes)
-        return self.sense * self.measure.value(shaped), self.sense * gradient
+        gradient[:, self.function.free] = np.einsum("be,bek->bk", g, slopes)
+        return self.sense * self.norm.value(shaped), self.sense * gradient
 
 
 @dataclass(frozen=True)
 class Enclosure:
-    """What is known of the largest value: lower is attained at `at`, nothing exceeds upper."""
+    """What is known of the maximum: `lower` is attained at `at`, no value exceeds `upper`; and the work that this took."""
 
     lower: float
     upper: float
@@ -56,66 +56,66 @@ class Enclosure:
     samples: int
 
 
-def _certain(problem: Problem, x: np.ndarray) -> np.ndarray:
-    """Return what the objective certainly reaches at points."""
-    e = problem.expansion
-    f, radius = (v.reshape(-1, *e.shape) for v in e.enclosed(x))
-    return -scored(problem.measure, -problem.sense, f, np.zeros((*f.shape, 0)), radius)
+def _certain(problem: Maximisation, x: np.ndarray) -> np.ndarray:
+    """Return values that the objective certainly reaches at points."""
+    function = problem.function
+    f, radius = (v.reshape(-1, *function.shape) for v in function.enclosed(x))
+    return -upper_bound(problem.norm, -problem.sense, f, np.zeros((*f.shape, 0)), radius)
 
 
-def _bounded(problem: Problem, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _bounded(problem: Maximisation, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return upper bounds of the objective on boxes, and how much each variable adds to the error of the bound."""
-    e = problem.expansion
-    local, shape = e.local(lo, hi), (-1, *e.shape)
-    spread = local.slopes.reshape(len(lo), *e.shape, len(e.free))
-    by_taylor = scored(problem.measure, problem.sense, local.f.reshape(shape), spread, local.rest.reshape(shape))
-    flat = np.zeros((len(lo), *e.shape, 0))
-    natural = scored(problem.measure, problem.sense, local.middle.reshape(shape), flat, local.radius.reshape(shape))
+    function = problem.function
+    local, shape = function.local(lo, hi), (-1, *function.shape)
+    slopes = local.slopes.reshape(len(lo), *function.shape, len(function.free))
+    by_taylor = upper_bound(problem.norm, problem.sense, local.f.reshape(shape), slopes, local.rest.reshape(shape))
+    flat = np.zeros((len(lo), *function.shape, 0))
+    by_range = upper_bound(problem.norm, problem.sense, local.middle.reshape(shape), flat, local.radius.reshape(shape))
     scale = np.maximum(np.abs(local.f).max(-1, initial=0.0), 1e-300)
     parts = local.parts + (local.slopes * local.slopes).sum(1) / scale[:, None]
-    return np.fmin(by_taylor, natural), np.where((hi > lo)[:, e.free], parts, -1.0)
+    return np.fmin(by_taylor, by_range), np.where((hi > lo)[:, function.free], parts, -1.0)
 
 
-def _followed(problem: Problem, x: np.ndarray) -> np.ndarray:
-    """Return the points that climbs from x reach, each inside the box that holds its start."""
+def _uphill(problem: Maximisation, x: np.ndarray) -> np.ndarray:
+    """Return the points that ascents from x reach, each inside the box that contains its start."""
     box = [int(((p >= problem.lo) & (p <= problem.hi)).all(1).argmax()) for p in x]
-    return climb(problem.values, problem.ascent, x, problem.lo[box], problem.hi[box])
+    return ascend(problem.values, problem.gradient, x, problem.lo[box], problem.hi[box])
 
 
-def search(problem: Problem, samples: int, seed: int) -> np.ndarray:
-    """Return the best of `samples` random points of the boxes, the best few of them followed uphill."""
+def _best_point(problem: Maximisation, samples: int, seed: int) -> np.ndarray:
+    """Return the best of `samples` random points of the boxes, after following the best few of them uphill."""
     rng = np.random.default_rng(seed)
     box = rng.integers(len(problem.lo), size=samples)
     x = problem.lo[box] + rng.random((samples, problem.lo.shape[1])) * (problem.hi - problem.lo)[box]
     x = np.clip(x, problem.lo[box], problem.hi[box])
     best = x[np.argsort(-problem.values(x), kind="stable")[:STARTS]]
-    climbed = np.concatenate([best, _followed(problem, best)])
-    return climbed[problem.values(climbed).argmax()]
+    points = np.concatenate([best, _uphill(problem, best)])
+    return points[problem.values(points).argmax()]
 
 
-def found(problem: Problem, samples: int, seed: int) -> Enclosure:
-    """Return what a search finds, with nothing known above it."""
-    best = _Incumbent(problem, search(problem, samples, seed))
+def random_search(problem: Maximisation, samples: int, seed: int) -> Enclosure:
+    """Return what random points and ascents from them attain, with no upper bound."""
+    best = _Incumbent(problem, _best_point(problem, samples, seed))
     return Enclosure(best.value, np.inf, best.at, 0, samples)
 
 
 class _Incumbent:
-    """The best point so far, and what is certainly reached there."""
+    """The best point so far, and the value that is certainly reached there."""
 
-    def __init__(self, problem: Problem, at: np.ndarray) -> None:
+    def __init__(self, problem: Maximisation, at: np.ndarray) -> None:
         self.problem, self.at, self.polished = problem, at, 0
         self.value = float(_certain(problem, at[None])[0])
 
     def offer(self, x: np.ndarray) -> None:
-        """Take a better point, after a climb from it."""
+        """Keep the best of points x, followed uphill, if it is better than the point so far."""
         values = self.problem.values(x)
         best = x[values.argmax()]
-        # Not for the last digits: a climb is worth it only from a truly better place.
+        # An ascent is worth its cost only from a place that is clearly better, not by the last digits.
         if values.max() <= self.value + 1e-9 * abs(self.value):
             return
         if self.polished < POLISH:
             self.polished += 1
-            both = np.concatenate([best[None], _followed(self.problem, best[None])])
+            both = np.concatenate([best[None], _uphill(self.problem, best[None])])
             best = both[self.problem.values(both).argmax()]
         value = float(_certain(self.problem, best[None])[0])
         if value > self.value:
@@ -123,10 +123,13 @@ class _Incumbent:
 
 
 def enclose(
-    problem: Problem, tolerance: float, boxes: int, samples: int = 1000, seed: int = 0, floor: float = 0.0
+    problem: Maximisation, tolerance: float, boxes: int, samples: int = 1000, seed: int = 0, floor: float = 0.0
 ) -> Enclosure:
-    """Return an enclosure of the largest value, no wider than `tolerance` times it, or `floor`, unless `boxes` run out."""
-    best = _Incumbent(problem, search(problem, samples, seed))
+    """Return an enclosure of the maximum, no wider than `tolerance` times it, or than `floor`, unless `boxes` run out.
+
+    It starts from the best of `samples` random points, drawn with `seed`.
+    """
+    best = _Incumbent(problem, _best_point(problem, samples, seed))
     lo, hi = problem.lo, problem.hi
     upper, parts = _in_batches(problem, lo, hi)
     best.offer(lo + (hi - lo) / 2)
@@ -141,10 +144,10 @@ def enclose(
         lo, hi, upper, parts = lo[open_], hi[open_], upper[open_], parts[open_]
         if not len(lo) or used >= boxes:
             break
-        # The worst first; the others wait.
+        # The boxes with the highest bounds come first; the others wait.
         order = np.argsort(-upper, kind="stable")
         take = order[: min(BATCH, max(1, (boxes - used + 1) // 2))]
-        new_lo, new_hi = _halved(lo[take], hi[take], parts[take], problem.expansion.free)
+        new_lo, new_hi = _halved(lo[take], hi[take], parts[take], problem.function.free)
         new_upper, new_parts = _in_batches(problem, new_lo, new_hi)
         new_upper = np.minimum(new_upper, np.concatenate([upper[take]] * 2))
         best.offer(new_lo + (new_hi - new_lo) / 2)
@@ -156,7 +159,7 @@ def enclose(
     return Enclosure(best.value, float(top), best.at, used, samples)
 
 
-def _in_batches(problem: Problem, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _in_batches(problem: Maximisation, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     pieces = [_bounded(problem, lo[k : k + BATCH], hi[k : k + BATCH]) for k in range(0, len(lo), BATCH)]
     return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
 
