@@ -44,9 +44,9 @@ def arm():
     rows = [{"a": 0.5, "alpha": "pi/2"}, {"d": 0.1, "joint": "prismatic"}]
     links = [{"m": 2, "com": (0.1, 0, 0), "inertia": (0.1, 0, 0, 0.2, 0, 0.3)}] * 2
     links = [dict(k, name=f"l{i}") for i, k in enumerate(links)]
-    made = tp.Robot.from_dh(rows, links=links)
-    made = made.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
-    return made.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
+    robot = tp.Robot.from_dh(rows, links=links)
+    robot = robot.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
+    return robot.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
 
 
 def test_every_term_has_a_formula_here():

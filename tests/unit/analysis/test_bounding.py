@@ -233,9 +233,9 @@ def test_enclosure_of_a_known_maximum(tolerance):
     """max |(sin x, cos x y)|^2 by hand: the 1-norm |sin x| + |y cos x|, y <= 2, is sqrt(5)."""
     e = Expansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
     problem = Maximisation(e, VectorNorm(1), np.array([[-3.0, -1.0]]), np.array([[3.0, 2.0]]))
-    found = enclose(problem, tolerance, 20_000)
-    assert found.lower <= math.sqrt(5) <= found.upper
-    assert found.upper - found.lower <= tolerance * found.lower
-    assert math.isclose(abs(math.tan(found.at[0])), 0.5, rel_tol=1e-3)
+    enclosure = enclose(problem, tolerance, 20_000)
+    assert enclosure.lower <= math.sqrt(5) <= enclosure.upper
+    assert enclosure.upper - enclosure.lower <= tolerance * enclosure.lower
+    assert math.isclose(abs(math.tan(enclosure.at[0])), 0.5, rel_tol=1e-3)
     few = enclose(problem, tolerance, 1)
     assert few.lower <= math.sqrt(5) <= few.upper

@@ -88,8 +88,8 @@ def test_unbound_symbols_are_kept_and_angles_too():
         b = tp.base_parameters(bound, symbolic=True)
         assert np.abs(b.projection - np.array(sympy.Matrix(base.B.tolist()).subs(known), dtype=float)).max() < 1e-12
         states = np.random.default_rng(0).uniform(-2, 2, (3, 20, 3))
-        whole, part = tp.regressor(bound)(*states), b.regressor()(*states)
-        assert np.abs(part @ b.projection - whole).max() < 1e-11 * np.abs(b.projection).max()
+        full, part = tp.regressor(bound)(*states), b.regressor()(*states)
+        assert np.abs(part @ b.projection - full).max() < 1e-11 * np.abs(b.projection).max()
     with pytest.raises(tp.TaupiError, match=r"robot\.bind\("):
         base.project(np.zeros(30))
     heavy = arm.with_parameters([1.0] * 30)
@@ -103,8 +103,8 @@ def test_symbols_that_meet_in_one_angle_and_quotients_of_symbols():
     bound = arm.bind(**known)
     projection = np.array(sympy.Matrix(base.B.tolist()).subs(known), dtype=float)
     states = np.random.default_rng(0).uniform(-2, 2, (3, 20, 2))
-    whole = tp.regressor(bound)(*states)
-    assert np.abs(whole[..., list(base.columns)] @ projection - whole).max() < 1e-11
+    full = tp.regressor(bound)(*states)
+    assert np.abs(full[..., list(base.columns)] @ projection - full).max() < 1e-11
 
 
 def test_numbers_by_default_where_symbols_have_values():

@@ -191,8 +191,8 @@ def test_elastic_joints_are_judged_with_their_motors():
     base = tp.base_parameters(arm, terms=("coulomb", "viscous", "offset"), elastic=True)
     rng = np.random.default_rng(0)
     q, qd, qdd, theta, thetad, thetadd = rng.uniform(-1, 1, (6, 200, 2))
-    whole = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
-    assert whole.rank == base.count == 16 and not whole.facts
+    full = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
+    assert full.rank == base.count == 16 and not full.facts
     thetad[:, 1] = np.abs(thetad[:, 1])
     report = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
     assert report.rank == 15 and "joint2 never reverses: its coulomb and offset are one." in report.sentences

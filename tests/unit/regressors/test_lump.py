@@ -9,8 +9,8 @@ import taupi as tp
 
 
 def check(program, lumped, states, tolerance=ROUNDING):
-    whole = program(*states)
-    assert error(lumped.known(*states) + lumped.regressor(*states) @ lumped.parameters.values, whole) < tolerance
+    full = program(*states)
+    assert error(lumped.known(*states) + lumped.regressor(*states) @ lumped.parameters.values, full) < tolerance
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_quotients_of_unknowns():
     bound = {"a": 2.0, "b": 3.0}
     theta = np.array([float(e.subs(bound)) for e in lumped.expressions])
     x = 1.7
-    whole = program.bind(**bound)(x)
-    assert abs(lumped.known(x) + lumped.regressor(x) @ theta - whole) < 1e-14
+    full = program.bind(**bound)(x)
+    assert abs(lumped.known(x) + lumped.regressor(x) @ theta - full) < 1e-14
 
 
 def test_prescribed_parameters_keep_their_order_and_say_what_is_missing():
