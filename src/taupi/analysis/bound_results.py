@@ -117,6 +117,7 @@ class Bounds:
     tolerance: float = 0.0
 
     def __getitem__(self, name: str) -> Bound:
+        """Return the bound called `name`."""
         by_name = {b.name: b for b in self.entries}
         if name not in by_name:
             raise unknown("bound", name, by_name, f"the bounds of {self.robot}")

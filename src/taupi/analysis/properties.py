@@ -66,6 +66,7 @@ class Properties:
         return all(c.holds for c in self.checks)
 
     def __getitem__(self, name: str) -> PropertyCheck:
+        """Return the check of the property called `name`."""
         by_name = {c.name: c for c in self.checks}
         if name not in by_name:
             raise unknown("property", name, by_name, f"the properties of {self.robot}")

@@ -34,7 +34,7 @@ class Coulomb:
             object.__setattr__(self, name, checked_per_joint(name, getattr(self, name), unit, zero=True))
 
     def at(self, joint: int) -> Coulomb:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return Coulomb(*(value_at(name, getattr(self, name), joint) for name in ("velocity", "distance")))
 
     def unit(self, prismatic: bool) -> str:

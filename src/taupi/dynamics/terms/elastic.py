@@ -86,5 +86,5 @@ class LinkSide:
         return self.of.column(q, qd, qdd)
 
     def at(self, joint: int) -> LinkSide:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return LinkSide(self.of.at(joint)) if hasattr(self.of, "at") else self

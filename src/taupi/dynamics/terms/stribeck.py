@@ -32,7 +32,7 @@ class Stribeck:
             raise TaupiError(Argument("exponent"), f" is {shown(self.exponent)}, expected 1 or 2.")
 
     def at(self, joint: int) -> Stribeck:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return Stribeck(value_at("velocity", self.velocity, joint), self.exponent)
 
     def unit(self, prismatic: bool) -> str:

@@ -67,7 +67,7 @@ class StribeckCurve:
         return Coulomb(), Viscous(), StribeckRise(self.rise_velocity), StribeckFall(self.fall_slowness)
 
     def at(self, joint: int) -> StribeckCurve:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return dataclasses.replace(self, **{name: value_at(name, getattr(self, name), joint) for name in _NAMES})
 
     def smooth(self, velocity: float) -> StribeckCurve:

@@ -31,7 +31,7 @@ class StribeckFall:
         object.__setattr__(self, "slowness", checked_per_joint("slowness", self.slowness, "s/rad, s/m"))
 
     def at(self, joint: int) -> StribeckFall:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return StribeckFall(value_at("slowness", self.slowness, joint))
 
     def unit(self, prismatic: bool) -> str:

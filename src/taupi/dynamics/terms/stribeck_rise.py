@@ -29,7 +29,7 @@ class StribeckRise:
         object.__setattr__(self, "velocity", checked_per_joint("velocity", self.velocity, "rad/s, m/s"))
 
     def at(self, joint: int) -> StribeckRise:
-        """Return the term of one joint, by its place in the robot."""
+        """Return the term of one joint, by its place `joint` in the robot."""
         return StribeckRise(value_at("velocity", self.velocity, joint))
 
     def unit(self, prismatic: bool) -> str:
