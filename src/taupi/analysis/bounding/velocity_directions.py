@@ -1,4 +1,4 @@
-"""Every direction of motion once: the unit sphere of a p-norm as boxes, with velocities that are smooth on each of them.
+"""Directions of the joint velocity: the unit sphere of a p-norm, covered by boxes on each of which v is a smooth function.
 
 v and -v give the same quadratic terms, so half of the sphere is enough.
 """
@@ -8,29 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
-ORTHANTS = 512  # of a 1-norm sphere in many dimensions only so many are looked at
+from taupi.dynamics.types import Expression, Vector
+
+ORTHANTS = 512  # in many dimensions, so many orthants of a 1-norm sphere are searched
 
 
 @dataclass(frozen=True)
 class Directions:
-    """v(z) with ||v||_p = 1 over the union of the boxes [lo, hi]; the last `fixed` entries of z are signs."""
+    """Velocities v(z) with ||v||_p = 1 for z in the union of the boxes [lo, hi]; the last `fixed` entries of z are signs."""
 
-    velocity: Callable[[Any], list[Any]]
+    velocity: Callable[[Vector], list[Expression]]
     lo: np.ndarray
     hi: np.ndarray
     fixed: int = 0
 
     @property
     def size(self) -> int:
-        """The entries of z."""
+        """The number of entries of z."""
         return self.lo.shape[1]
 
-    def products(self, z: Any) -> list[Any]:
+    def products(self, z: Vector) -> list[Expression]:
         """Return v_i v_j for i <= j."""
         v = self.velocity(z)
         return [v[i] * v[j] for i in range(len(v)) for j in range(i, len(v))]
@@ -41,9 +42,9 @@ class Directions:
 
 
 def _simplex(n: int, seed: int) -> Directions:
-    """Return the 1-norm's sphere: |v_i| = a_i prod_{j<i} (1 - a_j), shares broken off a stick, for every choice of signs."""
+    """Return the sphere of the 1-norm: |v_i| = a_i prod_{j<i} (1 - a_j), pieces broken off a stick, for every choice of signs."""
 
-    def velocity(z: Any) -> list[Any]:
+    def velocity(z: Vector) -> list[Expression]:
         left, v = 1, []
         for i in range(n):
             share = left * z[i] if i < n - 1 else left
@@ -60,28 +61,28 @@ def _simplex(n: int, seed: int) -> Directions:
 
 
 def _angles(n: int) -> Directions:
-    """Return the 2-norm's sphere in spherical angles, all of them from 0 to pi."""
+    """Return the sphere of the 2-norm in spherical angles, all of them from 0 to pi."""
 
-    def velocity(z: Any) -> list[Any]:
+    def velocity(z: Vector) -> list[Expression]:
         left, v = 1, []
         for i in range(n - 1):
             v.append(left * cs.cos(z[i]))
             left = left * cs.sin(z[i])
         return [*v, left]
 
-    # Upwards of pi by an ulp, so that rounding leaves no gap.
+    # Up to the double above pi, so that rounding leaves no gap.
     return Directions(velocity, np.zeros((1, n - 1)), np.full((1, n - 1), np.nextafter(np.pi, 4.0)))
 
 
 def _faces(n: int) -> Directions:
-    """Return the infinity-norm's sphere: the faces v_j = 1 of a cube."""
+    """Return the sphere of the infinity norm: the faces v_j = 1 of a cube."""
     lo, hi = -np.ones((n, n)), np.ones((n, n))
     np.fill_diagonal(lo, 1.0)
     return Directions(lambda z: [z[k] for k in range(n)], lo, hi)
 
 
 def directions(n: int, p: float, seed: int = 0) -> Directions:
-    """Return the directions of a p-norm in n dimensions, p = 1, 2 or infinity."""
+    """Return the unit sphere of a p-norm in n dimensions, p = 1, 2 or infinity; `seed` draws orthants where they are too many."""
     if n == 1:
         return Directions(lambda z: [z[0]], np.ones((1, 1)), np.ones((1, 1)))
     if p == 1:

@@ -1,31 +1,34 @@
-"""Norms and eigenvalues as convex functions of an array, and what they can reach on a small affine family of arrays.
+"""Norms and eigenvalues as convex functions of an array, with bounds of them on a small affine family of arrays.
 
-The family is {F + sum_k t_k S_k + R : |t_k| <= 1, |R| <= r entry by entry}: a function on a box by Taylor's formula, S_k its
+The family is {F + sum_k t_k S_k + R : |t_k| <= 1, |R| <= r entry by entry}: a function on a box by Taylor's formula, with S_k its
 slopes times the half widths and r its remainder. A convex function takes its maximum over t at one of the 2^d vertices; where
-those are too many, a bound with an error of second order in S takes their place. A minimum is bounded by a subgradient at F.
+these are too many, a bound with an error of second order in S takes their place. A minimum is bounded by a subgradient at F.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-# Beyond this many variables the vertices are too many.
+# With more variables than this, there are too many vertices.
 VERTICES = 6
 VERTICES_EIGEN = 3  # an eigenvalue costs more than a sum
-# Rounding of the norms and of LAPACK's eigenvalues: some ulps of the largest entry for every entry that is summed.
+# Rounding of the norms and of LAPACK's eigenvalues: some ulps of the largest entry for every entry in the sum.
 ROUNDING = 8 * 2.0**-52
 
 Array = np.ndarray
 
 
-class Measure(Protocol):
-    """A convex function of an array. Leading axis: boxes. `slopes` has the variables last."""
+class ConvexFunction(Protocol):
+    """A convex function of an array, with bounds on a family of arrays: `f` is F, `slopes` are the S_k, `rest` is r.
+
+    The leading axis is that of the boxes; `slopes` has the variables on its last axis.
+    """
 
     def value(self, f: Array) -> Array:
-        """Return the function's value."""
+        """Return the value of the function."""
 
     def gradient(self, f: Array) -> Array:
         """Return a subgradient, of the shape of f."""
@@ -38,7 +41,7 @@ class Measure(Protocol):
 
 
 def slack(f: Array, slopes: Array, rest: Array) -> Array:
-    """Return what the rounding of a measure's own arithmetic can amount to."""
+    """Return the largest rounding error of a norm's own arithmetic."""
     size = np.abs(f) + np.abs(slopes).sum(-1) + rest
     axes = tuple(range(1, f.ndim))
     return ROUNDING * (1 + np.prod(f.shape[1:])) * size.max(axis=axes, initial=0.0)
@@ -53,18 +56,18 @@ def vertices(f: Array, slopes: Array) -> Array:
     return corners
 
 
-def _straight(measure: Measure, f: Array, slopes: Array) -> Array:
-    """Return the lower bound of a subgradient: phi(F + S t) >= phi(F) + <G, S t> >= phi(F) - sum_k |<G, S_k>|."""
-    g = measure.gradient(f)
+def _subgradient_bound(norm: ConvexFunction, f: Array, slopes: Array) -> Array:
+    """Return a lower bound by a subgradient G: phi(F + S t) >= phi(F) + <G, S t> >= phi(F) - sum_k |<G, S_k>|."""
+    g = norm.gradient(f)
     along = (g[..., None] * slopes).sum(tuple(range(1, f.ndim)))
-    return measure.value(f) - np.abs(along).sum(-1)
+    return norm.value(f) - np.abs(along).sum(-1)
 
 
 def _one_norms(f: Array, slopes: Array, rest: Array) -> Array:
-    """Return upper bounds of the 1-norm along axis 1, (boxes, ...): of a vector, or of every column of a matrix."""
+    """Return upper bounds (boxes, ...) of the 1-norm along axis 1: of a vector, or of each column of a matrix."""
     if slopes.shape[-1] <= VERTICES:
         return np.abs(vertices(f, slopes)).sum(2).max(1) + rest.sum(1)
-    # An entry whose sign is known is linear; the others are bounded one by one.
+    # The absolute value of an entry whose sign is known is linear; the other entries are bounded one by one.
     reach = np.abs(slopes).sum(-1)
     sign = np.where(np.abs(f) > reach, np.sign(f), 0.0)
     linear = (sign * f).sum(1) + np.abs((sign[..., None] * slopes).sum(1)).sum(-1)
@@ -82,7 +85,7 @@ class VectorNorm:
         return np.linalg.norm(f, self.p, axis=-1)
 
     def gradient(self, f: Array) -> Array:
-        """Return the dual vector."""
+        """Return a dual vector."""
         if self.p == 1:
             return np.sign(f)
         if self.p == 2:
@@ -92,7 +95,7 @@ class VectorNorm:
         return np.where(np.arange(f.shape[-1]) == largest, np.sign(f), 0.0)
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the largest norm: exact for infinity, by vertices for 1, by |F + S t|^2 for 2."""
+        """Return the largest norm: exactly for infinity, else by vertices or, for p = 2 with many variables, by |F + S t|^2."""
         if self.p == 1:
             return _one_norms(f, slopes, rest)
         if self.p == np.inf:
@@ -104,8 +107,8 @@ class VectorNorm:
         return np.sqrt((f * f).sum(-1) + linear + gram) + np.linalg.norm(rest, axis=-1)
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the subgradient's bound."""
-        return np.maximum(_straight(self, f, slopes) - self.value(rest), 0.0)
+        """Return the bound by a subgradient."""
+        return np.maximum(_subgradient_bound(self, f, slopes) - self.value(rest), 0.0)
 
 
 @dataclass(frozen=True)
@@ -117,19 +120,19 @@ class LargestEntry:
         return f.reshape(len(f), f.shape[1] * f.shape[2], *f.shape[3:])
 
     def value(self, f: Array) -> Array:
-        """Return the entry."""
+        """Return the absolute value of the entry."""
         return VectorNorm(np.inf).value(self._flat(f))
 
     def gradient(self, f: Array) -> Array:
-        """Return its sign, at its place."""
+        """Return the sign of the entry in its place, zero elsewhere."""
         return VectorNorm(np.inf).gradient(self._flat(f)).reshape(f.shape)
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the largest, exactly."""
+        """Return the largest entry of the family, exactly."""
         return VectorNorm(np.inf).above(*map(self._flat, (f, slopes, rest)))
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the subgradient's bound."""
+        """Return the bound by a subgradient."""
         return VectorNorm(np.inf).below(*map(self._flat, (f, slopes, rest)))
 
 
@@ -142,20 +145,20 @@ class ColumnSum:
         return np.abs(f).sum(1).max(-1)
 
     def gradient(self, f: Array) -> Array:
-        """Return the signs of the largest column."""
+        """Return the signs of the largest column in its place, zero elsewhere."""
         largest = np.abs(f).sum(1).argmax(-1)[:, None, None]
         return np.where(np.arange(f.shape[-1]) == largest, np.sign(f), 0.0)
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the largest column's bound."""
+        """Return the largest bound of a column."""
         return _one_norms(f, slopes, rest).max(-1)
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the best column's bound: by its signs at F, or entry by entry."""
+        """Return the best bound of a column: by its signs at F, or entry by entry."""
         sign = np.sign(f)
-        straight = np.abs(f).sum(1) - np.abs((sign[..., None] * slopes).sum(1)).sum(-1) - rest.sum(1)
+        by_signs = np.abs(f).sum(1) - np.abs((sign[..., None] * slopes).sum(1)).sum(-1) - rest.sum(1)
         entries = np.maximum(np.abs(f) - np.abs(slopes).sum(-1) - rest, 0.0).sum(1)
-        return np.maximum(straight, entries).max(-1)
+        return np.maximum(by_signs, entries).max(-1)
 
 
 def _largest_eigenvalue(f: Array) -> Array:
@@ -163,13 +166,13 @@ def _largest_eigenvalue(f: Array) -> Array:
 
 
 def _symmetric_norm(rest: Array) -> Array:
-    """Return a bound of the 2-norm of every symmetric matrix with these absolute entries: the largest row sum."""
+    """Return a bound of the 2-norm of all symmetric matrices with entries of at most this size: the largest row sum."""
     return np.maximum(rest, np.swapaxes(rest, 1, 2)).sum(-1).max(-1)
 
 
 @dataclass(frozen=True)
 class TopEigenvalue:
-    """The largest eigenvalue of sign times a symmetric matrix."""
+    """The largest eigenvalue of `sign` times a symmetric matrix."""
 
     sign: int = 1
 
@@ -178,12 +181,12 @@ class TopEigenvalue:
         return _largest_eigenvalue(self.sign * f)
 
     def gradient(self, f: Array) -> Array:
-        """Return sign v v^T with the eigenvector v."""
+        """Return sign v v^T with v the eigenvector."""
         v = np.linalg.eigh(self.sign * f)[1][..., -1]
         return self.sign * v[:, :, None] * v[:, None, :]
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the largest eigenvalue: from a comparison matrix, or at the vertices where they are few."""
+        """Return the largest eigenvalue of a comparison matrix, or at the vertices where these are few and give less."""
         compared = self._compared(self.sign * f, self.sign * slopes, rest)
         if slopes.shape[-1] > VERTICES_EIGEN:
             return compared
@@ -192,7 +195,7 @@ class TopEigenvalue:
 
     @staticmethod
     def _compared(f: Array, slopes: Array, rest: Array) -> Array:
-        """Return lambda_max(X) <= lambda_max(N), in the eigenvectors of F: N_ii >= X_ii, N_ij >= |X_ij|."""
+        """Return lambda_max(N) >= lambda_max(X), in the axes of the eigenvectors of F: N_ii >= X_ii and N_ij >= |X_ij|."""
         values, v = np.linalg.eigh(f)
         turned = np.swapaxes(v, 1, 2)[..., None, :, :] @ np.moveaxis(slopes, -1, 1) @ v[:, None]
         size = np.abs(v)
@@ -201,8 +204,8 @@ class TopEigenvalue:
         return _largest_eigenvalue(n)
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the subgradient's bound."""
-        return _straight(self, f, slopes) - _symmetric_norm(rest)
+        """Return the bound by a subgradient."""
+        return _subgradient_bound(self, f, slopes) - _symmetric_norm(rest)
 
 
 @dataclass(frozen=True)
@@ -225,11 +228,11 @@ class SpectralNorm:
         return np.where(larger, plus.gradient(f), minus.gradient(f))
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the larger side's bound."""
+        """Return the larger bound of the two sides."""
         return self._of_both("above", f, slopes, rest)
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the better side's bound."""
+        """Return the better bound of the two sides."""
         return np.maximum(self._of_both("below", f, slopes, rest), 0.0)
 
 
@@ -242,12 +245,12 @@ class SingularValue:
         return np.sqrt(np.maximum(_largest_eigenvalue(f @ np.swapaxes(f, -1, -2)), 0.0))
 
     def gradient(self, f: Array) -> Array:
-        """Return u v^T of the singular vectors."""
+        """Return u v^T with the singular vectors u and v."""
         u, _, v = np.linalg.svd(f, full_matrices=False)
         return u[:, :, :1] * v[:, :1, :]
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the bound from the eigenvalues of (F + S t)(F + S t)^T, a family with second-order rest."""
+        """Return the bound by the eigenvalues of (F + S t)(F + S t)^T, a family with a rest of second order."""
         gram = f @ np.swapaxes(f, 1, 2)
         mixed = np.einsum("bic,bjck->bijk", f, slopes)
         tilt = mixed + np.swapaxes(mixed, 1, 2)
@@ -257,42 +260,42 @@ class SingularValue:
         return np.sqrt(np.maximum(squared, 0.0)) + np.linalg.norm(rest, axis=(1, 2))
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the subgradient's bound."""
-        return np.maximum(_straight(self, f, slopes) - np.linalg.norm(rest, axis=(1, 2)), 0.0)
+        """Return the bound by a subgradient."""
+        return np.maximum(_subgradient_bound(self, f, slopes) - np.linalg.norm(rest, axis=(1, 2)), 0.0)
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A measure of a matrix whose columns are weighted, and which may be transposed first."""
+    """A norm of a matrix whose columns are multiplied by `weights` and which may then be transposed."""
 
-    inner: Any
+    inner: ConvexFunction
     weights: tuple[float, ...]
     transposed: bool = False
 
-    def _given(self, f: Array) -> Array:
+    def _applied(self, f: Array) -> Array:
         scaled = f * (np.array(self.weights).reshape(-1, *(1,) * (f.ndim - 3)))
         return np.swapaxes(scaled, 1, 2) if self.transposed else scaled
 
     def value(self, f: Array) -> Array:
-        """Return the measure of the weighted matrix."""
-        return self.inner.value(self._given(f))
+        """Return the norm of the weighted matrix."""
+        return self.inner.value(self._applied(f))
 
     def gradient(self, f: Array) -> Array:
-        """Return its gradient, carried back."""
-        g = self.inner.gradient(self._given(f))
+        """Return the gradient with respect to the matrix before weighting."""
+        g = self.inner.gradient(self._applied(f))
         return (np.swapaxes(g, 1, 2) if self.transposed else g) * np.array(self.weights)
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
         """Return the upper bound for the weighted family."""
-        return self.inner.above(self._given(f), self._given(slopes), self._given(rest))
+        return self.inner.above(self._applied(f), self._applied(slopes), self._applied(rest))
 
     def below(self, f: Array, slopes: Array, rest: Array) -> Array:
         """Return the lower bound for the weighted family."""
-        return self.inner.below(self._given(f), self._given(slopes), self._given(rest))
+        return self.inner.below(self._applied(f), self._applied(slopes), self._applied(rest))
 
 
-def scored(measure: Any, sense: int, f: Array, slopes: Array, rest: Array) -> Array:
-    """Return an upper bound of sense times the measure on the family, its own rounding included."""
+def upper_bound(norm: ConvexFunction, sense: int, f: Array, slopes: Array, rest: Array) -> Array:
+    """Return an upper bound of `sense` (1 or -1) times a norm on the family, including the norm's own rounding."""
     if sense > 0:
-        return measure.above(f, slopes, rest) + slack(f, slopes, rest)
-    return -measure.below(f, slopes, rest) + slack(f, slopes, rest)
+        return norm.above(f, slopes, rest) + slack(f, slopes, rest)
+    return -norm.below(f, slopes, rest) + slack(f, slopes, rest)

@@ -1,7 +1,7 @@
-"""A function on boxes: F(c + d) = F(c) + sum_k D_k d_k + R, with a bound on R and with the rounding of all of it.
+"""Functions on boxes by Taylor's formula: F(c + d) = F(c) + sum_k D_k d_k + R, with bounds of R and of all rounding.
 
-|R| <= 1/2 sum_kl |d2F/dx_k dx_l| w_k w_l on a box with centre c and half widths w, the second derivatives bounded on the box by
-interval arithmetic. `Contracted` multiplies two such functions of different variables.
+|R| <= 1/2 sum_kl |d2F/dx_k dx_l| w_k w_l on a box with centre c and half widths w, the second derivatives being bounded on the
+box by interval arithmetic. `Contracted` is the product of two such functions of different variables.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from typing import Any, Protocol
 import casadi as cs
 import numpy as np
 
+from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.program.program import Port, Program, trace
 
 EPS = 2.0**-52
-FLAT = 7  # beyond so many variables second derivatives are too many
-ROUNDED = 1 + 1e-12  # sums of nonnegative terms, rounded
+FLAT = 7  # with more variables than this, there are too many second derivatives
+ROUNDED = 1 + 1e-12  # covers the rounding of a sum of nonnegative terms
 
 
 @dataclass(frozen=True)
 class Local:
-    """F on boxes: f + slopes t + R, |t| <= 1, |R| <= rest, flat; also within middle +- radius; `parts` of rest by variable."""
+    """F on boxes: f + slopes t + R with |t| <= 1 and |R| <= rest, F within middle +- radius, and the shares of variables in rest.
+
+    Values of F are flat. The leading axis is that of the boxes.
+    """
 
     f: np.ndarray
     slopes: np.ndarray
@@ -34,19 +38,19 @@ class Local:
 
 
 def halves(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return centres in doubles, and half widths that cover the boxes from there."""
+    """Return the centres of boxes in doubles, and half widths that cover the boxes from there."""
     centre = lo + (hi - lo) / 2
     return centre, np.maximum(hi - centre, centre - lo) * (1 + 2.0**-50)
 
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """F(x) with its derivatives: at points, and over boxes. `body` maps an SX column of `size` entries to a flat SX."""
+    """F(x) and its derivatives, at points and over boxes. `body` maps an SX column of `size` entries to a flat SX."""
 
-    body: Callable[[Any], Any]
+    body: Callable[[Vector], Vector]
     size: int
     shape: tuple[int, ...]
-    fixed: tuple[int, ...] = ()  # entries of x that never vary within a box: signs
+    fixed: tuple[int, ...] = ()  # entries of x that never vary within a box, such as signs
 
     @property
     def free(self) -> list[int]:
@@ -55,14 +59,14 @@ class Expansion:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Positions in `free` of the second derivatives that are computed."""
+        """The second derivatives that are computed, as pairs of places in `free`."""
         return [(k, m) for k in range(len(self.free)) for m in range(k, len(self.free))]
 
     @cached_property
     def point(self) -> Program:
-        """The value and its slopes: F, dF/dx."""
+        """The program of F and its slopes dF/dx."""
 
-        def body(x: Any) -> tuple[Any, Any]:
+        def body(x: Vector) -> tuple[Vector, Matrix]:
             f = cs.densify(self.body(x))
             return f, cs.jacobian(f, x)[:, self.free]
 
@@ -71,16 +75,16 @@ class Expansion:
 
     @cached_property
     def curvature(self) -> Program:
-        """The value and its second derivatives, of each pair of free entries once."""
+        """The program of F and its second derivatives, each pair of free entries once."""
 
-        def body(x: Any) -> tuple[Any, Any]:
+        def body(x: Vector) -> tuple[Vector, Matrix]:
             f = cs.densify(self.body(x))
             slopes = cs.jacobian(f, x)[:, self.free]
             columns = []
             for k in range(len(self.free)):
                 second = cs.jacobian(slopes[:, k], x)[:, self.free]
                 columns += [second[:, m] for m in range(k, len(self.free))]
-            return f, cs.horzcat(*columns) if columns else cs.SX(self._entries, 0)
+            return f, cs.horzcat(*columns) if columns else SX(self._entries, 0)
 
         ports = [Port("f", (self._entries,)), Port("second", (self._entries, len(self.pairs)))]
         return trace("curvature", body, [Port("x", (self.size,))], ports)
@@ -91,7 +95,7 @@ class Expansion:
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:
-        # A short program is quicker interpreted than compiled.
+        # A short program is faster interpreted than compiled.
         return self.point.compile("numpy" if self.point.operations.total < 500 else "cpu")
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -104,16 +108,16 @@ class Expansion:
 
     @cached_property
     def enclosed_at(self) -> Callable[..., Any]:
-        """F and its slopes, with their rounding."""
+        """F and its slopes at points, as intervals that include their rounding."""
         return self.point.compile("interval")
 
     @cached_property
     def enclosed_over(self) -> Callable[..., Any]:
-        """F and its second derivatives over boxes."""
+        """F and its second derivatives over boxes, as intervals."""
         return self.curvature.compile("interval")
 
     def enclosed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return F at points as middles and radii."""
+        """Return F at points, as middles and radii."""
         lo, hi = self._value((x, x))
         return (lo + hi) / 2, (hi - lo) / 2
 
@@ -131,12 +135,12 @@ class Expansion:
 
     @property
     def flat(self) -> bool:
-        """Whether there are too many variables for second derivatives: then only the range of F over a box is known."""
+        """Whether there are too many variables for second derivatives, so that only the range of F over a box is known."""
         return len(self.free) > FLAT
 
     @cached_property
     def cost(self) -> float:
-        """What a box costs, in multiplications that BLAS would do in the same time."""
+        """The cost of a box, in multiplications that BLAS would do in the same time."""
         program = self.point if self.flat else self.curvature
         return 12.0 * len(program.tape.instructions)
 
@@ -147,7 +151,7 @@ class Expansion:
         return Local(middle, np.zeros((*middle.shape, width.shape[1])), radius, middle, radius, width)
 
     def local(self, lo: np.ndarray, hi: np.ndarray) -> Local:
-        """Return F on boxes: second derivatives from interval arithmetic."""
+        """Return F on boxes, with second derivatives by interval arithmetic."""
         if self.flat:
             return self._range(lo, hi)
         centre, w = halves(lo, hi)
@@ -158,7 +162,7 @@ class Expansion:
         rest = (f_hi - f_lo) / 2 + ((d_hi - d_lo) / 2 * w[:, None]).sum(-1)
         parts = np.zeros_like(w)
         for p, (k, m) in enumerate(self.pairs):
-            # Each pair stands for (k, m) and (m, k), hence no half off the diagonal.
+            # A pair off the diagonal stands for (k, m) and (m, k), so its half is counted twice.
             bend = second[..., p] * (w[:, k] * w[:, m] * (0.5 if k == m else 1.0))[:, None]
             rest = rest + bend
             parts[:, k] += bend.sum(-1)
@@ -167,8 +171,8 @@ class Expansion:
         return Local((f_lo + f_hi) / 2, slopes, rest * ROUNDED, (n_lo + n_hi) / 2, (n_hi - n_lo) / 2 * ROUNDED, parts)
 
 
-class Function(Protocol):
-    """What can be bounded: a flat array-valued function of x with `size` entries, some of which vary within a box."""
+class BoxFunction(Protocol):
+    """A function that can be bounded: of x with `size` entries, some of which vary within a box; its values are flat arrays."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -176,7 +180,7 @@ class Function(Protocol):
 
     @property
     def size(self) -> int:
-        """The entries of x."""
+        """The number of entries of x."""
 
     @property
     def free(self) -> list[int]:
@@ -184,7 +188,7 @@ class Function(Protocol):
 
     @property
     def cost(self) -> float:
-        """What a box costs, in multiplications."""
+        """The cost of a box, in multiplications."""
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return F at points, in doubles."""
@@ -193,7 +197,7 @@ class Function(Protocol):
         """Return F and dF/dx at points, in doubles."""
 
     def enclosed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return F at points as middles and radii."""
+        """Return F at points, as middles and radii."""
 
     def local(self, lo: np.ndarray, hi: np.ndarray) -> Local:
         """Return F on boxes."""
@@ -201,15 +205,15 @@ class Function(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Contracted:
-    """F(q, z) = G(q) y(z): a matrix of the turning joints times a vector of everything else (slides, directions)."""
+    """F(q, z) = G(q) y(z): a matrix G of the turning joints times a vector y of everything else (slides, directions)."""
 
-    matrix: Any  # a Function with shape (entries, terms)
-    vector: Any  # a Function with shape (terms,)
+    matrix: BoxFunction  # of shape (entries, terms)
+    vector: BoxFunction  # of shape (terms,)
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """The entries of x = (q, z)."""
+        """The number of entries of x = (q, z)."""
         return self.matrix.size + self.vector.size
 
     @property
@@ -219,7 +223,7 @@ class Contracted:
 
     @property
     def cost(self) -> float:
-        """What a box costs, in multiplications."""
+        """The cost of a box, in multiplications."""
         terms = int(np.prod(self.matrix.shape, dtype=int))
         return self.matrix.cost + self.vector.cost + 4.0 * terms * len(self.free)
 
@@ -242,7 +246,7 @@ class Contracted:
         return (g @ y[..., None])[..., 0], slopes
 
     def enclosed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return F at points as middles and radii."""
+        """Return F at points, as middles and radii."""
         q, z = self._split(x)
         return self._product(*self.matrix.enclosed(q), *self.vector.enclosed(z))
 
@@ -254,20 +258,20 @@ class Contracted:
         return (g @ y[..., None])[..., 0], radius[..., 0] * ROUNDED
 
     def local(self, lo: np.ndarray, hi: np.ndarray) -> Local:
-        """Return F on boxes: the product of both, what is of second order moved to the rest."""
+        """Return F on boxes: the product of both, with what is of second order in the rest."""
         (q_lo, z_lo), (q_hi, z_hi) = self._split(lo), self._split(hi)
         g, y = self.matrix.local(q_lo, q_hi), self.vector.local(z_lo, z_hi)
         shape = (len(lo), -1, y.f.shape[1])
         gf, gr, gs = g.f.reshape(shape), g.rest.reshape(shape), g.slopes.reshape(*shape, len(self.matrix.free))
         ga, ya = np.abs(gs).sum(-1), np.abs(y.slopes).sum(-1)
         slopes = np.concatenate([np.einsum("bejk,bj->bek", gs, y.f), gf @ y.slopes], -1)
-        whole = np.abs(y.f) + ya
-        reach = np.abs(gf) + ga
-        rest = np.einsum("bej,bj->be", ga, ya) + np.einsum("bej,bj->be", gr, whole + y.rest)
-        rest += np.einsum("bej,bj->be", reach, y.rest + EPS * (y.f.shape[1] + 4) * whole)
+        y_max = np.abs(y.f) + ya
+        g_max = np.abs(gf) + ga
+        rest = np.einsum("bej,bj->be", ga, ya) + np.einsum("bej,bj->be", gr, y_max + y.rest)
+        rest += np.einsum("bej,bj->be", g_max, y.rest + EPS * (y.f.shape[1] + 4) * y_max)
         middle, radius = self._product(g.middle, g.radius, y.middle, y.radius)
-        parts_q = g.parts * whole.max(-1, keepdims=True) + np.einsum("bejk,bj->bk", np.abs(gs), ya)
-        parts_z = y.parts * reach.sum(1).max(-1, keepdims=True) + np.einsum("bej,bjk->bk", ga, np.abs(y.slopes))
+        parts_q = g.parts * y_max.max(-1, keepdims=True) + np.einsum("bejk,bj->bk", np.abs(gs), ya)
+        parts_z = y.parts * g_max.sum(1).max(-1, keepdims=True) + np.einsum("bej,bjk->bk", ga, np.abs(y.slopes))
         return Local(
             (gf @ y.f[..., None])[..., 0], slopes, rest * ROUNDED, middle, radius, np.hstack([parts_q, parts_z])
         )

@@ -1,4 +1,4 @@
-"""What a motion does not do, in words: why parameters cannot be told apart on it."""
+"""Sentences about a motion: what its joints do not do, and why parameters cannot be told apart on it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Below this share of the largest speed or acceleration of the log a joint stands still, or keeps its speed.
-_NOTHING = 1e-9
+# Below this share of the log's largest speed or acceleration, a joint stands still or keeps its speed.
+_NEGLIGIBLE = 1e-9
 
 
 def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[str, ...]:
-    """Return, for joints that leave something out, what that is: `elbow never reverses`.
+    """Return, for each joint that leaves something out, what that is: `elbow never reverses`.
+
+    `names` are the joints, `qd` (samples, n) their velocities and `qdd` their accelerations.
 
     >>> joint_facts(["elbow", "wrist"], np.array([[0.5, 0.0], [1.0, 0.0]]), np.array([[0.1, 0.0], [0.2, 0.0]]))
     ('elbow never reverses', 'wrist does not move')
@@ -20,25 +22,27 @@ def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[
     fastest, hardest = np.abs(qd).max(initial=0.0), np.abs(qdd).max(initial=0.0)
     for k, name in enumerate(names):
         v, a = qd[:, k], qdd[:, k]
-        if np.abs(v).max() <= _NOTHING * fastest and np.abs(a).max() <= _NOTHING * hardest:
+        if np.abs(v).max() <= _NEGLIGIBLE * fastest and np.abs(a).max() <= _NEGLIGIBLE * hardest:
             facts.append(f"{name} does not move")
-        elif np.ptp(v) <= _NOTHING * fastest:
+        elif np.ptp(v) <= _NEGLIGIBLE * fastest:
             facts.append(f"{name} moves at one speed")
         elif (v > 0).all() or (v < 0).all():
             facts.append(f"{name} never reverses")
         elif (v >= 0).all() or (v <= 0).all():
-            # There sgn(qd) = 0 tells dry friction from an offset in the matrix, though not in a machine, which sticks.
+            # In the matrix, sgn(qd) = 0 tells dry friction from an offset; in a machine, which sticks, it does not.
             still = int((v == 0).sum())
-            facts.append(f"{name} never reverses, but stands still in {still} samples: these alone tell its friction")
+            facts.append(f"{name} never reverses, but stands still in {still} samples: only these show its friction")
     return tuple(facts)
 
 
-def sentence(name: str, partners: Sequence[str], facts: Sequence[str]) -> str:
-    """Return what it means that a parameter is joined to others, with the reason where the motion shows one.
+def merged_sentence(name: str, partners: Sequence[str], facts: Sequence[str]) -> str:
+    """Return a sentence that says with which parameters another one is merged, and the reason where the motion shows one.
 
-    >>> sentence("joint3.offset", ["joint3.coulomb"], ["joint3 never reverses"])
+    `facts` are what `joint_facts` says of the motion.
+
+    >>> merged_sentence("joint3.offset", ["joint3.coulomb"], ["joint3 never reverses"])
     'joint3 never reverses: its coulomb and offset are one.'
-    >>> sentence("link2.m", ["link1.mx", "link1.Izz"], [])
+    >>> merged_sentence("link2.m", ["link1.mx", "link1.Izz"], [])
     'On this log link2.m cannot be told from link1.mx, link1.Izz.'
     """
     owner, _, kind = name.rpartition(".")

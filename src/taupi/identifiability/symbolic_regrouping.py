@@ -1,8 +1,8 @@
-"""B with symbols in it: rational functions of the geometry, interpolated from their values modulo primes.
+"""Y = Y_b B with symbols in B: rational functions of the geometry, interpolated from their values modulo primes.
 
-Where lengths have no numbers, an entry of B is a quotient of polynomials in them, and in the cosines and sines of angles. Its
-degrees are found along lines by Cauchy interpolation; then its coefficients solve a linear system, are lifted to fractions, and
-the whole identity is checked at values that had no part in it.
+Where lengths have no values, an entry of B is a quotient of polynomials in the lengths and in the cosines and sines of angles.
+Cauchy interpolation along lines gives its degrees; then its coefficients solve a linear system and are reconstructed as
+fractions. Finally the identity is checked at values that were not used before.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.types import Formula
 from taupi.errors import TaupiError
-from taupi.identifiability.lifting import Lift
-from taupi.identifiability.reduction import Entries, Profile, holds, usable_primes
+from taupi.identifiability.exact_regrouping import Entries, Representatives, holds, usable_primes
+from taupi.identifiability.rational_reconstruction import ResidueTable
 from taupi.model.scalars import Scalar
 from taupi.program.modular_arithmetic import Modular, residue
 
 Monomial = tuple[int, ...]  # exponents of the variables: symbols, then cosine and sine of each angle
-Polynomial = Mapping[Monomial, Any]
-_SPARE = 3  # values beyond those that determine something: they have to fit too
+Polynomial = Mapping[Monomial, Fraction]  # its coefficients
+ModularPolynomial = Any  # flint.nmod_poly
+Residues = Mapping[str, Any]  # of the symbols, or of the tangents of half the angles: an array or a list for each
+_SPARE = 3  # values beyond those that determine the unknowns: they have to fit too
 _FIRST_LINE = 10
 _LONGEST_LINE = 160
 _MOST_UNKNOWNS = 2000
@@ -32,40 +35,40 @@ _MOST_UNKNOWNS = 2000
 
 @dataclass(frozen=True)
 class Ansatz:
-    """The monomials that a quotient may hold above and below the line."""
+    """The monomials that the numerator and the denominator of a quotient may contain."""
 
     above: tuple[Monomial, ...]
     below: tuple[Monomial, ...]
 
     @property
     def unknowns(self) -> int:
-        """How many coefficients are to be found."""
+        """The number of coefficients to determine."""
         return len(self.above) + len(self.below)
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """A quotient of polynomials with fractions for coefficients."""
+class RationalFunction:
+    """A quotient of two polynomials, `above` and `below`, with fractions as coefficients."""
 
     above: Polynomial
     below: Polynomial
 
     def residue(self, powers: Sequence[int], prime: int) -> int:
-        """Return its value modulo a prime, at a residue for each variable."""
+        """Return its value modulo `prime`, at the residues `powers` of the variables."""
         up, down = (
             sum(residue(c, prime) * _monomial_value(e, powers, prime) for e, c in p.items()) % prime
             for p in (self.above, self.below)
         )
         return up * pow(down, -1, prime) % prime
 
-    def scalar(self, variables: Sequence[Any]) -> Scalar:
-        """Return it as a fraction, or as a SymPy expression of the variables."""
+    def scalar(self, variables: Sequence[Formula]) -> Scalar:
+        """Return it as a fraction where it is constant, otherwise as a SymPy expression of the variables."""
         import sympy
 
         if all(not any(e) for p in (self.above, self.below) for e in p):
             return next(iter(self.above.values())) / next(iter(self.below.values()))
 
-        def written(p: Polynomial) -> Any:
+        def written(p: Polynomial) -> Formula:
             terms = (
                 sympy.Mul(
                     sympy.Rational(c.numerator, c.denominator), *(v**k for v, k in zip(variables, e, strict=True))
@@ -91,34 +94,36 @@ def _monomial_value(exponents: Monomial, powers: Sequence[int], prime: int) -> i
 
 
 class _Interpolation:
-    """B's entries as functions of the free symbols of a program, and the values of them that were asked for."""
+    """Interpolates the entries of B as functions of the free symbols of a program, from their values modulo primes."""
 
-    def __init__(self, modular: Modular, profile: Profile) -> None:
-        self.modular, self.profile = modular, profile
+    def __init__(self, modular: Modular, chosen: Representatives) -> None:
+        self.modular, self.chosen = modular, chosen
         self.supply = usable_primes(modular)
         self.plain, self.angles = modular.symbols, modular.angles
         prime = next(self.supply)
         rng = np.random.default_rng(7)
         values = self._solved(prime, self._drawn(rng, self.plain, 1), self._drawn(rng, self.angles, 1))[0]
-        # An entry that is zero at a random point is zero: the check in the end would find it otherwise.
-        self.support = [(place, key) for place, key in enumerate(profile.places()) if values[place]]
+        # An entry that is zero at a random point is taken to be zero; the final check would show otherwise.
+        self.support = [(place, key) for place, key in enumerate(chosen.places()) if values[place]]
 
     @staticmethod
-    def _drawn(rng: Any, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
+    def _drawn(rng: np.random.Generator, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
         return {name: rng.integers(1, 2**30, count) for name in names}
 
-    def _solved(self, prime: int, symbols: Mapping[str, Any], angles: Mapping[str, Any]) -> list[list[int]]:
-        values = self.modular((prime,), self.profile.states, 0, symbols, angles)[0]
-        return [self.profile.solve(v.reshape(-1, v.shape[-1]), prime) for v in values]
+    def _solved(self, prime: int, symbols: Residues, angles: Residues) -> list[list[int]]:
+        values = self.modular((prime,), self.chosen.states, 0, symbols, angles)[0]
+        return [self.chosen.solve(v.reshape(-1, v.shape[-1]), prime) for v in values]
 
-    def at(self, prime: int, symbols: Mapping[str, Any], angles: Mapping[str, Any]) -> list[list[int]]:
-        """Return the entries of the support at values of the symbols, a list a value."""
+    def at(self, prime: int, symbols: Residues, angles: Residues) -> list[list[int]]:
+        """Return the entries of the support at values of the symbols, one list per value."""
         return [[row[place] for place, _ in self.support] for row in self._solved(prime, symbols, angles)]
 
     # Degrees ------------------------------------------------------------------------------------------------------
 
-    def line(self, prime: int, moved: Sequence[str], angle: bool, seed: int) -> list[tuple[Any, Any]]:
-        """Return numerator and denominator of every entry along a line on which the symbols `moved` move."""
+    def line(
+        self, prime: int, moved: Sequence[str], angle: bool, seed: int
+    ) -> list[tuple[ModularPolynomial, ModularPolynomial]]:
+        """Return the numerator and denominator of every entry along a line on which the symbols `moved` vary."""
         from flint import nmod_mat, nmod_poly
 
         n = _FIRST_LINE
@@ -137,17 +142,17 @@ class _Interpolation:
             powers = nmod_mat(n, n, [pow(int(v), k, prime) for v in x for k in range(n)], prime)
             solved = powers.solve(nmod_mat(n, len(self.support), [v for row in values for v in row], prime))
             coefficients = np.array([int(v) for v in solved.entries()]).reshape(n, -1)
-            whole = nmod_poly([1], prime)
+            nodes = nmod_poly([1], prime)
             for v in x:
-                whole = whole * nmod_poly([-int(v) % prime, 1], prime)
-            found = [_cauchy(nmod_poly([int(c) for c in f], prime), whole) for f in coefficients.T]
-            if all(up.degree() + down.degree() + _SPARE <= n for up, down in found):
-                return found
+                nodes = nodes * nmod_poly([-int(v) % prime, 1], prime)
+            quotients = [_cauchy(nmod_poly([int(c) for c in f], prime), nodes) for f in coefficients.T]
+            if all(up.degree() + down.degree() + _SPARE <= n for up, down in quotients):
+                return quotients
             n *= 2
         raise TaupiError(f"B has powers beyond {_LONGEST_LINE // 2} of {', '.join(moved)}: bind some symbols first.")
 
     def ansatz(self) -> list[Ansatz]:
-        """Return the monomials of each entry, from its degrees in each symbol and in all together."""
+        """Return the possible monomials of each entry, from its degree in each symbol and in all of them together."""
         prime = next(self.supply)
         lines = [self.line(prime, [s], False, k) for k, s in enumerate(self.plain)]
         together = self.line(prime, self.plain, False, 98) if self.plain else []
@@ -156,7 +161,7 @@ class _Interpolation:
         for e in range(len(self.support)):
             degrees = [(f[e][0].degree(), f[e][1].degree()) for f in lines]
             total = (together[e][0].degree(), together[e][1].degree()) if together else (0, 0)
-            # cos and sin are quotients with 1 + t^2 below, t the tangent of half the angle: two powers of t are one of them.
+            # cos and sin are quotients over 1 + t^2, t being the tangent of half the angle: two powers of t make one of them.
             circles = [(max(f[e][0].degree(), f[e][1].degree()) + 1) // 2 for f in turns]
             below = [c if not _is_circle(f[e][1]) else 0 for c, f in zip(circles, turns, strict=True)]
             up = _monomials([d[0] for d in degrees], total[0], circles)
@@ -165,21 +170,21 @@ class _Interpolation:
             if result[-1].unknowns > _MOST_UNKNOWNS:
                 names = ", ".join(dict.fromkeys((*self.plain, *self.angles)))
                 raise TaupiError(
-                    f"An entry of B may hold {result[-1].unknowns} monomials of {names}: bind some of these symbols first."
+                    f"An entry of B may have {result[-1].unknowns} monomials of {names}: bind some of these symbols first."
                 )
         return result
 
     # Coefficients -------------------------------------------------------------------------------------------------
 
-    def powers(self, symbols: Mapping[str, Any], angles: Mapping[str, Any], prime: int, k: int) -> list[int]:
-        """Return the variables' residues at value k: symbols, then cosine and sine of each angle."""
+    def powers(self, symbols: Residues, angles: Residues, prime: int, k: int) -> list[int]:
+        """Return the residues of the variables at value `k`: the symbols, then cosine and sine of each angle."""
         result = [int(symbols[s][k]) % prime for s in self.plain]
         for a in self.angles:
             result += _circle(int(angles[a][k]), prime)
         return result
 
     def coefficients(self, prime: int, shapes: Sequence[Ansatz]) -> dict[Any, int]:
-        """Return every entry's coefficients modulo a prime, the first one below the line being one."""
+        """Return the coefficients of every entry modulo a prime, scaled so that the denominator's first one is one."""
         count = max(s.unknowns for s in shapes) + _SPARE
         rng = np.random.default_rng([13, prime])
         symbols, angles = self._drawn(rng, self.plain, count), self._drawn(rng, self.angles, count)
@@ -199,8 +204,8 @@ class _Interpolation:
         return result
 
     @cached_property
-    def variables(self) -> list[Any]:
-        """The variables as SymPy writes them."""
+    def variables(self) -> list[Formula]:
+        """The variables as SymPy expressions."""
         import sympy
 
         result = [sympy.Symbol(s) for s in self.plain]
@@ -214,8 +219,8 @@ def _circle(t: int, prime: int) -> list[int]:
     return [(1 - t * t) * below % prime, 2 * t * below % prime]
 
 
-def _is_circle(p: Any) -> bool:
-    """Tell whether a polynomial is a power of 1 + t^2, but for a factor."""
+def _is_circle(p: ModularPolynomial) -> bool:
+    """Tell whether a polynomial is a power of 1 + t^2, apart from a factor."""
     from flint import nmod_poly
 
     degree = int(p.degree())
@@ -223,20 +228,20 @@ def _is_circle(p: Any) -> bool:
     return degree % 2 == 0 and bool(p == power * p.leading_coefficient())
 
 
-def _cauchy(f: Any, whole: Any) -> tuple[Any, Any]:
-    """Return r, t of the least degrees with r = t f modulo whole: the rational function that takes these values."""
-    r, t, r0, t0 = f, f * 0 + 1, whole, f * 0
+def _cauchy(f: ModularPolynomial, nodes: ModularPolynomial) -> tuple[ModularPolynomial, ModularPolynomial]:
+    """Return r, t of the lowest degrees with r = t f modulo `nodes`: the rational function r / t that takes f's values there."""
+    r, t, r0, t0 = f, f * 0 + 1, nodes, f * 0
     best = (r, t)
     while r.degree() >= 0:
         if r.degree() + t.degree() < best[0].degree() + best[1].degree():
             best = (r, t)
-        whole_part, rest = divmod(r0, r)
-        r0, r, t0, t = r, rest, t, t0 - whole_part * t
+        quotient, rest = divmod(r0, r)
+        r0, r, t0, t = r, rest, t, t0 - quotient * t
     return best
 
 
 def _monomials(degrees: Sequence[int], total: int, circles: Sequence[int]) -> tuple[Monomial, ...]:
-    """Return the exponents within degrees: each symbol's, all symbols' together, each angle's with sin at most once."""
+    """Return the exponents within the degrees: of each symbol, of all symbols together, of each angle with sin at most once."""
     plain: Iterator[Monomial] = itertools.product(*(range(d + 1) for d in degrees))
     pairs = [[(c, s) for s in (0, 1) for c in range(d - s + 1)] for d in circles]
     kept = [m for m in plain if sum(m) <= total]
@@ -245,51 +250,56 @@ def _monomials(degrees: Sequence[int], total: int, circles: Sequence[int]) -> tu
 
 
 def _null_vector(up: list[list[int]], down: list[list[int]], values: list[int], prime: int) -> list[int]:
-    """Return coefficients with sum up - value sum down = 0 in every row: the first of the solutions."""
+    """Return coefficients c with up c - value down c = 0 in every row: the first of the solutions."""
     from flint import nmod_mat
 
     n = len(up[0]) + len(down[0])
     rows = min(len(values), n + _SPARE)
     entries = [x for k in range(rows) for x in (*up[k], *(-values[k] * d % prime for d in down[k]))]
-    basis, nullity = nmod_mat(rows, n, entries, prime).nullspace()
+    null_space, nullity = nmod_mat(rows, n, entries, prime).nullspace()
     if not nullity:
         raise ZeroDivisionError
-    return [int(basis[k, 0]) for k in range(n)]
+    return [int(null_space[k, 0]) for k in range(n)]
 
 
-def symbolic_relations(modular: Modular, profile: Profile) -> Entries:
-    """Return B's entries as fractions or SymPy expressions, for a program with free symbols."""
-    if not profile.others or not profile.columns:
+def symbolic_regroup(modular: Modular, chosen: Representatives) -> Entries:
+    """Return the entries of B as fractions or SymPy expressions, for a program with free symbols."""
+    if not chosen.others or not chosen.columns:
         return {}
-    work = _Interpolation(modular, profile)
-    if not work.support:
+    interpolation = _Interpolation(modular, chosen)
+    if not interpolation.support:
         return {}
-    shapes, lift = work.ansatz(), Lift()
+    shapes, table = interpolation.ansatz(), ResidueTable()
+
+    def residue_of(entry: RationalFunction, prime: int, point: Mapping[str, int]) -> int:
+        symbols = {s: [point[s]] for s in interpolation.plain}
+        angles = {a: [point[f"tan {a}"]] for a in interpolation.angles}
+        return entry.residue(interpolation.powers(symbols, angles, prime, 0), prime)
+
     for _ in range(64):
-        prime = next(work.supply)
+        prime = next(interpolation.supply)
         try:
-            lift.add(prime, work.coefficients(prime, shapes))
-        except (ZeroDivisionError, ValueError):  # values at which something is singular modulo this prime
+            table.add(prime, interpolation.coefficients(prime, shapes))
+        except (ZeroDivisionError, ValueError):  # a matrix is singular at these values, modulo this prime
             continue
-        found = lift.fractions()
-        if found is None:
+        fractions = table.fractions()
+        if fractions is None:
             continue
-        quotients = _quotients(found, work)
-
-        def at(value: Quotient, p: int, point: Mapping[str, int]) -> int:
-            symbols = {s: [point[s]] for s in work.plain}
-            return value.residue(work.powers(symbols, {a: [point[f"tan {a}"]] for a in work.angles}, p, 0), p)
-
-        if holds(modular, profile, quotients, work.supply, at):
-            return {key: q.scalar(work.variables) for key, q in quotients.items()}
-    raise TaupiError(f"{modular.program.name}: B could not be written in its symbols. Bind some of them first.")
+        entries = _entries(fractions, interpolation)
+        if holds(modular, chosen, entries, interpolation.supply, residue_of):
+            return {key: entry.scalar(interpolation.variables) for key, entry in entries.items()}
+    message = f"{modular.program.name}: B could not be written in its symbols."
+    raise TaupiError(message, remedy="Bind some of them first.")
 
 
-def _quotients(found: Mapping[Any, Fraction], work: _Interpolation) -> dict[tuple[int, int], Quotient]:
+def _entries(
+    fractions: Mapping[Any, Fraction], interpolation: _Interpolation
+) -> dict[tuple[int, int], RationalFunction]:
     parts: dict[int, tuple[dict[Monomial, Fraction], dict[Monomial, Fraction]]] = {}
-    for (e, side, monomial), value in found.items():
+    for (e, side, monomial), value in fractions.items():
         if value:
             parts.setdefault(e, ({}, {}))[side][monomial] = value
     return {
-        work.support[e][1]: Quotient(dict(sorted(a.items())), dict(sorted(b.items()))) for e, (a, b) in parts.items()
+        interpolation.support[e][1]: RationalFunction(dict(sorted(a.items())), dict(sorted(b.items())))
+        for e, (a, b) in parts.items()
     }
