@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from estimation import FRICTION, SIGMA, crossed, rigid_log
 from scipy.optimize import least_squares
-from scipy.stats import ttest_1samp
 from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 
 import taupi as tp
 from taupi.identification.results.uncertainty import sandwich
