@@ -168,7 +168,7 @@ def broken(folder: Path) -> Standin:
     friction = {"viscous": [2.0, 1.5, 0.6], "coulomb": [2.5, 2.0, 0.7], "offset": [0.2, -0.3, 0.1]}
     robot = described(folder, "broken", ARM, **friction)
     (folder / "columns.toml").write_text(DEGREES)
-    sigma = np.array([0.2, 0.4, 0.1])
+    sigma = np.array([0.3, 0.6, 0.15])
     recordings = {}
     for name, seed in (("first", 31), ("second", 32)):
         run = moved(robot, exciting(3, seed, 12.0), 12.0)
