@@ -146,6 +146,43 @@ RIGID = Family(
 )
 
 
+# Shapes: friction that falls with speed before it rises, by a law of which one number is unknown ------------------------
+
+STRIBECK = (2.0, 1.2)  # N m
+STRIBECK_VELOCITY = 0.4  # rad/s
+
+
+@cache
+def sticky(units: Units = SI, scale: float = 1.0) -> tp.Robot:
+    """The crossed arm with Stribeck friction."""
+    return crossed(units, scale).with_friction(stribeck=[scale * f * units.torque for f in STRIBECK])
+
+
+def shaped_log(noise: float = 1.0, seed: int = 0, units: Units = SI, samples: int = 1000) -> tp.Log:
+    """Return a log of it that needs no preparation."""
+    terms = (*FRICTION, tp.Stribeck(velocity=STRIBECK_VELOCITY))
+    return simulated(sticky(units), terms, 4, noise * SIGMA * units.torque, samples, noise_seed=seed)
+
+
+def shaped_raw() -> tuple[tp.Robot, tp.Log]:
+    """Return the arm and a log as a robot records it."""
+    terms = (*FRICTION, tp.Stribeck(velocity=STRIBECK_VELOCITY))
+    return sticky(), fourier(sticky(), terms, 4, 4000, 200.0, noise=0.3)
+
+
+SHAPES = Family(
+    name="shapes",
+    robot=sticky,
+    guess=lambda units: sticky(units, WRONG),
+    log=shaped_log,
+    raw=shaped_raw,
+    terms=FRICTION,
+    settings={"slow": 0},
+    raw_settings={"cutoff_hz": 20.0, "slow": 0.05, "velocity": "position", "trim": False},
+    units=(Units(mass=1000.0), Units(length=1000.0, mass=1e-3)),
+)
+
+
 # Elastic: both sides of the springs are measured -----------------------------------------------------------------------
 
 ELASTIC_TERMS = ("coulomb", "viscous")

@@ -1,53 +1,31 @@
-"""Every setting of `Preparation` has values to try, and each of them makes a difference on its log."""
+"""Values to try of the settings of `Preparation` are other values, and all that a setting can be told is tried.
+
+That every setting has one, and that each makes a difference, is in `test_one_path.py`.
+"""
 
 import dataclasses
 
-import numpy as np
 import pytest
 import settings_samples as samples
 
 import taupi as tp
 from taupi.identification.rows.preparation import Preparation
 
-FIELDS = {f.name: f.default for f in dataclasses.fields(Preparation)}
-
-
-def test_every_setting_has_a_sample():
-    missing = [name for name in FIELDS if not samples.SAMPLES.get(name)]
-    assert not missing, f"add values to try of {', '.join(missing)} to SAMPLES in {samples.__file__}"
-    assert [name for name in samples.SAMPLES if name not in FIELDS] == []
+DEFAULTS = {f.name: f.default for f in dataclasses.fields(Preparation)}
 
 
 @pytest.mark.parametrize(("name", "sample"), samples.cases(), ids=samples.label)
 def test_a_sample_is_another_value(name, sample):
     keywords = samples.settings(name, sample)
-    assert getattr(Preparation(**keywords), name) == sample.value != FIELDS[name]
+    assert getattr(Preparation(**keywords), name) == sample.value != DEFAULTS[name]
 
 
-def test_every_derivative_and_velocity_is_tried():
-    """By introspection, so that a method that is added has to be sampled: a wrong name lists those that there are."""
-    for name in ("derivatives", "velocity", "long_gaps", "leave_out", "torque"):
-        with pytest.raises(tp.TaupiError) as error:
-            Preparation(**{name: "?"})
-        known = str(error.value).partition("Known: ")[2].rstrip(".").split(", ")
-        tried = {sample.value for sample in samples.SAMPLES[name]}
-        # None finds the torque from the log; for a rigid robot that is "sampled".
-        assert set(known) - {FIELDS[name], "auto", "sampled"} <= tried, name
-
-
-@pytest.mark.parametrize(("name", "sample"), samples.cases(), ids=samples.label)
-def test_a_sample_makes_a_difference(name, sample):
-    robot, log, terms = samples.robot_of(sample), samples.LOGS[sample.log](), samples.terms_of(sample)
-    keywords = samples.settings(name, sample)
-
-    def fitted(settings):
-        return tp.identify(robot, log, "ols", terms, preparation=tp.Preparation(**settings)).values
-
-    plain = {**samples.FIXED, **sample.beside, name: FIELDS[name]}
-    try:
-        default = fitted(plain)
-    except tp.TaupiError as refused:
-        assert "gap" in str(refused)  # by default long gaps are refused
-    else:
-        assert np.abs(fitted(keywords) / default - 1).max() > 1e-6  # a thousand times what two ways may differ by
-    assert np.isfinite(fitted(keywords)).all()
+@pytest.mark.parametrize("name", ["derivatives", "velocity", "long_gaps", "leave_out", "torque"])
+def test_every_choice_is_tried(name):
+    """A choice that is added has to be sampled: a wrong name lists those that there are."""
+    with pytest.raises(tp.TaupiError) as error:
+        Preparation(**{name: "?"})
+    known = str(error.value).partition("Known: ")[2].rstrip(".").split(", ")
+    tried = {sample.value for sample in samples.SAMPLES[name]}
+    # By default the torque of a rigid robot is taken as sampled.
+    assert set(known) - {DEFAULTS[name], "sampled"} == tried
