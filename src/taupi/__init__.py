@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
-    "Accumulator": "taupi.program.accumulate",
+    "Accumulator": "taupi.program.accumulator",
     "Along": "taupi.dynamics.terms",
     "BSpline": "taupi.simulation.references",
     "BaseParameters": "taupi.identifiability.base",
@@ -281,7 +281,7 @@ if TYPE_CHECKING:
     from taupi.papers.registry import studies as studies
     from taupi.papers.reproduce import reproduce as reproduce
     from taupi.papers.study import Reproduction as Reproduction
-    from taupi.program.accumulate import Accumulator as Accumulator
+    from taupi.program.accumulator import Accumulator as Accumulator
     from taupi.program.emit import emit as emit
     from taupi.program.program import Constants as Constants
     from taupi.program.program import Port as Port

@@ -22,8 +22,8 @@ from taupi.identifiability.symbolic import symbolic_relations
 from taupi.model.parameters import ORDERS, Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar, exact, is_symbolic, to_float
+from taupi.program.modular_arithmetic import Modular
 from taupi.program.program import Program
-from taupi.program.targets.modular import Modular
 from taupi.regressors.classical import regressor, slotine_li_regressor
 from taupi.regressors.elastic import elastic_regressor
 

@@ -22,8 +22,8 @@ from taupi.identifiability.combination import Combination
 from taupi.identifiability.motion import joint_facts, sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.scalars import exact
-from taupi.program.accumulate import Accumulator
-from taupi.program.boundary import batch
+from taupi.program.accumulator import Accumulator
+from taupi.program.arguments import batch
 from taupi.program.program import Program
 from taupi.threads import small_algebra
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identifiability.lifting import Lift
-from taupi.program.active import pivots, random_symbols, rows_modulo, states_for
-from taupi.program.targets.modular import Modular, primes, residue
+from taupi.program.independent_columns import pivots, random_symbols, rows_modulo, states_for
+from taupi.program.modular_arithmetic import Modular, primes, residue
 
 Entries = dict[
     tuple[int, int], Any

@@ -20,7 +20,7 @@ from taupi.errors import TaupiError
 from taupi.identifiability.lifting import Lift
 from taupi.identifiability.reduction import Entries, Profile, holds, usable_primes
 from taupi.model.scalars import Scalar
-from taupi.program.targets.modular import Modular, residue
+from taupi.program.modular_arithmetic import Modular, residue
 
 Monomial = tuple[int, ...]  # exponents of the variables: symbols, then cosine and sine of each angle
 Polynomial = Mapping[Monomial, Any]

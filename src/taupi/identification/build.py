@@ -26,7 +26,7 @@ from taupi.identification.friction.fitted_terms import (
 )
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.rows.block_source import BlockSource, open_source
+from taupi.identification.rows.block_source import BlockSource, naming, open_source
 from taupi.identification.rows.factors import Compressor, JointFactor, merged, stacked
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
@@ -58,7 +58,7 @@ def build(inputs: FitInputs) -> Problem:
         )
         _refuse_twice([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
         preparation, notes = _tuned(inputs, equations, terms, sources[0])
-        recordings = pool.map(lambda s: Recording.of(s, equations, preparation), sources)
+        recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         base, recordings = _settled(equations, terms, recordings, preparation, inputs.base)
         with _counting(recordings) as count:
             plan = friction_plan(base)
@@ -85,6 +85,11 @@ def build(inputs: FitInputs) -> Problem:
         notes=(*told, *_recording_notes(recordings), *notes, *_elastic_notes(base), *_friction_notes(base, recordings)),
         seed=inputs.seed,
     )
+
+
+def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
+    with naming(source.first.source.path):
+        return Recording.of(source, equations, preparation)
 
 
 def _tuned(

@@ -16,8 +16,8 @@ from taupi.errors import unknown as unknown_name
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
 from taupi.program.explicit.from_text import quotient
-from taupi.program.explicit.quotient import Denominator, Quotient, least_common, missing
-from taupi.program.explicit.ring import Ring
+from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, least_common, missing
+from taupi.program.explicit.polynomial_ring import Ring
 from taupi.program.explicit.to_sx import program_of
 from taupi.program.explicit.to_sympy import Converter
 from taupi.program.program import Port, Program

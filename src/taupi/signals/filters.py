@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from taupi.checks import positive, whole_number
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 
 # What is left of a filter's memory after `settle_rows`; blocks then agree with the whole record to about this.
 _FORGOTTEN = 1e-12
@@ -236,10 +236,16 @@ def _moving_mean(x: np.ndarray, wide: int) -> np.ndarray:
     return (padded[wide:] - padded[:-wide])[: len(x)] / wide
 
 
-def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
+    """Return a rate and a cutoff (Hz) that a filter can have: both positive, the cutoff below half the rate."""
     rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
     if cutoff >= rate / 2:
-        raise TaupiError(f"cutoff_hz is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
+        raise TaupiError(Argument("cutoff_hz"), f" is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
+    return rate, cutoff
+
+
+def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+    rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
     return _designed(rate, cutoff, whole_number("order", order)).copy()
 
 

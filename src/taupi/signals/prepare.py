@@ -14,7 +14,7 @@ from taupi.signals import rules
 from taupi.signals.clean import clean_log
 from taupi.signals.delay import Delays, without_delays
 from taupi.signals.derivatives import backward, central, quintic, spline
-from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapped, settle_rows
+from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapped, settle_rows
 from taupi.signals.log import Filtering, Log
 from taupi.signals.periodic import fourier, period_of
 from taupi.signals.rules import EFFORTS
@@ -47,6 +47,10 @@ class Smoother:
     filtering: str = "zero-phase"
     period: float | None = None
     delays: Delays | None = None
+
+    def __post_init__(self) -> None:
+        if self.filtering != "none":
+            check_cutoff(self.rate_hz, self.cutoff_hz)
 
     @property
     def edge(self) -> int:

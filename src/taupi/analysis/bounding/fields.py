@@ -21,7 +21,7 @@ from taupi.analysis.bounding.waves import waves
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix
 from taupi.model.robot import Robot
-from taupi.program.active import active_columns
+from taupi.program.independent_columns import active_columns
 from taupi.program.program import Program
 
 Body = Callable[[Any], Any]
