@@ -24,13 +24,13 @@ LEAST, MOST, FILTERED = 0.93, 1.6, 1.3
 
 @pytest.fixture(scope="module")
 def standin(tmp_path_factory):
-    """Return a stand-in by the function that makes it, made once."""
-    made = {}
+    """Return a stand-in by the function that makes it; each is simulated once."""
+    standins = {}
 
     def get(make):
-        if make not in made:
-            made[make] = make(tmp_path_factory.mktemp(make.__name__))
-        return made[make]
+        if make not in standins:
+            standins[make] = make(tmp_path_factory.mktemp(make.__name__))
+        return standins[make]
 
     return get
 

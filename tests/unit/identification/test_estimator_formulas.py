@@ -85,14 +85,14 @@ def test_noise_of_weighted_least_squares_counts_its_parameters():
 
 def test_noise_of_weighted_least_squares_is_not_biased():
     """The mean of sigma^2 over many logs is the noise's own; the mean square of residuals is a fifth too small."""
-    found, plain = [], []
+    squares, plain = [], []
     for seed in range(60):
         log = rigid_log(seed=seed).decimate(25)
         fit = tp.identify(crossed(), log, "wls", FRICTION, slow=0)
-        found.append([j.noise**2 for j in fit.joints])
+        squares.append([j.noise**2 for j in fit.joints])
         plain.append([j.rms**2 for j in fit.joints])
     # Of 60 variances with some 33 degrees of freedom each, the mean is sure to sqrt(2 / 33 / 60) = 3 %; three times that.
-    assert np.mean(found, axis=0) / SIGMA**2 == pytest.approx([1, 1], abs=0.1)
+    assert np.mean(squares, axis=0) / SIGMA**2 == pytest.approx([1, 1], abs=0.1)
     assert (np.mean(plain, axis=0) / SIGMA**2 < 0.9).all()
 
 
