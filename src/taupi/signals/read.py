@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.files import path_of, write_file
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns, positive
@@ -98,7 +98,8 @@ def block_reader(
     if motor is not None and motor.volts_per_speed and "thetad" not in settled.channels:
         raise TaupiError(
             f"{file.name}: motor.volts_per_speed takes the speed from theta, which has no neighbours where blocks end. Map a "
-            "recorded thetad, or read the file whole: read_log, stream=False."
+            "recorded thetad, or read the file whole: ",
+            *(InPython("read_log, "), Argument("stream", False), "."),
         )
     source = LogSource(str(path), sha256(file), name)
     known = _checked(robot)

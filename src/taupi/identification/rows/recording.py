@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, ordinal, shown, unknown
+from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
 from taupi.identification.rows.equations import Equations
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
 from taupi.signals.clean import clean_log
 from taupi.signals.columns import positive
-from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
+from taupi.signals.filters import GIVE_CUTOFF, Cutoff, choose_cutoff, edge_rows
 from taupi.signals.formats import FORMATS
 from taupi.signals.implausible import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
@@ -283,7 +283,7 @@ def naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
     except TaupiError as error:
         if name in str(error):
             raise
-        raise type(error)(f"{name}: {error}") from None
+        raise error.about(name) from None
 
 
 def first_samples(
@@ -372,7 +372,9 @@ def _streamed(
 
     first = next(iter(raw()), None)
     if first is None or len(first) < 64:
-        raise TaupiError(f"{path.name} has too few samples to be streamed. Use stream=False.")
+        raise TaupiError(
+            f"{path.name} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
+        )
     equations.refuse(first)
     refuse_silence(first)
     refuse_slow(first)
@@ -395,7 +397,7 @@ def _streamed(
 
     ready = next(iter(prepared([first])), None)
     if ready is None or ready.qd is None:
-        raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges. Give cutoff_hz.")
+        raise TaupiError(f"{path.name}: the first block is shorter than the filter's edges.", remedy=GIVE_CUTOFF)
     notes.append(f"filtered by a zero-phase Butterworth of order {settings.order}, cutoff {light:.4g} Hz")
     notes.append(_filter_note(through))
     return Run(
