@@ -1,0 +1,35 @@
+"""Commands that say in one sentence what is wrong with their input, in the words of their own options."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from taupi.cli.exit_codes import ExitCode
+from taupi.cli.spelling import spelling_of
+from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
+
+
+class Command(TyperCommand):
+    """A command whose errors are one sentence on standard error and an exit status, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        spelling = spelling_of(self.params)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
+            try:
+                return super().invoke(ctx)
+            except TaupiError as error:
+                print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
+                failed = isinstance(error, NotIdentifiedError)
+                raise typer.Exit(ExitCode.NOT_ACHIEVED if failed else ExitCode.BAD_INPUT) from None
+
+
+def _warn(message: Warning | str, spelling: Spelling) -> None:
+    text = message.spelled(spelling) if isinstance(message, TaupiWarning) else str(message)
+    print(f"warning: {text}", file=sys.stderr)

@@ -1,0 +1,45 @@
+"""`taupi report`: the page of a fit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from taupi.cli.options import FitArgument, ForceOption, ValidateOption
+from taupi.cli.settings import ChangesTo, Without
+from taupi.files import refuse_to_overwrite
+from taupi.identification.rows.preparation import Preparation
+from taupi.signals.reading import Reading
+
+
+def report(
+    fit: FitArgument,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .html file to write.")],
+    validate: ValidateOption = None,
+    fitted: Annotated[
+        list[Path] | None, typer.Option("--fitted", help="Log that was fitted, to be drawn too. May be repeated.")
+    ] = None,
+    force: ForceOption = False,
+    reading: Annotated[Reading, Without("stream", "block")],
+    preparation: Annotated[dict[str, Any], ChangesTo(Preparation)],
+) -> None:
+    """Write the report of a fit: one HTML file that needs nothing else. Logs are prepared as the fit's own were.
+
+    \b
+    taupi report out -o report.html --validate run3.csv
+    taupi report out/fit.json -o report.html --fitted run1.csv --force
+    """
+    import taupi as tp
+
+    refuse_to_overwrite(output, force)
+    loaded = tp.load_fit(fit)
+    held_out, seen = (
+        [loaded.validate(log, columns=reading.columns, rate_hz=reading.rate_hz, **preparation) for log in logs or ()]
+        for logs in (validate, fitted)
+    )
+    tp.report(loaded, output, held_out, fitted=seen, force=force)
+    print(f"wrote {output}; next: open it in a browser", file=sys.stderr)
