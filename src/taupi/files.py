@@ -1,4 +1,4 @@
-"""Files, and directories of files, written whole or not at all."""
+"""Files, and directories of files, that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Pa
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a file of text whole or not at all."""
+    """Write a file of text completely or not at all."""
     write_file(path, lambda stream: stream.write(text.encode("utf-8")), force)
 
 
 def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object], force: bool = False) -> None:
-    """Write a file whole or not at all: `fill` writes to a temporary one beside it, which then takes its name."""
+    """Write a file completely or not at all: `fill` writes to a temporary one beside it, which then takes its name."""
     file = refuse_to_overwrite(path, force)
     temporary = ""
     try:
@@ -56,18 +56,18 @@ def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object],
 
 
 def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], force: bool = False) -> Path:
-    """Return a directory that results may be written to as a whole; refuse one that holds such files unless forced."""
-    given = path_of(folder, "the path of a directory")
-    real = given.resolve()
+    """Return a directory that may be replaced by new results; refuse one that holds files of these `names` unless forced."""
+    directory = path_of(folder, "the path of a directory")
+    real = directory.resolve()
     if real.exists() and not real.is_dir():
-        raise TaupiError(f"{given} is a file, expected the name of a directory to write in.")
+        raise TaupiError(f"{directory} is a file, expected the name of a directory to write in.")
     if Path.cwd().is_relative_to(real) or real.is_mount():
         raise TaupiError(
-            f"{given} cannot be replaced as a whole, being the current directory or above it. Name one of its own, such as out/."
+            f"{directory} cannot be replaced as a whole, being the current directory or above it. Name one of its own, such as out/."
         )
     there = [name for name in names if (real / name).exists()]
     if there and not force:
-        raise TaupiError(f"{given} holds {', '.join(there)} already.", remedy=OVERWRITE)
+        raise TaupiError(f"{directory} holds {', '.join(there)} already.", remedy=OVERWRITE)
     return real
 
 
@@ -76,8 +76,8 @@ def write_folder(
 ) -> None:
     """Write the files of one result together: whoever looks finds all the old ones, or all the new ones.
 
-    `fill` writes them to an empty directory beside, which then changes places with `folder` in one step. Files that a result
-    may have, `own`, go with the old one; whatever else lies in `folder` stays there.
+    `fill` writes them to an empty directory beside `folder`, which then changes places with it in one step. Files that a result
+    may have, `own`, go with the old directory; whatever else lies in `folder` stays there.
     """
     real = refuse_to_replace(folder, (), force)
     try:
@@ -101,7 +101,7 @@ def write_folder(
 
 
 def _keep_others(old: Path, new: Path, own: set[str]) -> None:
-    """Give the new directory whatever the old one holds besides: hard links, so that nothing is moved before all is done."""
+    """Link whatever else the old directory holds into the new one, so that nothing is moved before all is done."""
     for path in old.iterdir():
         if path.name not in own and not (new / path.name).exists():
             if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Lines of progress for long work: on a terminal only, nothing anywhere else."""
+"""Progress bars for long work: on a terminal, and nowhere else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# The lines that are shown now, if any: work that is part of other work adds its own below.
+# The bars that are shown now, if any: work that is part of other work adds its own line below.
 _shown: list[Any] = []
 
 
@@ -33,7 +33,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def counted(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with how many of `total` things are done since the last call; None where nobody knows.
+    """Give a function to call with how many things were done since the last call; `total` is None where nobody knows it.
 
     It may be called by several threads.
 
@@ -46,7 +46,7 @@ def counted(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _line(title: str, total: int | None) -> Iterator[tuple[Any, Any]]:
-    """Give a bar and a line of it, or two times None where there is no terminal to draw on."""
+    """Give a bar and its new line, both None where there is no terminal to draw on."""
     if _shown:
         task = _shown[-1].add_task(title, total=total)
         try:

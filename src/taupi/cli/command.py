@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -17,13 +18,17 @@ from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
 class Command(TyperCommand):
     """A command whose errors are one sentence on standard error and an exit status, never a traceback."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> None:
         """Run the command."""
         spelling = spelling_of(self.params)
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
             try:
-                return super().invoke(ctx)
+                super().invoke(ctx)
+                sys.stdout.flush()
+            except BrokenPipeError:  # whoever reads the output has seen enough
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left goes nowhere
+                raise typer.Exit(ExitCode.GOOD) from None
             except TaupiError as error:
                 print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
                 failed = isinstance(error, NotIdentifiedError)

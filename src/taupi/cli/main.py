@@ -10,7 +10,6 @@ import typer
 from taupi import __version__
 from taupi.cli.command import Command
 from taupi.cli.commands import COMMANDS
-from taupi.cli.exit_codes import ExitCode
 from taupi.cli.settings import with_options
 
 app = typer.Typer(
@@ -29,10 +28,7 @@ app = typer.Typer(
 
 def run() -> None:
     """Run the command line."""
-    try:
-        app()
-    except BrokenPipeError:  # whoever reads the output has seen enough
-        raise SystemExit(ExitCode.GOOD) from None
+    app()
 
 
 def _show_version(wanted: bool) -> None:

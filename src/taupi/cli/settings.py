@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,11 +70,10 @@ class _Subject:
 
     def options(self) -> list[inspect.Parameter]:
         """Return a parameter for each field, from which an option is made."""
-        hints = get_type_hints(self.kind)
-        return [self._option(field, TYPES.get(field.name, hints[field.name])) for field in self.fields]
+        return [self._option(field) for field in self.fields]
 
-    def _option(self, field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
-        default = None if self.changes else _default(field)
+    def _option(self, field: dataclasses.Field[Any]) -> inspect.Parameter:
+        hint, default = _hint(self.kind, field), None if self.changes else _default(field)
         shell, placeholder = _type_on_shell(hint)
         text = self.kind.describe(field.name) + (" May be repeated." if _repeats(hint) else "")
         flag = FLAGS.get(field.name) or _flag(field.name, hint, default)
@@ -86,12 +86,11 @@ class _Subject:
 
     def read(self, values: dict[str, Any]) -> Any:
         """Take the fields out of the values of a command's options, and return the settings."""
-        hints = get_type_hints(self.kind)
         fields: dict[str, Any] = {}
         for field in self.fields:
             value = values.pop(field.name)
             if value is not None:
-                fields[field.name] = _read(field.name, hints[field.name], value)
+                fields[field.name] = _read(field.name, _hint(self.kind, field), value)
         return fields if self.changes else self.kind(**fields)
 
 
@@ -117,6 +116,15 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _hint(kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
+    """Return the type of a field, whose class may write it as a text."""
+    if field.name in TYPES:
+        return TYPES[field.name]
+    home = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
+    names = vars(sys.modules[home.__module__])
+    return get_type_hints(types.SimpleNamespace(__annotations__={field.name: field.type}), names)[field.name]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
