@@ -63,7 +63,7 @@ def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], forc
         raise TaupiError(f"{directory} is a file, expected the name of a directory to write in.")
     if Path.cwd().is_relative_to(real) or real.is_mount():
         raise TaupiError(
-            f"{directory} cannot be replaced as a whole, being the current directory or above it. Name one of its own, such as out/."
+            f"{directory} cannot be replaced, being the current directory or above it. Name one of its own, such as out/."
         )
     there = [name for name in names if (real / name).exists()]
     if there and not force:
