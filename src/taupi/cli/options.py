@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
+from taupi.cli.settings import ChangesTo, Without
+from taupi.identification.rows.preparation import Preparation
+from taupi.signals.reading import Reading
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
@@ -22,6 +25,10 @@ FitArgument = Annotated[Path, typer.Argument(metavar="FIT", help="A fit.json, or
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
 ]
+
+# How validation reads logs, and what it changes of the way in which the fit's own logs were prepared: every row counts.
+ValidationReading = Annotated[Reading, Without("stream", "block")]
+ValidationPreparation = Annotated[dict[str, Any], ChangesTo(Preparation), Without("slow", "threshold", "leave_out")]
 
 # Programs -------------------------------------------------------------------------------------------------------------
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from taupi.cli.options import JsonOption, LogsArgument
-from taupi.cli.settings import ChangesTo, Without
-from taupi.identification.rows.preparation import Preparation
-from taupi.signals.reading import Reading
+from taupi.cli.options import JsonOption, LogsArgument, ValidationPreparation, ValidationReading
 
 
 def compare(
@@ -20,8 +17,8 @@ def compare(
     logs: LogsArgument,
     *,
     as_json: JsonOption = False,
-    reading: Annotated[Reading, Without("stream", "block")],
-    preparation: Annotated[dict[str, Any], ChangesTo(Preparation)],
+    reading: ValidationReading,
+    preparation: ValidationPreparation,
 ) -> None:
     """Show two fits side by side on logs, which are prepared as each fit's own were, unless told otherwise.
 

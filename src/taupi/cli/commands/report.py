@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from taupi.cli.options import FitArgument, ForceOption, ValidateOption
-from taupi.cli.settings import ChangesTo, Without
+from taupi.cli.options import FitArgument, ForceOption, ValidateOption, ValidationPreparation, ValidationReading
 from taupi.files import refuse_to_overwrite
-from taupi.identification.rows.preparation import Preparation
-from taupi.signals.reading import Reading
 
 
 def report(
@@ -24,8 +21,8 @@ def report(
         list[Path] | None, typer.Option("--fitted", help="Log that was fitted, to be drawn too. May be repeated.")
     ] = None,
     force: ForceOption = False,
-    reading: Annotated[Reading, Without("stream", "block")],
-    preparation: Annotated[dict[str, Any], ChangesTo(Preparation)],
+    reading: ValidationReading,
+    preparation: ValidationPreparation,
 ) -> None:
     """Write the report of a fit: one HTML file that needs nothing else. Logs are prepared as the fit's own were.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
 
-from taupi.cli.options import FitArgument, JsonOption, LogsArgument, MaxErrorOption
-from taupi.cli.settings import ChangesTo, Without
+from taupi.cli.options import (
+    FitArgument,
+    JsonOption,
+    LogsArgument,
+    MaxErrorOption,
+    ValidationPreparation,
+    ValidationReading,
+)
 from taupi.cli.threshold import check_threshold, exit_if_missed
-from taupi.identification.rows.preparation import Preparation
-from taupi.signals.reading import Reading
 
 
 def validate(
@@ -18,8 +21,8 @@ def validate(
     *,
     max_error: MaxErrorOption = None,
     as_json: JsonOption = False,
-    reading: Annotated[Reading, Without("stream", "block")],
-    preparation: Annotated[dict[str, Any], ChangesTo(Preparation)],
+    reading: ValidationReading,
+    preparation: ValidationPreparation,
 ) -> None:
     """Show how a fit predicts the torque of logs, joint by joint. Logs are prepared as the fit's own were, unless told otherwise.
 
