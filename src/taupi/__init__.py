@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
-    "Accumulator": "taupi.program.accumulate",
+    "Accumulator": "taupi.program.accumulator",
     "Along": "taupi.dynamics.terms",
     "BSpline": "taupi.simulation.references",
-    "BaseParameters": "taupi.identifiability.base",
+    "BaseParameters": "taupi.identifiability.base_parameters",
     "Bound": "taupi.analysis.bound_results",
     "Bounds": "taupi.analysis.bound_results",
     "Box": "taupi.identification.physical.link_shapes",
@@ -49,7 +49,7 @@ _HOME: dict[str, str] = {
     "Parameters": "taupi.model.parameters",
     "Payload": "taupi.simulation.plant",
     "Port": "taupi.program.program",
-    "Preparation": "taupi.identification.rows.recording",
+    "Preparation": "taupi.identification.rows.preparation",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
     "Projection": "taupi.control.modifications",
@@ -79,7 +79,7 @@ _HOME: dict[str, str] = {
     "Consistent": "taupi.identification.estimators.consistent",
     "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
-    "base_parameters": "taupi.identifiability.base",
+    "base_parameters": "taupi.identifiability.base_parameters",
     "bias_torque": "taupi.dynamics.inverse",
     "bounds": "taupi.analysis.bounds",
     "build_problem": "taupi.identification.identify",
@@ -244,8 +244,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
     from taupi.errors import TaupiWarning as TaupiWarning
-    from taupi.identifiability.base import BaseParameters as BaseParameters
-    from taupi.identifiability.base import base_parameters as base_parameters
+    from taupi.identifiability.base_parameters import BaseParameters as BaseParameters
+    from taupi.identifiability.base_parameters import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
     from taupi.identification.estimators.consistent import Consistent as Consistent
@@ -272,7 +272,7 @@ if TYPE_CHECKING:
     from taupi.identification.results.validation import Validation as Validation
     from taupi.identification.results.validation import compare as compare
     from taupi.identification.results.validation import validate as validate
-    from taupi.identification.rows.recording import Preparation as Preparation
+    from taupi.identification.rows.preparation import Preparation as Preparation
     from taupi.model.catalogue import names as catalogue  # noqa: F401
     from taupi.model.load import load as load
     from taupi.model.parameters import ParameterLayout as ParameterLayout
@@ -281,7 +281,7 @@ if TYPE_CHECKING:
     from taupi.papers.registry import studies as studies
     from taupi.papers.reproduce import reproduce as reproduce
     from taupi.papers.study import Reproduction as Reproduction
-    from taupi.program.accumulate import Accumulator as Accumulator
+    from taupi.program.accumulator import Accumulator as Accumulator
     from taupi.program.emit import emit as emit
     from taupi.program.program import Constants as Constants
     from taupi.program.program import Port as Port

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from taupi.settings import Settings
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.validation import Validation
+    from taupi.signals.reading import Reading
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
 # What may lie beside them; a new result without them takes the old ones away.
@@ -64,17 +64,17 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
             raise TaupiError(f"{path} is fitted and cannot be held out as well: --validate another log.")
 
 
-def with_record(fit: Fit, columns: Path | None) -> Fit:
-    """Return a fit whose provenance has the command, and the hashes of the files that it read besides logs."""
+def with_record(fit: Fit, reading: Reading) -> Fit:
+    """Return a fit whose record has the command, and the hashes of the files that it read besides logs."""
     from taupi.signals.formats.files import sha256
 
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
     description = Path(fit.robot.source.path)
     if description.is_file():
         record |= {"description": str(description), "description_sha256": sha256(description)}
-    if columns is not None:
-        record |= {"columns": str(columns), "columns_sha256": sha256(columns)}
-    return dataclasses.replace(fit, provenance={**fit.provenance, **record})
+    if isinstance(reading.columns, Path):
+        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
+    return fit.with_record(**record)
 
 
 def write_results(

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
-from taupi.cli.settings import ChangesTo, Without
+from taupi.cli.settings import Without
 from taupi.identification.rows.preparation import Preparation
-from taupi.signals.reading import Reading
+from taupi.settings import Changes
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
@@ -26,9 +26,8 @@ ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
 ]
 
-# How validation reads logs, and what it changes of the way in which the fit's own logs were prepared: every row counts.
-ValidationReading = Annotated[Reading, Without("stream", "block")]
-ValidationPreparation = Annotated[dict[str, Any], ChangesTo(Preparation), Without("slow", "threshold", "leave_out")]
+# What validation changes of the way in which the fit's own logs were prepared. There every row counts.
+ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without("slow", "threshold", "leave_out")]
 
 # Programs -------------------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ A command takes a subject of settings as a parameter of its own, and the user se
 
     def identify(robot: RobotArgument, *, reading: Reading, preparation: Preparation) -> None: ...
 
-`Annotated[Reading, Without("stream", "block")]` leaves fields out. `Annotated[dict[str, Any], ChangesTo(Preparation)]` gives
-the fields that the user named, and nothing for the others.
+`Annotated[Horizon, Without("substeps")]` leaves fields out. `Annotated[dict[str, Any], Changes(Preparation)]` gives the fields
+that the user named, and nothing for the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typer
 
 from taupi.cli.parsing import one_or_each
-from taupi.settings import Settings
+from taupi.settings import Changes, Settings
 
 # Fields whose flag is not their name with dashes.
 FLAGS = {"cutoff_hz": "--cutoff", "long_gaps": "--gaps", "stream": "--stream/--whole"}
@@ -42,13 +42,6 @@ class Without:
 
 
 @dataclass(frozen=True)
-class ChangesTo:
-    """Marks a parameter that gets the fields of a subject which the user named, by name."""
-
-    kind: type[Settings]
-
-
-@dataclass(frozen=True)
 class _Subject:
     """A subject of settings among the parameters of a command."""
 
@@ -60,7 +53,7 @@ class _Subject:
     def of(cls, annotation: Any) -> _Subject | None:
         """Return the subject that a parameter's annotation names, None where it names none."""
         base, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-        changes = next((mark for mark in marks if isinstance(mark, ChangesTo)), None)
+        changes = next((mark for mark in marks if isinstance(mark, Changes)), None)
         kind = changes.kind if changes else base
         if not (isinstance(kind, type) and issubclass(kind, Settings)):
             return None

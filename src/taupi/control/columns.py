@@ -13,7 +13,7 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.errors import TaupiError, shown
-from taupi.identifiability.base import base_parameters
+from taupi.identifiability.base_parameters import base_parameters
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 

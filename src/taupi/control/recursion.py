@@ -13,7 +13,7 @@ from taupi.control.law import Signals
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX, adjoint, bracket, inertia_columns, inverse, skew
 from taupi.dynamics.terms import Term
-from taupi.regressors.recursive import Motion, wrench_columns
+from taupi.regressors.recursive import PolarisedMotion, wrench_columns
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def torque(chain: Chain, x: list[Any], wrench: Callable[[int], Any]) -> Any:
     return chain.gather([chain.screw(i).T @ carried[i] for i in range(chain.links)])
 
 
-def niemeyer_columns(motion: Motion) -> Any:
+def niemeyer_columns(motion: PolarisedMotion) -> Any:
     """Return y_i, 6 x 10, moment before force (spec A5.2).
 
     y_i a_i = I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2.

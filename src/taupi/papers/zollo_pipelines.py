@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from taupi.dynamics.terms import StribeckCurve, Term
-from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
-from taupi.identification.rows.recording import Preparation
+from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare

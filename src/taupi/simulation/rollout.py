@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.roll import Nested, Rolling
+from taupi.program.step_loop import NestedStepLoop, StepLoop
 from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion
 
@@ -193,9 +193,9 @@ class _Block:
             tau = np.broadcast_to(self.results["tau"][:, None], (length, loop.substeps, job.batch, loop.n))
             inner = outside.inner(first, last, self.inputs) | {"tau": tau}
             arrays = (self.carried, self.inputs, self.results, inner)
-            self.run = Nested(step, kernels.move(job.batch), *arrays, loop.substeps, job.threads)
+            self.run = NestedStepLoop(step, kernels.move(job.batch), *arrays, loop.substeps, job.threads)
         else:
-            self.run = Rolling(step, {"z": self.carried}, self.inputs, self.results, job.threads)
+            self.run = StepLoop(step, {"z": self.carried}, self.inputs, self.results, job.threads)
 
 
 class _Recorder:
@@ -263,7 +263,7 @@ def _asked(job: Job, first: int, block: _Block) -> None:
     loop, length = job.loop, len(block.starts)
     seen = {f"{name}_seen": np.zeros((length, job.batch, loop.n)) for name in loop.signals}
     looking = {"z": block.starts, **block.inputs}
-    look = Rolling(loop.kernels().seeing, {}, looking, seen, sizes=(length, job.batch))
+    look = StepLoop(loop.kernels().seeing, {}, looking, seen, sizes=(length, job.batch))
     for k in range(length):
         look(k, k + 1)
         shown_now = (v[k, 0] if job.single else v[k] for v in seen.values())

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
 from taupi.cli.command import Command
-from taupi.cli.settings import ChangesTo, Without, with_options
-from taupi.settings import Settings
+from taupi.cli.settings import Without, with_options
+from taupi.settings import Changes, Settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ def fewer(calls):
 
 
 def changed(calls):
-    def cook(*, changes: Annotated[dict[str, Any], ChangesTo(Kitchen)]) -> None:
+    def cook(*, changes: Annotated[dict[str, Any], Changes(Kitchen)]) -> None:
         """Cook."""
         calls.append(changes)
 

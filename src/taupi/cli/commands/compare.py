@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.options import JsonOption, LogsArgument, ValidationPreparation, ValidationReading
+from taupi.cli.options import JsonOption, LogsArgument, ValidationPreparation
+from taupi.signals.reading import Reading
 
 
 def compare(
@@ -17,7 +18,7 @@ def compare(
     logs: LogsArgument,
     *,
     as_json: JsonOption = False,
-    reading: ValidationReading,
+    reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
     """Show two fits side by side on logs, which are prepared as each fit's own were, unless told otherwise.
@@ -29,9 +30,7 @@ def compare(
     import taupi as tp
 
     a, b = tp.load_fit(first), tp.load_fit(second)
-    comparisons = [
-        tp.compare(a, b, log, columns=reading.columns, rate_hz=reading.rate_hz, **preparation) for log in logs
-    ]
+    comparisons = [tp.compare(a, b, log, reading=reading, **preparation) for log in logs]
     if as_json:
         print(json.dumps([comparison.to_dict() for comparison in comparisons], indent=2))
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,11 +18,7 @@ from taupi.cli.parsing import names
 from taupi.cli.threshold import check_threshold, exit_if_missed
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
-from taupi.signals.reading import Reading
-
-if TYPE_CHECKING:
-    from taupi.identification.results.fit import Fit
-    from taupi.identification.results.validation import Validation
+from taupi.signals.reading import Streaming
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; made if missing.")]
 EstimatorOption = Annotated[
@@ -61,7 +57,7 @@ def identify(
     seed: SeedOption = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
-    reading: Reading,
+    reading: Streaming,
     preparation: Preparation,
     description: Description,
 ) -> None:
@@ -72,25 +68,29 @@ def identify(
     taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
     """
     from taupi.cli.show.fit import fit_data, fit_summary
+    from taupi.identification.identify import fit_inputs
+    from taupi.identification.inputs import FitInputs
 
     others = validate or []
     check_threshold(max_error)
     refuse_results(output, force)
     refuse_logs(logs, others)
-    with progress("identify", 2 + len(others) + len(logs)) as step:
+    with progress("identify", 2 + len(others)) as step:
         step("reading and fitting")
         arm = description.load(robot)
-        fit = _fit(arm, logs, estimator, _terms(terms), reading, preparation, elastic, seed)
-        fit = with_record(fit, reading.columns)
-        held_out = [_validated(fit, path, reading, step) for path in others]
-        fitted = _fitted_logs(fit, logs, reading, step)
+        inputs = FitInputs(arm, logs, _terms(terms), elastic, seed=seed, reading=reading, preparation=preparation)
+        fit, fitted = fit_inputs(inputs, estimator, validated=True)  # for the report, without reading the logs again
+        fit = with_record(fit, reading)
+        held_out = []
+        for path in others:
+            step(path.name)
+            held_out.append(fit.validate(path, reading=reading))
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
     if exports.forms and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
-    step_after = _next_step(output, others)
-    print(f"wrote {', '.join(map(str, paths))}; next: {step_after}", file=sys.stderr)
+    print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 
@@ -99,43 +99,6 @@ def _terms(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
     return () if text.strip() == "none" else names(text)
-
-
-def _fit(
-    arm: Any, logs: Any, estimator: Any, terms: Any, reading: Any, preparation: Any, elastic: Any, seed: int
-) -> Any:
-    import taupi as tp
-
-    if estimator == "output_error":
-        return tp.output_error(
-            arm, logs[0], terms, columns=reading.columns, rate_hz=reading.rate_hz, cutoff_hz=preparation.cutoff_hz
-        )
-    return tp.identify(
-        arm,
-        list(logs),
-        estimator,
-        terms,
-        columns=reading.columns,
-        rate_hz=reading.rate_hz,
-        preparation=tp.Preparation(**preparation.to_dict()),
-        elastic=elastic,
-        stream=reading.stream,
-        seed=seed,
-    )
-
-
-def _validated(fit: Fit, path: Path, reading: Reading, step: Callable[[str], None]) -> Validation:
-    """Return how the fit predicts a log that was held out."""
-    step(path.name)
-    return fit.validate(path, columns=reading.columns, rate_hz=reading.rate_hz)
-
-
-def _fitted_logs(fit: Fit, logs: Sequence[Path], reading: Reading, step: Callable[[str], None]) -> list[Validation]:
-    """Return how the fit predicts the logs that it was made from, for the report."""
-    from taupi.identification.rows.recording import STREAMED_BYTES
-
-    small = [path for path in logs if path.is_dir() or path.stat().st_size <= STREAMED_BYTES]
-    return [_validated(fit, path, reading, step) for path in small]
 
 
 def _next_step(output: Path, held_out: Sequence[Path]) -> str:

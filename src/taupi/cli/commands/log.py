@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from taupi.cli.options import JsonOption
-from taupi.cli.settings import Without
 from taupi.signals.reading import Reading
 
 
@@ -19,7 +18,7 @@ def log(
     robot: Annotated[
         str | None, typer.Option("--robot", help="Bring joints into its order, and check its limits.")
     ] = None,
-    reading: Annotated[Reading, Without("stream", "block")],
+    reading: Reading,
     as_json: JsonOption = False,
 ) -> None:
     """Check a log: what it holds, what is wrong with it, and what cleaning does about it.
@@ -32,8 +31,6 @@ def log(
     from taupi.cli.show.log import log_data, log_text
 
     arm = tp.load(robot) if robot else None
-    record = tp.read_log(
-        file, arm, reading.columns, rate_hz=reading.rate_hz, topic=reading.topic, format=reading.format
-    )
+    record = tp.read_log(file, arm, reading=reading)
     report = tp.check_log(record, arm)
     print(json.dumps(log_data(record, report), indent=2) if as_json else log_text(record, report))

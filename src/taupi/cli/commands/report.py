@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.options import FitArgument, ForceOption, ValidateOption, ValidationPreparation, ValidationReading
+from taupi.cli.options import FitArgument, ForceOption, ValidateOption, ValidationPreparation
 from taupi.files import refuse_to_overwrite
+from taupi.signals.reading import Reading
 
 
 def report(
@@ -21,7 +22,7 @@ def report(
         list[Path] | None, typer.Option("--fitted", help="Log that was fitted, to be drawn too. May be repeated.")
     ] = None,
     force: ForceOption = False,
-    reading: ValidationReading,
+    reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
     """Write the report of a fit: one HTML file that needs nothing else. Logs are prepared as the fit's own were.
@@ -35,8 +36,7 @@ def report(
     refuse_to_overwrite(output, force)
     loaded = tp.load_fit(fit)
     held_out, seen = (
-        [loaded.validate(log, columns=reading.columns, rate_hz=reading.rate_hz, **preparation) for log in logs or ()]
-        for logs in (validate, fitted)
+        [loaded.validate(log, reading=reading, **preparation) for log in logs or ()] for logs in (validate, fitted)
     )
     tp.report(loaded, output, held_out, fitted=seen, force=force)
     print(f"wrote {output}; next: open it in a browser", file=sys.stderr)

@@ -10,9 +10,9 @@ from taupi.cli.options import (
     LogsArgument,
     MaxErrorOption,
     ValidationPreparation,
-    ValidationReading,
 )
 from taupi.cli.threshold import check_threshold, exit_if_missed
+from taupi.signals.reading import Reading
 
 
 def validate(
@@ -21,7 +21,7 @@ def validate(
     *,
     max_error: MaxErrorOption = None,
     as_json: JsonOption = False,
-    reading: ValidationReading,
+    reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
     """Show how a fit predicts the torque of logs, joint by joint. Logs are prepared as the fit's own were, unless told otherwise.
@@ -34,9 +34,7 @@ def validate(
 
     check_threshold(max_error)
     loaded = tp.load_fit(fit)
-    validations = [
-        loaded.validate(log, columns=reading.columns, rate_hz=reading.rate_hz, **preparation) for log in logs
-    ]
+    validations = [loaded.validate(log, reading=reading, **preparation) for log in logs]
     if as_json:
         print(json.dumps([validation.to_dict() for validation in validations], indent=2))
     else:

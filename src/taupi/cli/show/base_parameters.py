@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.tables import table
 
 
