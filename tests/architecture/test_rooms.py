@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import taupi
+from taupi.cli.commands import COMMANDS
 
 ROOT = Path(taupi.__file__).parent
 HEAVY = ("numpy", "casadi", "sympy", "llvmlite", "flint", "matplotlib", "mujoco", "rich", "scipy", "pyarrow", "rosbags")
@@ -25,9 +26,10 @@ def test_import_brings_nothing_heavy():
     assert not set(HEAVY) & set(loaded)
 
 
-def test_help_brings_nothing_heavy():
-    code = "import sys, taupi.cli.main as m\ntry: m.app(['--help'])\nexcept SystemExit: pass\nprint('MODULES', *sys.modules)"
-    loaded = run("-c", code).stdout.split("MODULES")[1].split()
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=lambda c: " ".join(c) or "taupi")
+def test_help_brings_nothing_heavy(command):
+    code = "import sys, taupi.cli.main as m\ntry: m.app(sys.argv[1:])\nexcept SystemExit: pass\nprint('MODULES', *sys.modules)"
+    loaded = run("-c", code, *command, "--help").stdout.split("MODULES")[1].split()
     assert not (set(HEAVY) - {"rich"}) & set(loaded)
 
 

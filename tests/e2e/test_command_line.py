@@ -148,6 +148,14 @@ def test_usage_errors_exit_2():
     assert taupi("nonsense").returncode == 2
 
 
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = [sys.executable, "-m", "taupi", "explicit", "puma560", "--what", "coriolis-matrix"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+        child.stdout.close()
+        assert (child.stderr.read(), child.wait(60)) == ("", 0)
+
+
 def test_bounds_by_range_and_as_json():
     done = taupi("bounds", "lecture2r", "--range", "-1.5707963267948966:1.5707963267948966")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What the command line prints of explicit and lumped forms."""
+"""What is printed of programs as formulas, in every format, and of lumped parameters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from taupi.cli.programs import built
-from taupi.errors import TaupiError, unknown
-from taupi.model.robot import Robot
+from taupi.errors import unknown
 from taupi.program.explicit.form import Explicit
+from taupi.regressors.lump import Lumped
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
@@ -26,11 +25,11 @@ tr:nth-child(even) {{ background: #f5f6f8 }} .columns {{ color: #444; font-size:
 </body></html>"""
 
 
-def _page(made: Explicit) -> str:
+def _page(formulas: Explicit) -> str:
     """Return a page that needs nothing from elsewhere."""
-    columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(made.columns))
-    told = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
-    return _PAGE.format(title=escape(made.name.replace("_", " ")), body=told + made.html())
+    columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(formulas.columns))
+    heading = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
+    return _PAGE.format(title=escape(formulas.name.replace("_", " ")), body=heading + formulas.html())
 
 
 FORMATS: dict[str, Callable[[Explicit], str]] = {
@@ -42,41 +41,18 @@ FORMATS: dict[str, Callable[[Explicit], str]] = {
 }
 
 
-def explicit_form(
-    robot: Robot,
-    what: str,
-    form: str | None,
-    link: str | None,
-    full: bool,
-    terms: tuple[str, ...],
-    task: str | None,
-    settings: dict[str, Any],
-) -> Explicit:
-    """Return a program of a robot as formulas; of a regressor the columns that act, or one link's parts."""
-    if link is not None:
-        import taupi as tp
-
-        if what != "regressor" or terms:
-            raise TaupiError("--link shows the parts of the regressor of a link: leave out --what and --terms.")
-        return tp.explicit_regressor(robot).link(link, form or "slotine-li", **settings)
-    program = built(what, robot, terms, form, task)
-    if program.parameters is not None and len(program.outputs[0].shape) == 2 and not full:
-        program = program.reduced()
-    return program.explicit(**settings)
-
-
-def written(made: Explicit, format: str) -> str:
-    """Return an explicit form in a format, with a line that says what the columns are."""
+def formulas_text(formulas: Explicit, format: str) -> str:
+    """Return formulas in a format; as text, with a line that says what the columns are."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    text = FORMATS[format](made)
-    if format == "text" and made.columns:
-        columns = ", ".join(f"{k + 1} {name}" for k, name in enumerate(made.columns))
+    text = FORMATS[format](formulas)
+    if format == "text" and formulas.columns:
+        columns = ", ".join(f"{k + 1} {name}" for k, name in enumerate(formulas.columns))
         text = f"columns: {columns}\n{text}"
     return text
 
 
-def lump_data(lumped: Any) -> dict[str, Any]:
+def lump_data(lumped: Lumped) -> dict[str, Any]:
     """Return a lumped form as plain data."""
     values = None if any(v is None for _, v in lumped.parameters.symbols) else lumped.parameters.values.tolist()
     return {
@@ -93,6 +69,6 @@ def lump_data(lumped: Any) -> dict[str, Any]:
     }
 
 
-def lump_text(lumped: Any, regressor: bool) -> str:
+def lump_text(lumped: Lumped, regressor: bool) -> str:
     """Return a lumped form as text."""
     return f"{lumped!r}\n\n{lumped.regressor.explicit().text()}" if regressor else repr(lumped)
