@@ -81,6 +81,10 @@ class TaupiWarning(UserWarning):
     """An answer that is usable but suspect; the message states the number."""
 
 
+class MovedWarning(TaupiWarning, DeprecationWarning):
+    """A public name was used at a place that it has moved from; the message says where it is now."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """Return a value as an error message shows it: its repr, cut to a readable length."""
     try:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.papers import lecture_simulation
+from taupi.papers.lecture import simulation as lecture_simulation
 from taupi.papers.registry import study
 
 QUICK = ("gabiccini2009", "lecture", "aldana")

@@ -13,13 +13,15 @@ from adaptive import VECTORS
 from scipy import signal
 
 import taupi as tp
-from taupi.papers import zollo_pipelines as pipe
-from taupi.papers import zollo_planar, zollo_published, zollo_puma
 from taupi.papers.registry import study
-from taupi.papers.zollo_pipelines import relative_errors
-from taupi.papers.zollo_planar import Planar, friction_floor
-from taupi.papers.zollo_planar_rows import planar_pictures, planar_rows, planar_tables
-from taupi.papers.zollo_puma_rows import pipeline_rows, puma_tables
+from taupi.papers.zollo2014 import pipelines as pipe
+from taupi.papers.zollo2014 import planar as planar_study
+from taupi.papers.zollo2014 import published
+from taupi.papers.zollo2014 import puma as puma_study
+from taupi.papers.zollo2014.pipelines import relative_errors
+from taupi.papers.zollo2014.planar import Planar, friction_floor
+from taupi.papers.zollo2014.planar_rows import planar_pictures, planar_rows, planar_tables
+from taupi.papers.zollo2014.puma_rows import pipeline_rows, puma_tables
 
 # What cannot be reproduced, and is said to be so.
 DIFFER = {
@@ -31,7 +33,7 @@ DIFFER = {
     "samples left out",
     "largest deflection, joint 1",
     "largest deflection, joint 2",
-    *(f"NME at SN = {level}" for level in zollo_published.TABLE_2),
+    *(f"NME at SN = {level}" for level in published.TABLE_2),
 }
 DIFFER_PUMA = {
     "normalised mean error of the printed tables",
@@ -49,13 +51,13 @@ def told():
 @pytest.fixture(scope="module")
 def made(told):
     """Everything on two motions, one of them of our own choice."""
-    return zollo_planar.experiment(told.append, Planar(seeds=(100, 7)))
+    return planar_study.experiment(told.append, Planar(seeds=(100, 7)))
 
 
 @pytest.fixture(scope="module")
 def puma():
     """The PUMA with gravity across its first axis, on a motion of our own choice."""
-    return zollo_puma.experiment(lambda name: None, 62, seed=11)
+    return puma_study.experiment(lambda name: None, 62, seed=11)
 
 
 # The error, and what is printed -----------------------------------------------------------------------------------------
@@ -68,19 +70,19 @@ def test_the_error_is_that_of_the_vectors():
     assert errors.mean() == pytest.approx(given["nme"], rel=1e-12)
     assert errors[moving].mean() == pytest.approx(given["nme_without_fs"], rel=1e-12)
     # The same by the arm's own parameters, in whatever order they are.
-    bench, values = Planar().bench, {line.name: float(line.estimated) for line in zollo_published.TABLE_1}
+    bench, values = Planar().bench, {line.name: float(line.estimated) for line in published.TABLE_1}
     whole, part = bench.nme([values[name] for name in bench.names])
     assert (whole, part) == pytest.approx((given["nme"], given["nme_without_fs"]), rel=1e-9)
 
 
 def test_printed_tables_are_those_of_the_errata():
     """Zollo, Tables 3-6: mean error 5.70, median 0.114 of entries that are not 0, 375 from three rotors."""
-    real, estimated = zollo_published.puma_tables()
+    real, estimated = published.puma_tables()
     errors = relative_errors(estimated, real)
     assert errors.mean() == pytest.approx(5.70, abs=0.005) and np.median(errors[real != 0]) == pytest.approx(
         0.114, abs=5e-4
     )
-    rotors = [zollo_published.puma_names().index(f"joint{i}.rotor_inertia") for i in (1, 2, 3)]
+    rotors = [published.puma_names().index(f"joint{i}.rotor_inertia") for i in (1, 2, 3)]
     assert errors[rotors].sum() == pytest.approx(375)
 
 
@@ -178,7 +180,7 @@ def test_rows_of_two_joints(made, told):
 
 def test_the_controlled_arm_is_in_the_state_that_the_document_starts_from(made):
     for run, seed in zip(made.runs, made.planar.seeds, strict=True):
-        motion = tp.BSpline.triangles(zollo_planar.CENTRE, zollo_planar.PEAK, zollo_planar.DURATION, seed)
+        motion = tp.BSpline.triangles(planar_study.CENTRE, planar_study.PEAK, planar_study.DURATION, seed)
         q, k = motion(0.0).q, np.array([3000.0, 1800.0])
         assert np.allclose(run.q[0], q) and np.allclose(
             run.theta[0], q + tp.gravity_torque(made.planar.bench.robot)(q) / k
@@ -194,7 +196,7 @@ def test_the_bands_of_the_puma(puma):
     """Spec B8, on a motion of our own: wrists are found badly with that encoder, all else well."""
     errors = {name: puma.errors(name) for name in puma.estimates}
     assert errors["exact"].mean() < 1e-10
-    for name in ("central", "central, WLS", "not counted", zollo_puma.OWN):
+    for name in ("central", "central, WLS", "not counted", puma_study.OWN):
         assert 0.02 < errors[name].mean() < 0.2 and np.median(errors[name]) < 1e-3, name
     assert errors["literal"].mean() > 1
     names = puma.puma.bench.names
@@ -231,6 +233,6 @@ def test_the_whole_study(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [7, 8, 9])
 def test_both_directions_of_gravity(seed):
-    made = {count: zollo_puma.experiment(lambda name: None, count, seed) for count in (60, 62)}
+    made = {count: puma_study.experiment(lambda name: None, count, seed) for count in (60, 62)}
     rows = [row for row in pipeline_rows(made) if not row.what.startswith("deflection")]
     assert all(row.agrees for row in rows), [row.what for row in rows if not row.agrees]

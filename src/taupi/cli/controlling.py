@@ -54,16 +54,16 @@ def _run(trial: Any, folder: Path, page: bool) -> list[str]:
 
 
 def _page(trials: Sequence[Any], folder: Path, strip: bool = True) -> list[str]:
-    from taupi.report.arm import strip as drawn
-    from taupi.report.document import runs_text
-    from taupi.report.story import story
+    from taupi.reporting.report import runs_text
+    from taupi.reporting.run_content import run_content
+    from taupi.reporting.stick_figures import strip as drawn
 
     shown = [t for t in trials if len(t.run) > 1]
     if not shown:
         return []
     told = {"command": shlex.join(["taupi", *sys.argv[1:]])}
     (folder / PAGE).write_text(runs_text(shown, provenance=told), encoding="utf-8")
-    made = story(shown)
+    made = run_content(shown)
     if not strip or made.robot is None:
         return [PAGE]
     (folder / STRIP).write_text(drawn(made.robot, made.arms(), alone=True), encoding="utf-8")

@@ -18,7 +18,7 @@ from taupi.identification.results.fit_file import fit_json, fit_text
 from taupi.identification.results.validation import Validation
 from taupi.identification.rows.recording import STREAMED_BYTES
 from taupi.progress import progress
-from taupi.report.document import report_text
+from taupi.reporting.report import report_text
 from taupi.signals.formats.files import sha256
 
 RESULTS = ("fit.json", "fit.txt", "report.html")

@@ -53,7 +53,7 @@ def laws_of(names: Sequence[str], robot: Any, terms: tuple[str, ...], gains: Seq
     for name in names:
         if name not in LAWS:
             raise unknown("law", name, LAWS)
-    kinds = {name: getattr(tp, LAWS[name]) for name in names}
+    kinds = {name: getattr(tp.laws, LAWS[name]) for name in names}
     fields = {n: {f.name for f in dataclasses.fields(k) if f.init} - set(_NO_GAINS) for n, k in kinds.items()}
     chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
     for text in gains or ():

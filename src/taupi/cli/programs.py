@@ -61,7 +61,9 @@ def built(
         program, form = FORMS[form], None
     if program not in (*PROGRAMS, *TASK_PROGRAMS):
         raise unknown("program", program, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
-    builder = getattr(tp, program.replace("-", "_"))
+    family, _, rest = program.partition("-")
+    place, name = (getattr(tp, family), rest) if family in ("elastic", "operational") else (tp, program)
+    builder = getattr(place, name.replace("-", "_"))
     form = form and form.replace("-", "_")
     given = {"terms": terms or None, "form": form, "task": task, "coupling": None if coupling else False}
     settings = {name: value for name, value in given.items() if value is not None}

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from taupi.papers.study import Picture, Reproduction, Row, Table, headings, row_cells
-from taupi.report.chart import Line, chart
-from taupi.report.page import assembled
-from taupi.report.sections.base import cell, figure, head, listed, part
+from taupi.reporting.chart import Line, chart
+from taupi.reporting.page import assembled
+from taupi.reporting.sections.base import cell, figure, head, listed, part
 from taupi.version import __version__
 
 STYLES = ("measured", "residual", "predicted")  # the first line is broad and below the others
