@@ -28,8 +28,7 @@ def block(namespace: str) -> str:
     table = homes(namespace)
     names = sorted([*table, *(() if namespace else (*NAMESPACES, "__version__"))])
     lines = [
-        "# ruff: noqa: I001",
-        "",
+        "# isort: off",
         "__all__ = [",
         *(f'    "{name}",' for name in names),
         "]",

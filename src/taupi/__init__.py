@@ -12,8 +12,7 @@ from taupi.version import __version__ as __version__
 __getattr__, __dir__ = lazily(__name__)
 
 # Below: written by tools/write_public_names.py from taupi/public_names.py.
-# ruff: noqa: I001
-
+# isort: off
 __all__ = [
     "BSpline",
     "BaseParameters",

@@ -7,7 +7,7 @@ from taupi.public_names import lazily
 __getattr__, __dir__ = lazily(__name__)
 
 # Below: written by tools/write_public_names.py from taupi/public_names.py.
-
+# isort: off
 __all__ = [
     "OperationalSlotineLi",
     "dynamics",

@@ -10,8 +10,7 @@ from taupi.public_names import lazily
 __getattr__, __dir__ = lazily(__name__)
 
 # Below: written by tools/write_public_names.py from taupi/public_names.py.
-# ruff: noqa: I001
-
+# isort: off
 __all__ = [
     "Along",
     "Coulomb",

@@ -90,5 +90,5 @@ def test_the_lectures_simulation_is_the_vectors():
 
 
 def test_the_verb_and_its_time():
-    again = tp.reproduce("gabiccini2009")
-    assert isinstance(again, tp.Reproduction) and 0 < again.seconds < 600
+    again = tp.papers.reproduce("gabiccini2009")
+    assert isinstance(again, tp.papers.Reproduction) and 0 < again.seconds < 600

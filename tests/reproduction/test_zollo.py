@@ -149,7 +149,7 @@ def test_noise_behaves_as_it_must(made):
 
 def test_friction_cannot_be_better_than_its_floor(made):
     """No distribution of speeds gives a line with less error: random ones, and pairs of speeds."""
-    curve = tp.StribeckCurve.document()
+    curve = tp.terms.StribeckCurve.document()
     floor = friction_floor(curve)
     assert floor == pytest.approx(0.117, abs=5e-4)
     rng, best = np.random.default_rng(0), np.inf
@@ -161,7 +161,7 @@ def test_friction_cannot_be_better_than_its_floor(made):
         line = np.linalg.lstsq(columns, w[:, None] * torque, rcond=None)[0]
         best = min(best, (np.abs(line - real) / real).sum() / 14)
     assert floor - 1e-6 < best < floor + 0.02
-    plain = tp.StribeckCurve(viscous=(0.1, 0.2), coulomb=(0.3, 0.4))
+    plain = tp.terms.StribeckCurve(viscous=(0.1, 0.2), coulomb=(0.3, 0.4))
     assert friction_floor(plain) < 1e-9
     assert np.allclose(made.lines[:, 8:12].mean(axis=0), [0.054, 0.066, 0.137, 0.125], atol=4e-3)  # spec B7
 

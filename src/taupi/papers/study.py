@@ -194,9 +194,10 @@ class Study:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
-    """A study rerun: `rows` of published figures beside ours, `tables` by name, `pictures`, `notes` in words.
+    """A `study` rerun: `rows` of published figures beside ours, `tables` by name, `pictures`, and `notes` in words.
 
-    `holds`: every row agrees, or differs for a reason that is known. `write(folder)` makes files of it all.
+    `seconds` is how long it took. `holds` says whether every row agrees, or differs for a known reason. `write(folder)` writes
+    all of it to files.
     """
 
     study: Study
@@ -229,7 +230,10 @@ class Reproduction:
         return told + (f", {known} differ for a known reason" if known else "") + (f", {rest} differ" if rest else "")
 
     def write(self, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
-        """Write rows.csv, a CSV a table, reproduction.json and report.html into a folder; return their names."""
+        """Write rows.csv, one CSV per table, reproduction.json and report.html into `folder`; return their names.
+
+        Files of an earlier reproduction are replaced only if `force` is true.
+        """
         from taupi.papers.folder import write_reproduction
 
         return write_reproduction(self, folder, force)

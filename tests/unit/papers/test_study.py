@@ -112,14 +112,14 @@ def test_the_page_needs_nothing_else_and_escapes(tmp_path):
 
 
 def test_studies_are_what_the_registry_says():
-    found = tp.studies()
+    found = tp.papers.studies()
     assert [s.name for s in found] == list(STUDIES)
     assert all(s.document and s.reruns and s.seconds > 0 and ":" in s.document for s in found)
 
 
 def test_unknown_studies_are_refused_with_a_suggestion():
     with pytest.raises(tp.TaupiError, match="Did you mean 'kubozono'"):
-        tp.reproduce("kubozno")
+        tp.papers.reproduce("kubozno")
 
 
 def test_rows_are_frozen():

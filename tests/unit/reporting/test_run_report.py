@@ -14,7 +14,7 @@ from taupi.reporting.chart import SPAN, TALL, Line, chart, log_ticks
 from taupi.reporting.report import report_text, runs_text
 from taupi.reporting.run_content import run_content
 from taupi.reporting.sections import RUN_SECTIONS
-from taupi.reporting.stick_figures import FINE, film, strip
+from taupi.reporting.stick_figures import FINE, Arm, film, strip
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
 MOTION = tp.Sinusoids([-0.8, 0.6], [[0.4, 0.2], [0.3, 0.3]], [[1.3, 3.1], [2.0, 4.3]])
@@ -23,7 +23,7 @@ PLANT = tp.RigidPlant(ARM, payloads=[(0.5, tp.Payload(0.3))], torque_limits=[30.
 
 def trial(law, plant=PLANT, duration=1.0, name=""):
     run = tp.simulate(plant, law, MOTION, duration=duration, parameters=0.5 * law.parameters.values)
-    return tp.Trial(run, law, plant, name)
+    return tp.laws.Trial(run, law, plant, name)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_the_film_follows_forward_kinematics(name):
     rng = np.random.default_rng(0)
     t = np.linspace(0, 2, 401)
     q = np.cumsum(rng.normal(size=(401, arm.n)), axis=0) * 0.05
-    made = film_of(film(arm, [("a", "c0", t, q), ("b", "c1", t[:100], q[:100])]))
+    made = film_of(film(arm, [Arm("a", "c0", t, q), Arm("b", "c1", t[:100], q[:100])]))
     assert made["arms"][1]["end"] < 0.5 < made["arms"][0]["end"] and (made["plane"] is None) == (name != "zollo2r")
     frames = np.array(made["arms"][0]["frames"]).reshape(51, -1, 3)
     rows = [8 * k for k in range(51)]
@@ -143,7 +143,7 @@ def test_the_film_follows_forward_kinematics(name):
 def test_the_strip_has_a_figure_a_moment_and_none_after_the_end():
     t = np.linspace(0, 3, 31)
     q = np.linspace(0, 1, 62).reshape(31, 2)
-    text = strip(ARM, [("reference", "ghost", t, q), ("law", "c0", t[:11], q[:11])], alone=True)
+    text = strip(ARM, [Arm("reference", "ghost", t, q), Arm("law", "c0", t[:11], q[:11])], alone=True)
     Page(text)
     assert text.count('class="link ghost"') == 7 and text.count('class="link c0"') == 3
     assert [m for m in re.findall(r">([\d.]+) s<", text)] == ["0", "0.5", "1", "1.5", "2", "2.5", "3"]
@@ -175,8 +175,8 @@ def test_a_loop_that_diverged_is_shown_to_its_end():
 
 
 def test_elastic_joints_have_deflections_and_no_v():
-    plant = tp.ElasticPlant(ARM, (tp.StribeckCurve.document(), "damping"), payloads=[(0.1, tp.Payload(0.3))])
-    own, rigid = (trial(law, plant, 0.2) for law in (tp.ElasticPDGravity(ARM), tp.SlotineLi(ARM)))
+    plant = tp.ElasticPlant(ARM, (tp.terms.StribeckCurve.document(), "damping"), payloads=[(0.1, tp.Payload(0.3))])
+    own, rigid = (trial(law, plant, 0.2) for law in (tp.laws.ElasticPDGravity(ARM), tp.SlotineLi(ARM)))
     assert own.lyapunov is None and rigid.lyapunov is None and not own.remarks
     assert rigid.remarks == ("The joints are elastic, the law is that of a rigid arm: it may shake the springs.",)
     t, value, span = line(figure(report_text(own), "deflection theta - q"), "n1 c1")
