@@ -29,6 +29,7 @@ def block(namespace: str) -> str:
     names = sorted([*table, *(() if namespace else (*NAMESPACES, "__version__"))])
     lines = [
         "# isort: off",
+        "",
         "__all__ = [",
         *(f'    "{name}",' for name in names),
         "]",

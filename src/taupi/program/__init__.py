@@ -8,6 +8,7 @@ __getattr__, __dir__ = lazily(__name__)
 
 # Below: written by tools/write_public_names.py from taupi/public_names.py.
 # isort: off
+
 __all__ = [
     "Accumulator",
     "Constants",

@@ -178,7 +178,7 @@ NOTES = (
     "g = 9.81. The numbers of the simulation, of the unit arm's M_C and of the least c_b are the specification's.",
     "The bounds are tight, and need the joint limits: over a full turn ||M||_1 goes below its bound.",
     "c_b = n^2 max |Gamma| holds, but is loose: n^(3/2) will do, and the least one is 1.644 m2 L1 L2 in place of 4.",
-    "The drawings, of the arm and of ellipses of mass, are not reproduced; taupi.plot draws taupi.operational.mass_ellipses(...).",
+    "The drawings (arm, ellipses of mass) are not reproduced; taupi.plot draws taupi.operational.mass_ellipses(...).",
 )
 
 
