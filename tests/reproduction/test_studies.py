@@ -17,7 +17,7 @@ DIFFER = {
         "link 2, X0_r",
         "link 2, W0_r",
         "link 2, W1_r",
-        "what p_iG is told from",
+        "what p_iG is measured from",
         "C = Bdot - U / 2",
         "what a permutation does",
         "which levels are exchanged",

@@ -1,6 +1,6 @@
-"""The study of elastic joints: the specification's bands on its motions and on others, by its error, with an oracle of its own.
+"""The study of elastic joints: the bands around the reference runs on their motions and on others, with an independent oracle.
 
-Short here: two motions of the two-joint arm (one of the specification's seeds, one of ours) and one of the PUMA with a seed of
+Short here: two motions of the two-joint arm (one of the reference seeds, one of our own) and one of the PUMA with a seed of
 ours. Whole with `-m long`: all motions, both directions of gravity, all files.
 """
 
@@ -90,7 +90,7 @@ def test_printed_tables_are_those_of_the_errata():
 
 
 def test_the_bands_of_acceptance(made):
-    """Spec B7: the limits that it sets, on each motion and not only in the mean."""
+    """The limits around the reference runs hold for each motion, not only in the mean."""
     bench = made.planar.bench
     sure = [k for k, n in enumerate(bench.names) if n.endswith((".stiffness", ".mR", ".mxR"))]
     for k in range(len(made.runs)):
@@ -136,7 +136,7 @@ def test_a_pipeline_is_plain_least_squares(made):
 
 
 def test_noise_behaves_as_it_must(made):
-    """Spec B7: what noise adds goes with its power until it saturates, and with 1 / deflection^2; WLS takes most of it away."""
+    """What noise adds grows with its power until it saturates, and with 1 / deflection^2; WLS takes most of it away."""
     for name, levels in (("central", (70, 80, 90)), ("small", (80, 90, 100))):
         steps = [made.moved(name, a) / made.moved(name, b) for a, b in itertools.pairwise(levels)]
         assert all(5 < step < 20 for step in steps), (name, steps)
@@ -163,7 +163,7 @@ def test_friction_cannot_be_better_than_its_floor(made):
     assert floor - 1e-6 < best < floor + 0.02
     plain = tp.terms.StribeckCurve(viscous=(0.1, 0.2), coulomb=(0.3, 0.4))
     assert friction_floor(plain) < 1e-9
-    assert np.allclose(made.lines[:, 8:12].mean(axis=0), [0.054, 0.066, 0.137, 0.125], atol=4e-3)  # spec B7
+    assert np.allclose(made.lines[:, 8:12].mean(axis=0), [0.054, 0.066, 0.137, 0.125], atol=4e-3)  # the reference runs
 
 
 def test_rows_of_two_joints(made, told):
@@ -193,7 +193,7 @@ def test_the_controlled_arm_is_in_the_state_that_the_document_starts_from(made):
 
 
 def test_the_bands_of_the_puma(puma):
-    """Spec B8, on a motion of our own: wrists are found badly with that encoder, all else well."""
+    """On a motion of our own: wrists are found badly with that encoder, everything else well."""
     errors = {name: puma.errors(name) for name in puma.estimates}
     assert errors["exact"].mean() < 1e-10
     for name in ("central", "central, WLS", "not counted", puma_study.OWN):
@@ -217,7 +217,7 @@ def test_tables_of_the_puma(puma):
 
 @pytest.mark.long
 def test_the_whole_study(tmp_path):
-    """All motions of the specification's seeds, both directions of gravity, the page and the tables."""
+    """All motions of the reference seeds, both directions of gravity, the page and the tables."""
     told = []
     again = study("zollo2014").run(told.append)
     assert len(told) == again.study.steps

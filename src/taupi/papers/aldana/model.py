@@ -67,7 +67,7 @@ THETA = [
     "l3*p7/l1",
 ]
 UNKNOWN = [*P, "l1", "l2", "l3"]
-# Between the columns y1 ... y25 (spec 3.5).
+# Between the columns y1 ... y25; docs/tutorials/aldana-3r.md derives them.
 RELATIONS = (
     *("y8=-y7", "y10=-y9", "y14=-y11", "y13=-y12", "y18=-y15", "y20=-y16", "y15=(y21+y22)/2", "y16=-(y21+y23)/2"),
     *("y17=-(y22+y23)/2", "y19=-(y24+y25)", "y4+y5+y6=y13+y14"),
@@ -82,13 +82,13 @@ def printed_entries() -> list[str]:
         if not line.startswith("#"):
             place, _, formula = line.partition(": ")
             row, column = map(int, place.split(","))
-            # Half angles by sin^2(x/2) = (1 - cos x)/2: the exact comparison knows whole ones.
+            # Half angles by sin^2(x/2) = (1 - cos x)/2: the exact comparison works with full ones.
             entries[(row - 1) * COLUMNS + column - 1] = re.sub(r"sin\((\w+)/2\)\*\*2", r"((1 - cos(\1))/2)", formula)
     return entries
 
 
 def corrected_entries() -> list[str]:
-    """Return the 75 entries as they hold: one sign of y_2,3 is another."""
+    """Return the 75 entries as they hold: y_2,3 has one sign changed."""
     entries = printed_entries()
     place = COLUMNS + 2
     entries[place] = entries[place].replace("-(vd2*cos(q2)**2 + v1*qd1", "-(-vd2*cos(q2)**2 + v1*qd1")

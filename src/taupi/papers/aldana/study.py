@@ -35,6 +35,7 @@ from taupi.regressors.lump import lump
 
 SECTION = {"joint": "section 2", "task": "section 3", "regressor": "section 4"}
 GRAVITY_COLUMNS = (1, 2, 19, 24, 25)  # those that hold g
+ERRATA = "our errata"  # docs/concepts/errata.md
 EARTH = 9.81
 
 
@@ -44,23 +45,23 @@ def joint_rows(arm: Robot) -> list[Row]:
     for name, program, entries in (("m", mass_matrix(arm), M), ("c", coriolis_matrix(arm), C)):
         wrong = differing(program, [spelled(e, P) for e in entries])
         for k, entry in enumerate(entries):
-            told = "differs" if k in wrong else "equal"
+            ours = "differs" if k in wrong else "equal"
             what = f"{name}_{k // 3 + 1}{k % 3 + 1}"
-            rows.append(statement(what, readable([entry]), told, k not in wrong, SECTION["joint"]))
+            rows.append(statement(what, readable([entry]), ours, k not in wrong, SECTION["joint"]))
     rows += [_formulas(f"g_{k + 1}", gravity_torque(arm), k) for k in range(3)]
     wrong = differing(jacobian(arm, task="planar"), JACOBIAN)
-    told = f"{len(wrong)} of 9 entries differ" if wrong else "equal"
-    rows.append(statement("J_A", "3 x 3, nine entries", told, not wrong, SECTION["joint"]))
+    ours = f"{len(wrong)} of 9 entries differ" if wrong else "equal"
+    rows.append(statement("J_A", "3 x 3, nine entries", ours, not wrong, SECTION["joint"]))
     return rows
 
 
 def _formulas(what: str, program: Program, row: int) -> Row:
     """A row of the gravity torque, with p7 as printed and as corrected."""
     printed, right = (row in differing(program, [spelled(e, p) for e in G]) for p in (P | {"p7": PRINTED_P7}, P))
-    told = "equal" if not printed else f"differs with p7 as printed; {'differs' if right else 'equal'} after correction"
+    ours = "equal" if not printed else f"differs with p7 as printed; {'differs' if right else 'equal'} after correction"
     same = "p7 is printed as p8; it is m1 lc1 + (m2 + m3) l1, times g"
     shown = readable([G[row]]).removeprefix("g ")
-    return statement(what, shown, told, not printed, SECTION["joint"], same if printed and not right else "")
+    return statement(what, shown, ours, not printed, SECTION["joint"], same if printed and not right else "")
 
 
 def entry_rows(regressor: Program) -> list[Row]:
@@ -74,14 +75,14 @@ def entry_rows(regressor: Program) -> list[Row]:
         for k in places:
             if printed[k] != "0":
                 differs = k in wrong
-                told = "equal" if not differs else f"differs; {'differs' if k in left else 'equal'} after correction"
+                ours = "equal" if not differs else f"differs; {'differs' if k in left else 'equal'} after correction"
                 what = f"y_{row + 1},{k % COLUMNS + 1}"
                 because = sign if differs and k not in left else ""
-                rows.append(statement(what, readable([printed[k]]), told, not differs, SECTION["regressor"], because))
+                rows.append(statement(what, readable([printed[k]]), ours, not differs, SECTION["regressor"], because))
         zeros = [k for k in places if printed[k] == "0"]
         bad = [k for k in zeros if k in wrong]
-        told = "equal" if not bad else f"{len(bad)} are not"
-        rows.append(statement(f"{len(zeros)} other entries of row {row + 1}", "0", told, not bad, SECTION["regressor"]))
+        ours = "equal" if not bad else f"{len(bad)} are not"
+        rows.append(statement(f"{len(zeros)} other entries of row {row + 1}", "0", ours, not bad, SECTION["regressor"]))
     return rows
 
 
@@ -107,8 +108,8 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
             SECTION["regressor"],
             because="only so many columns are independent",
         ),
-        figure("independent columns", "14", float(lumped.rank), "", "spec 3.5"),
-        figure("relations between columns that hold", "11", float(held), "", "spec 3.5"),
+        figure("independent columns", "14", float(lumped.rank), "", ERRATA),
+        figure("relations between columns that hold", "11", float(held), "", ERRATA),
         figure(
             "numbers needed, masses and lengths unknown", "25", float(physical), "", SECTION["regressor"], because=known
         ),
@@ -131,7 +132,9 @@ def task_rows(lumped: Any, arm: Robot) -> list[Row]:
     both = f"columns {', '.join(map(str, GRAVITY_COLUMNS))} hold g too, so that the product has g^2"
     gaps = off(y @ twice, force), off(y @ theta, force)
     return [
-        compared("det J_A", "l1 l2 sin q2", "", off(np.linalg.det(j), l1 * l2 * np.sin(q[:, 1])), None, "spec 3.1"),
+        compared(
+            "det J_A", "l1 l2 sin q2", "", off(np.linalg.det(j), l1 * l2 * np.sin(q[:, 1])), None, SECTION["joint"]
+        ),
         statement("(dJ_A/dt)^-1", "a reading", f"det dJ/dt = {singular:.0e}", singular > 1e-9, SECTION["task"], meant),
         compared("Y Theta, g in p7, p8, p9", "u", "with g-free p7, p8, p9", *gaps, SECTION["regressor"], both),
     ]
@@ -171,7 +174,7 @@ def run(step: Step) -> Reproduction:
     arm = load("planar3r")
     step("joint space")
     joint = joint_rows(arm)
-    step("the model made linear in 25 parameters")
+    step("the model as linear in 25 parameters")
     lumped = lump(document_model(), unknown=UNKNOWN, into=THETA)
     step("75 entries")
     entries = entry_rows(lumped.regressor)

@@ -79,10 +79,10 @@ ACTING = ("m", "mx", "my", "Izz")  # of each link: the 2 x 8 regressor
 def blocks(link: int, printed: bool = False) -> dict[str, list[str]]:
     """Return the blocks of a link, abbreviations written out; as corrected, or as printed."""
     names = B | {"b5": spelled(PRINTED_B5, B)} if printed else B
-    found = {name: list(entries) for name, entries in ELBOW[link].items()}
+    table = {name: list(entries) for name, entries in ELBOW[link].items()}
     if printed and link == 2:
-        found["X0"][0] = PRINTED_X0
-    return {name: [spelled(e, names) for e in entries] for name, entries in found.items()}
+        table["X0"][0] = PRINTED_X0
+    return {name: [spelled(e, names) for e in entries] for name, entries in table.items()}
 
 
 def block_rows(robot: Robot) -> list[Row]:
@@ -100,10 +100,10 @@ def block_rows(robot: Robot) -> list[Row]:
             first += len(entries)
             off = [k - places.start for k in places if k in wrong]
             rest = sum(k in left for k in places)
-            told = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
+            ours = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
             what, source = f"link {link}, {name}_r" if name[0] != "Z" else f"link {link}, {name}", "section 5.1"
             shown = readable(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
-            rows.append(statement(what, shown, told, not off, source, REASONS.get((link, name), "")))
+            rows.append(statement(what, shown, ours, not off, source, REASONS.get((link, name), "")))
     return rows
 
 
@@ -116,13 +116,13 @@ def jacobian_rows(robot: Robot) -> list[Row]:
         off = differing(program, wanted)
         for name, span in ((f"J_v{link}", range(6, 12)), (f"J_w{link}", range(6))):
             wrong = [k for k in off if k in span]
-            told = f"{len(wrong)} entries differ" if wrong else "equal"
-            rows.append(statement(name, readable(JACOBIANS[name]), told, not wrong, "section 5.1"))
+            ours = f"{len(wrong)} entries differ" if wrong else "equal"
+            rows.append(statement(name, readable(JACOBIANS[name]), ours, not wrong, "section 5.1"))
     return sorted(rows, key=lambda row: row.what)
 
 
-def whole_rows(robot: Robot) -> list[Row]:
-    """Return what the paper says of the whole regressors: by another route, as a special case, and which columns act."""
+def regressor_rows(robot: Robot) -> list[Row]:
+    """Return what the paper says of the complete regressors: by another route, as a special case, and which columns act."""
     explicit = explicit_regressor(robot)
     Y, Y_r = explicit.reduced
     columns = [n.split(".")[1] for n in explicit.reduced.parameters.names]
@@ -193,16 +193,16 @@ NOTES = (
 
 
 def run(step: Step) -> Reproduction:
-    """Compare the elbow's blocks, the whole regressors and the tensor equations."""
+    """Compare the elbow's blocks, the complete regressors and the tensor equations."""
     robot = load("elbow2r")
     step("Jacobians and blocks")
     example = [*jacobian_rows(robot), *block_rows(robot)]
-    step("whole regressors")
-    whole = whole_rows(robot)
+    step("complete regressors")
+    complete = regressor_rows(robot)
     step("tensor equations")
     rows = [
         *in_part("The planar elbow, symbol by symbol", example),
-        *in_part("The whole regressors", whole),
+        *in_part("The complete regressors", complete),
         *in_part("Equations as printed, at random states of the PUMA 560", tensor_rows()),
     ]
     lines = [

@@ -1,4 +1,4 @@
-"""The closed loops of adaptive control (spec A7): arms, gains, start, and what is read from a run."""
+"""The closed loops of adaptive control: arms, gains, initial states, and what is read from a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DURATION = 40.0
 LAST = 2.0  # s: the end of the run that is averaged
 EVERY = 10  # steps between the samples that are kept: 10 ms (planar), 5 ms (PUMA)
 SETTLED = 0.01  # of |s| at the start
-# The draw of the start is not printed. Of NumPy's default generators with seeds from 0 on, this one meets the table on both arms.
+# The draw of the initial estimate is not printed. Of NumPy's default generator, this seed meets the table on both arms.
 SEED = 5
 
 
@@ -57,7 +57,7 @@ class Protocol:
         return gain
 
     def estimate(self, seed: int = SEED) -> np.ndarray:
-        """Return where the estimate starts: half the truth and 0.2 scale N(0, 1), masses exactly half; drawn in their order."""
+        """Return the initial estimate: half the truth plus 0.2 scale N(0, 1), masses exactly half; in the document's order."""
         parameters, order = self.robot.parameters, self.robot.parameters.layout.order("kubozono")
         draw = np.empty(len(parameters))
         draw[order] = np.random.default_rng(seed).normal(size=len(parameters))
@@ -67,7 +67,7 @@ class Protocol:
 
     @property
     def initial(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the arm starts: 0.2 cos(0, 1, ...) away from the motion, at rest."""
+        """The initial q and qd: 0.2 cos(0, 1, ...) away from the motion, at rest."""
         n = self.robot.n
         return self.motion(0.0).q + 0.2 * np.cos(np.arange(n)), np.zeros(n)
 
@@ -144,9 +144,9 @@ class Loop:
     @cached_property
     def s(self) -> np.ndarray:
         """s = qd - qrd, (N, n)."""
-        wanted = self.run.reference
-        assert wanted is not None
-        s: np.ndarray = reference_motion(self.run.q, self.run.qd, *wanted, Lambda=LAMBDA)[2]
+        reference = self.run.reference
+        assert reference is not None
+        s: np.ndarray = reference_motion(self.run.q, self.run.qd, *reference, Lambda=LAMBDA)[2]
         return s
 
     @cached_property
@@ -199,11 +199,13 @@ class Loop:
 
     def gap(self, kind: str) -> float:
         """Return the largest difference of the recursive and the closed law's torque along the run, N m."""
-        wanted = self.run.reference
-        assert wanted is not None
-        given = (self.run.q, self.run.qd, *wanted)
-        one, other = (self.protocol.law(kind, c).torque(*given, parameters=self.run.parameters) for c in (False, True))
-        return float(np.abs(one - other).max())
+        reference = self.run.reference
+        assert reference is not None
+        states = (self.run.q, self.run.qd, *reference)
+        recursive, closed = (
+            self.protocol.law(kind, form).torque(*states, parameters=self.run.parameters) for form in (False, True)
+        )
+        return float(np.abs(recursive - closed).max())
 
 
 @lru_cache(maxsize=1)

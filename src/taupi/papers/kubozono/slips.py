@@ -25,7 +25,7 @@ STATES = 20
 
 
 def generic_arm() -> Robot:
-    """Return an arm of three joints without a symmetry that would hide a slip: spatial3 of the specification (0)."""
+    """Return an arm of three joints without any symmetry that would hide a slip."""
     rows = [
         {"a": a, "alpha": alpha, "d": d, "theta": 0}
         for a, alpha, d in ((0.12, 1.1, 0.35), (0.45, -0.4, 0.10), (0.31, 0.7, -0.08))
@@ -67,13 +67,13 @@ class _Stacks:
 
     @property
     def axes(self) -> np.ndarray:
-        """s_i, one a joint: the last block row of J."""
+        """s_i, one per joint: the last block row of J."""
         return self.J[-6:].T
 
     def blocks(self, make: Any) -> np.ndarray:
         """Return diag(make(I_i, v_i))."""
-        made = [make(i, v) for i, v in zip(self.inertias, self.velocities, strict=True)]
-        return np.array(cs.diagcat(*(cs.DM(m) for m in made)))
+        parts = [make(i, v) for i, v in zip(self.inertias, self.velocities, strict=True)]
+        return np.array(cs.diagcat(*(cs.DM(m) for m in parts)))
 
 
 def _stacks(robot: Robot) -> Program:
@@ -138,8 +138,8 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
     tau = inverse_dynamics(robot)(q, qd, qdd)
 
     def gap(turning: Any, weight: float) -> float:
-        given = zip(places, q, qd, qdd, turning, strict=True)
-        return off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in given]), tau)
+        samples = zip(places, q, qd, qdd, turning, strict=True)
+        return off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in samples]), tau)
 
     a, b = places[0].velocities[-2:]
     sum_of_both = np.abs(_cross(a) @ b + _cross(b) @ a).max()

@@ -8,7 +8,9 @@ from taupi.papers.kubozono.loops import DURATION, SEED, Loop, Protocol, protocol
 from taupi.papers.kubozono.slips import slip_rows
 from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, figure, in_part, statement
 
-A7 = "spec A7"
+# The document has no simulation: its laws are compared with reference runs, whose figures are printed in
+# docs/howto/reproduce-a-study.md. They were made with another plant and another integrator.
+REFERENCE = "reference runs"
 # The columns of the table: what, unit.
 COLUMNS = {
     "V(0)": "J",
@@ -20,7 +22,7 @@ COLUMNS = {
     "settled": "s",
 }
 NEVER = "never"
-# Reference runs (specification A7), as printed, column by column; None where nothing is printed.
+# The figures of the reference runs, as printed, column by column; None where nothing is printed.
 PUBLISHED: dict[tuple[str, str], tuple[str | None, ...]] = {
     ("planar", "slotine-li"): ("47.2", "5.19", "-1.4e-9", "2.8e-3", "4.0", "4.9e-4", "9.5"),
     ("planar", "walker"): ("47.2", "5.59", "-1.2e-8", "3.7e-2", None, "5.4e-3", "39"),
@@ -46,7 +48,7 @@ BECAUSE = {
 }
 # What the laws are proved to do: V falls. Without adaptation, or with the wrong one, nothing is promised.
 PROVED = ("slotine-li", "walker")
-# The decay of V_1 = s' H s / 2 with exact parameters: the document's rate, and the specification's.
+# The decay of V_1 = s' H s / 2 with exact parameters: the document's rate, and that of the reference runs.
 DECAY = {"planar": ("4", "8.0000000"), "PUMA": ("6", "12.0000000")}
 SAME_TORQUE, PRINTED_GAP = 1e-10, "2.5e-13"
 INTEGRATED = 1e-9  # of V(0): what the integrator may add to V between samples
@@ -61,38 +63,37 @@ def table_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
             what, ours = f"{arm}, {TITLES[kind]}: {column}", loop.figures[column]
             if printed == NEVER:
                 stays = ours >= loop.run.time[-1]
-                told = NEVER if stays else f"after {ours:.4g} s"
-                rows.append(statement(what, NEVER, told, stays, A7))
+                rows.append(statement(what, NEVER, NEVER if stays else f"after {ours:.4g} s", stays, REFERENCE))
             elif printed is not None:
-                rows.append(figure(what, printed, ours, unit, A7, because=BECAUSE.get((arm, kind, column), "")))
+                rows.append(figure(what, printed, ours, unit, REFERENCE, because=BECAUSE.get((arm, kind, column), "")))
     return rows
 
 
 def acceptance_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
-    """Return what must hold along the runs: V falls where it is proved to, and both forms give the same torque."""
+    """Return what must hold along the runs: V falls where that is proved, and both forms give the same torque."""
     rows = []
     for (arm, kind), loop in loops.items():
         if kind in PROVED:
             falls = loop.change <= INTEGRATED
-            told = f"{loop.change:+.1e} V(0) at most"
-            rows.append(statement(f"{arm}, {TITLES[kind]}: V", "never rises", told, falls, A7))
+            ours = f"{loop.change:+.1e} V(0) at most"
+            rows.append(statement(f"{arm}, {TITLES[kind]}: V", "never rises", ours, falls, REFERENCE))
             what = f"{arm}, {TITLES[kind]}: closed less recursive torque"
-            rows.append(figure(what, PRINTED_GAP, loop.gap(kind), "N m", A7, SAME_TORQUE))
+            rows.append(figure(what, PRINTED_GAP, loop.gap(kind), "N m", REFERENCE, SAME_TORQUE))
         if kind == "forgetful":
-            told = f"rises by up to {loop.change:.1e} V(0)"
+            ours = f"rises by up to {loop.change:.1e} V(0)"
             what = f"{arm}, {TITLES[kind]}, from -0.3 a: V"
-            rows.append(statement(what, "rises", told, loop.change > 1e-6, A7))
+            rows.append(statement(what, "rises", ours, loop.change > 1e-6, REFERENCE))
     return rows
 
 
 def decay_rows(protocol: Protocol) -> list[Row]:
-    """Return the rate of V_1 with exact parameters beside the document's and the specification's."""
+    """Return the rate of V_1 with exact parameters beside those of the document and of the reference runs."""
     rate = protocol.decay_rate()
     document, reference = DECAY[protocol.name]
     what = f"{protocol.name}, Walker with exact parameters, gamma = {document}: rate of V_1"
     lost = "a factor 2 is lost in (49): d/dt s' H s = -2 gamma s' H s"
     return [
-        figure(what, reference, rate, "1/s", A7),
+        figure(what, reference, rate, "1/s", REFERENCE),
         figure(what, document, rate, "1/s", "(49)", because=lost),
     ]
 
@@ -109,36 +110,36 @@ def draws_table(step: Step) -> tuple[Table, list[Row]]:
                 lines.append((arm, TITLES[kind], seed, *(loop.figures[c] for c in COLUMNS)))
             worst = max(loop.change for loop in loops)
             what = f"{arm}, {TITLES[kind]}, {len(DRAWS)} other starts: V"
-            told = f"{worst:+.1e} V(0) at most"
-            rows.append(statement(what, "never rises", told, worst <= INTEGRATED, A7))
+            ours = f"{worst:+.1e} V(0) at most"
+            rows.append(statement(what, "never rises", ours, worst <= INTEGRATED, REFERENCE))
     heading = ("arm", "law", "seed", *(f"{c}, {u}" for c, u in COLUMNS.items()))
     return Table("Other draws of the first estimate", heading, tuple(lines)), rows
 
 
 def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
     """Return V and |s| over time, law beside law, and V of the wrong adaptation."""
-    made = []
+    charts = []
     for arm in protocols():
         of = {kind: loop for (name, kind), loop in loops.items() if name == arm and kind != "forgetful"}
         time = of["walker"].run.time
         lines = {TITLES[k]: np.log10(loop.V) for k, loop in of.items()}
-        made.append(Picture(f"{arm}: V", "log10 of J", time, lines))
+        charts.append(Picture(f"{arm}: V", "log10 of J", time, lines))
         lines = {TITLES[k]: np.log10(loop.speed) for k, loop in of.items()}
-        made.append(Picture(f"{arm}: |s|", "log10 of rad/s", time, lines))
+        charts.append(Picture(f"{arm}: |s|", "log10 of rad/s", time, lines))
     wrong = loops["PUMA", "forgetful"]
     time = wrong.run.time
     rises = np.abs(time - time[np.diff(wrong.V).argmax()]) <= 0.011
-    made.append(Picture("PUMA: where V rises most", "J", time[rises], {TITLES["forgetful"]: wrong.V[rises]}))
-    return tuple(made)
+    charts.append(Picture("PUMA: where V rises most", "J", time[rises], {TITLES["forgetful"]: wrong.V[rises]}))
+    return tuple(charts)
 
 
 NOTES = (
-    "The document has no simulation. The figures of the loops are those of the specification's reference runs (A7), made with "
-    "another plant. Every cell of its table is met to the digits that it prints, but one that is off by 4e-4 more.",
-    "The draw of the first estimate is not printed, so it was looked for: NumPy's default and old generator, 400 seeds, three "
+    "The document has no simulation. The figures of the loops are those of reference runs with another plant, printed in "
+    "docs/howto/reproduce-a-study.md. Every cell of that table is met to its printed digits but one, which is off by 4e-4 more.",
+    "The draw of the first estimate is not printed, so it was searched for: NumPy's default and old generator, 400 seeds, three "
     f"orders of parameters. Chosen by V(0) and V(end) of the planar arm, seed {SEED} of the default one, in the document's order "
-    "meets the other cells of both arms too (the PUMA's first link without mass). The table of other draws shows how far they "
-    "move the figures: V falls in all of them.",
+    "meets the other cells of both arms too (the PUMA's first link without mass). The table of other draws shows how much "
+    "the draw changes the figures: V falls in all of them.",
     "Gains K_D and gamma are not matched, so the table does not rank Walker's law against Slotine and Li's.",
     "On the planar arm V happens to fall without the gamma-term too: nothing is proved of it, and on the PUMA V rises.",
     "The plant is taupi's own compiled forward dynamics. tests/reference/test_kubozono_table.py has Pinocchio's instead.",

@@ -22,7 +22,7 @@ class BorrowedWalker(Walker):
 
 
 class ForgetfulWalker(Walker):
-    """Walker's torque with a regressor that leaves the gamma-term out: dV/dt = -gamma s^T H_hat s, of no sign (spec A6)."""
+    """Walker's torque with a regressor that leaves the gamma-term out: dV/dt = -gamma s^T H_hat s, of either sign."""
 
     def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
         """Return tau and the wrong d pi_hat/dt over SX."""

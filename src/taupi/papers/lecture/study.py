@@ -58,7 +58,7 @@ REGRESSOR = [
     *("0", "0", "s2", "qd2"),
 ]
 QUARTER = (-math.pi / 2, math.pi / 2)
-EXAMPLE = "2R example"
+EXAMPLE, REFERENCE = "2R example", "reference value"
 
 
 def coriolis(form: str, printed: bool = False) -> list[str]:
@@ -68,8 +68,8 @@ def coriolis(form: str, printed: bool = False) -> list[str]:
 
 def _formula(what: str, program: Program, entries: list[str], printed: list[str] | None = None) -> Row:
     wrong = differing(program, entries)
-    told = "equal" if not wrong else f"entries {', '.join(str(k + 1) for k in wrong)} of {len(entries)} differ"
-    return statement(what, readable(printed or entries), told, not wrong, EXAMPLE)
+    ours = "equal" if not wrong else f"entries {', '.join(str(k + 1) for k in wrong)} of {len(entries)} differ"
+    return statement(what, readable(printed or entries), ours, not wrong, EXAMPLE)
 
 
 def term_rows(arm: Robot) -> list[Row]:
@@ -88,9 +88,9 @@ def term_rows(arm: Robot) -> list[Row]:
     for form, title in CORIOLIS_TITLES.items():
         program = coriolis_matrix(arm, form=form)
         wrong, left = differing(program, coriolis(form, printed=True)), differing(program, coriolis(form))
-        told = "equal" if not wrong else f"{len(wrong)} of 4 entries differ; {len(left)} after correction"
+        ours = "equal" if not wrong else f"{len(wrong)} of 4 entries differ; {len(left)} after correction"
         sign = "entry (2, 2) has a minus: with the plus C qd is not c" if wrong else ""
-        rows.append(statement(title, ", ".join(CORIOLIS_PRINTED[form]), told, not wrong, EXAMPLE, sign))
+        rows.append(statement(title, ", ".join(CORIOLIS_PRINTED[form]), ours, not wrong, EXAMPLE, sign))
     return rows
 
 
@@ -135,7 +135,7 @@ def motion_rows(arm: Robot) -> list[Row]:
     ]
     return [
         *holding(EXAMPLE, facts),
-        statement("M_C of the unit arm at (0, 90 deg)", "1, 0, 0, 2", felt, felt == "1, 0, 0, 2", "spec 2.7"),
+        statement("M_C of the unit arm at (0, 90 deg)", "1, 0, 0, 2", felt, felt == "1, 0, 0, 2", REFERENCE),
         statement("size of J", "n x 6", size, False, "closed form", "J is 6 x n, so that J' F has n entries"),
     ]
 
@@ -152,9 +152,9 @@ def bound_rows(arm: Robot) -> list[Row]:
         "g_1": ("g_b of the 1-norm", (m1 + m2) * g * L1 + 2 * m2 * g * L2),
         "c_2_n2": ("c_b of the 2-norm, n^2 max |Gamma|", 4 * k),
     }
-    found = bounds(arm, QUARTER, tolerance=1e-9)
+    computed = bounds(arm, QUARTER, tolerance=1e-9)
     rows = [
-        figure(f"{what}, joints within 90 deg", f"{value:.10g}", found[name].value, "", EXAMPLE, 1e-7)
+        figure(f"{what}, joints within 90 deg", f"{value:.10g}", computed[name].value, "", EXAMPLE, 1e-7)
         for name, (what, value) in printed.items()
     ]
     largest = np.abs(christoffel_symbols(arm)([0.0, math.pi / 2])).ravel() / k
@@ -169,13 +169,14 @@ def bound_rows(arm: Robot) -> list[Row]:
             EXAMPLE,
         )
     )
-    rows.append(figure("least c_b of the 2-norm / (m2 L1 L2)", "1.64449", found["c_2"].value / k, "", "spec 2.9"))
+    rows.append(figure("least c_b of the 2-norm / (m2 L1 L2)", "1.64449", computed["c_2"].value / k, "", REFERENCE))
     return rows
 
 
 NOTES = (
     "The lecture has no numbers for its arm. Formulas are compared symbol by symbol, bounds with m1 = 2, m2 = L1 = L2 = 1 and "
-    "g = 9.81. The numbers of the simulation, of the unit arm's M_C and of the least c_b are the specification's.",
+    "g = 9.81. The numbers of the simulation, of the unit arm's M_C and of the least c_b are reference values "
+    "(tests/data/spec-dynamics-and-regressors.json, tests/reference/test_known_bounds.py).",
     "The bounds are tight, and need the joint limits: over a full turn ||M||_1 goes below its bound.",
     "c_b = n^2 max |Gamma| holds, but is loose: n^(3/2) will do, and the least one is 1.644 m2 L1 L2 in place of 4.",
     "The drawings (arm, ellipses of mass) are not reproduced; taupi.plot draws taupi.operational.mass_ellipses(...).",

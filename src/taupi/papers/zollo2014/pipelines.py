@@ -1,4 +1,4 @@
-"""From a simulated run to base parameters of an elastic arm: the pipelines of the fifth document's study, and its error."""
+"""From a simulated run to base parameters of an elastic arm: the pipelines of the study, and its measure of error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from taupi.simulation.run import Run
 COUNT = 2 * np.pi / 1250000  # rad: a step of the document's encoders
 ENDS = 0.3  # s that are left out at both ends
 FRICTION = ("coulomb", "viscous")
-# Plain ones: nothing is taken from a prior, however little a motion says.
+# Plain ones: nothing is taken from a prior, however little a motion excites.
 ESTIMATORS: dict[str, Estimator] = {"ols": OrdinaryLeastSquares(weak=0.0), "wls": WeightedLeastSquares(weak=0.0)}
 _LOW_PASS = {"cutoff_hz": 20.0, "order": 5}
 
@@ -84,7 +84,7 @@ class Bench:
 
     @cached_property
     def extended(self) -> BaseParameters:
-        """The base parameters with two columns of Stribeck friction more a joint."""
+        """The base parameters with two more columns of Stribeck friction per joint."""
         return base_parameters(self.robot, terms=self.terms(True), elastic=True)
 
     @cached_property
@@ -121,7 +121,7 @@ class Bench:
         return {name: ESTIMATORS[name].fit(problem).values[kept] for name in pipeline.estimators}
 
     def kept(self, log: Log) -> np.ndarray:
-        """Tell which samples (N,) of a log with velocities are fast enough, all motors of it."""
+        """Return which samples (N,) of a log with velocities count: those in which every motor is fast enough."""
         fast: np.ndarray = (np.abs(log.need("thetad")[0]) >= self.threshold).all(axis=1)
         return fast
 
@@ -152,9 +152,9 @@ def exact_log(run: Run) -> Log:
     return run.to_log()
 
 
-def side_by_side(work: Callable[[A], B], given: Iterable[A]) -> list[B]:
-    """Return `work` of each, on all cores; the first alone, so that what is compiled is compiled once."""
-    first, *rest = given
+def side_by_side(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """Return `work` of each item, on all cores; the first runs alone, so that programs are compiled once."""
+    first, *rest = items
     done = [work(first)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return [*done, *pool.map(work, rest)]

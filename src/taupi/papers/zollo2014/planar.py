@@ -1,4 +1,4 @@
-"""The two-joint study of Zollo et al. (2014), rerun: motions, closed loops, pipelines, noise (specification B7)."""
+"""The two-joint study of Zollo et al. (2014), rerun: motions, closed loops, pipelines, noise: section 6."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOISY_STRIBECK = {"spline, Stribeck columns": pipe.SPLINE_STRIBECK}
 
 @dataclass(frozen=True)
 class Planar:
-    """The experiment: the arm, one motion a seed, and the friction of the plant, the document's curve by default."""
+    """The experiment: the arm, one motion per seed, and the friction of the plant, the document's curve by default."""
 
     seeds: tuple[int, ...] = SEEDS
     curve: StribeckCurve = field(default_factory=StribeckCurve.document)
@@ -75,7 +75,7 @@ class Planar:
         return side_by_side(one, self.seeds)
 
     def measured(self, run: Run, snr_db: float | None = None, seed: int = 0, torque: str = "sampled") -> Log:
-        """Return what encoders of 1250000 counts a turn log of a run, with noise of the positions where it is given."""
+        """Return what encoders of 1250000 counts per turn log of a run, with noise on the positions where `snr_db` is given."""
         return record(run, COUNT, snr_db=snr_db, torque=torque, seed=seed)
 
     def tried(
@@ -84,15 +84,15 @@ class Planar:
         """Return the estimates (seeds, b) of each pipeline, one of "wls" under the name with ", WLS" behind it."""
 
         def one(run: Run) -> dict[str, np.ndarray]:
-            return self._found(pipelines, self.measured(run, torque=torque), exact_log(run))
+            return self._estimates(pipelines, self.measured(run, torque=torque), exact_log(run))
 
         each = side_by_side(one, runs)
-        return {name: np.array([found[name] for found in each]) for name in each[0]}
+        return {name: np.array([estimates[name] for estimates in each]) for name in each[0]}
 
     def noisy(
         self, runs: Sequence[Run], pipelines: dict[str, Pipeline], levels: Sequence[int] = LEVELS
     ) -> dict[str, dict[int, np.ndarray]]:
-        """Return the estimates (seeds, b) at levels of noise (dB), by pipeline: one draw of noise a motion.
+        """Return the estimates (seeds, b) at levels of noise (dB), by pipeline: one draw of noise per motion.
 
         Noise is on the positions. A pipeline that takes recorded derivatives has it on positions, velocities and accelerations,
         which is what the document says.
@@ -101,7 +101,7 @@ class Planar:
         def one(job: tuple[int, Run, int]) -> dict[str, np.ndarray]:
             seed, run, level = job
             counted, shaken = self.measured(run, level, seed), self._shaken(run, level, seed)
-            return self._found(pipelines, counted, shaken)
+            return self._estimates(pipelines, counted, shaken)
 
         jobs = [(seed, run, level) for level in levels for seed, run in zip(self.seeds, runs, strict=True)]
         each = side_by_side(one, jobs)
@@ -109,14 +109,14 @@ class Planar:
         rows = {level: each[k * count : (k + 1) * count] for k, level in enumerate(levels)}
         return {name: {level: np.array([f[name] for f in rows[level]]) for level in levels} for name in each[0]}
 
-    def _found(self, pipelines: dict[str, Pipeline], counted: Log, recorded: Log) -> dict[str, np.ndarray]:
+    def _estimates(self, pipelines: dict[str, Pipeline], counted: Log, recorded: Log) -> dict[str, np.ndarray]:
         """Return the estimates of each pipeline and estimator, "wls" under the name with ", WLS" behind it."""
-        found: dict[str, np.ndarray] = {}
+        estimates: dict[str, np.ndarray] = {}
         for name, pipeline in pipelines.items():
             log = recorded if pipeline.settings.get("derivatives") == "recorded" else counted
             for estimator, values in self.bench.estimates(log, pipeline).items():
-                found[name if estimator == "ols" else f"{name}, {estimator.upper()}"] = values
-        return found
+                estimates[name if estimator == "ols" else f"{name}, {estimator.upper()}"] = values
+        return estimates
 
     def _shaken(self, run: Run, level: float, seed: int) -> Log:
         """Return the exact log with noise on the positions, velocities and accelerations of links and motors."""
@@ -143,8 +143,8 @@ class Planar:
         torque, seen = self.curve.torque(speeds), self.bench.truth.copy()
         for i, joint in enumerate(self.bench.robot.joint_names):
             columns = np.stack([np.sign(speeds[:, i]), speeds[:, i]], axis=1)
-            found = np.linalg.lstsq(columns, torque[:, i], rcond=None)[0]
-            for kind, value in zip(pipe.FRICTION, found, strict=True):
+            line = np.linalg.lstsq(columns, torque[:, i], rcond=None)[0]
+            for kind, value in zip(pipe.FRICTION, line, strict=True):
                 seen[self.bench.names.index(f"{joint}.{kind}")] = value
         return seen
 
@@ -176,8 +176,8 @@ def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = 
         # Weights of the corners, then |.| of both coordinates as bounds above the coordinates and their negatives.
         m = len(corners)
         sides = np.block([[corners.T, -np.eye(2)], [-corners.T, -np.eye(2)]])
-        whole = np.concatenate([np.ones(m), np.zeros(2)])[None]
-        best = linprog(1 - whole[0], sides, np.zeros(4), whole, [1.0])
+        weights = np.concatenate([np.ones(m), np.zeros(2)])[None]
+        best = linprog(1 - weights[0], sides, np.zeros(4), weights, [1.0])
         least += float(best.fun)
     return least / parameters
 
@@ -216,14 +216,14 @@ def experiment(step: Callable[[str], None], planar: Planar | None = None) -> Out
     step("two joints: motions")
     runs = planar.runs()
     step("two joints: pipelines")
-    found = planar.tried(runs, STRIBECK_PLANT)
+    estimates = planar.tried(runs, STRIBECK_PLANT)
     step("two joints: plant with Coulomb friction")
     plain = planar.tried(planar.runs(stribeck=False), COULOMB_PLANT)
-    found |= {f"Coulomb plant, {name}": values for name, values in plain.items()}
+    estimates |= {f"Coulomb plant, {name}": values for name, values in plain.items()}
     step("two joints: torque that is held")
     held = planar.runs(held=True)
     for name, torque in (("held", "sampled"), ("held, middle", "middle")):
-        found |= planar.tried(held, {name: pipe.CENTRAL}, torque)
+        estimates |= planar.tried(held, {name: pipe.CENTRAL}, torque)
     step("two joints: small motions")
     small = planar.runs(smaller=SMALLER)
     step("two joints: noise")
@@ -232,4 +232,4 @@ def experiment(step: Callable[[str], None], planar: Planar | None = None) -> Out
     noise |= planar.noisy(small, NOISY_SMALL, BETWEEN)
     step("two joints: noise, Stribeck columns")
     noise |= planar.noisy(runs, NOISY_STRIBECK, (70, 80, 100))
-    return Outcome(planar, runs, small, found, noise)
+    return Outcome(planar, runs, small, estimates, noise)

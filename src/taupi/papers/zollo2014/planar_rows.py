@@ -11,27 +11,27 @@ from taupi.papers.zollo2014.planar import LEVELS, SMALLER, SPEED, Outcome, frict
 from taupi.simulation.run import Run
 
 LITERAL, RECOMMENDED = "literal", "central, WLS"
-NEAR = 1e-4  # relative to the parameter, or to the link's own first moment where it is 0: as near as the specification asks
+NEAR = 1e-4  # relative to the parameter, or to the link's own first moment where it is 0
 TABLE_1, TABLE_2, FIGURES = "Zollo Table 1", "Zollo Table 2", "Zollo, section 6"
-B7 = "spec B7"
+REFERENCE = "reference runs"  # printed in docs/howto/reproduce-a-study.md
 _LINE = "f_2, f_1 are called real, but above 0.5 rad/s the curve is seen as a line with another f_s, f_v, by the speeds"
 
 
-def planar_rows(made: Outcome) -> list[Row]:
+def planar_rows(outcome: Outcome) -> list[Row]:
     """Return all rows of the two-joint study, under headings."""
     return [
-        *in_part("Two joints: Table 1, mean of the motions", estimate_rows(made)),
-        *in_part("Two joints: figures of the text", figure_rows(made)),
-        *in_part("Two joints: pipelines", pipeline_rows(made)),
-        *in_part("Two joints: Table 2, noise", table_2_rows(made)),
-        *in_part("Two joints: noise, the specification's runs", noise_rows(made)),
+        *in_part("Two joints: Table 1, mean of the motions", estimate_rows(outcome)),
+        *in_part("Two joints: figures of the text", figure_rows(outcome)),
+        *in_part("Two joints: pipelines", pipeline_rows(outcome)),
+        *in_part("Two joints: Table 2, noise", table_2_rows(outcome)),
+        *in_part("Two joints: noise, the reference runs", noise_rows(outcome)),
     ]
 
 
-def estimate_rows(made: Outcome) -> list[Row]:
+def estimate_rows(outcome: Outcome) -> list[Row]:
     """Return Table 1 beside ours. It agrees where the recommended estimate is as near to the real value, or within 1e-4 of it."""
-    bench, rows = made.planar.bench, []
-    means = {name: made.estimates[name].mean(axis=0) for name in (LITERAL, RECOMMENDED)}
+    bench, rows = outcome.planar.bench, []
+    means = {name: outcome.estimates[name].mean(axis=0) for name in (LITERAL, RECOMMENDED)}
     for name, symbol, real, printed, unit in published.TABLE_1:
         k = bench.names.index(name)
         truth, size = (
@@ -48,15 +48,15 @@ def estimate_rows(made: Outcome) -> list[Row]:
     return rows
 
 
-def figure_rows(made: Outcome) -> list[Row]:
+def figure_rows(outcome: Outcome) -> list[Row]:
     """Return the figures of section 6 beside ours, and those that follow from Table 1 itself."""
-    bench, floor = made.planar.bench, friction_floor(made.planar.curve)
-    (literal, moving), (ours, ours_moving) = made.nme(LITERAL), made.nme(RECOMMENDED)
-    below = f"friction alone gives {floor:.3f} or more, whatever the speeds from {SPEED} to 10 rad/s are: real is called f_2, f_1"
+    bench, floor = outcome.planar.bench, friction_floor(outcome.planar.curve)
+    (literal, moving), (ours, ours_moving) = outcome.nme(LITERAL), outcome.nme(RECOMMENDED)
+    below = f"friction alone gives {floor:.3f} or more, whatever the speeds from {SPEED} to 10 rad/s: f_2, f_1 are called real"
     real, estimated = (np.array([float(line[k]) for line in published.TABLE_1]) for k in (2, 3))
     own = relative_errors(estimated, real)
     still = np.array(["fs" in line.symbol for line in published.TABLE_1])
-    samples, slow = len(made.runs[0]), float(np.mean([(~bench.kept(run.to_log())).sum() for run in made.runs]))
+    samples, slow = len(outcome.runs[0]), float(np.mean([(~bench.kept(run.to_log())).sum() for run in outcome.runs]))
     rows = [
         figure("normalised mean error", published.NME, literal, "", FIGURES, None, below, ours),
         figure(
@@ -76,65 +76,75 @@ def figure_rows(made: Outcome) -> list[Row]:
         figure("samples", published.SAMPLES, samples, "", FIGURES, 1.0),
         figure("samples left out", published.DISCARDED, slow, "", FIGURES, because="control points are not printed"),
     ]
-    sag, largest = made.planar.sagging(), np.mean([_deflection(run).max(axis=0) for run in made.runs], axis=0)
+    sag, largest = outcome.planar.sagging(), np.mean([_deflection(run).max(axis=0) for run in outcome.runs], axis=0)
     for joint, (printed, degrees, alone) in enumerate(zip(published.DEFLECTIONS, largest, sag, strict=True), start=1):
-        told = f"gravity alone makes {alone:.2f} degrees with level links, so this is not of a motion as drawn"
-        rows.append(figure(f"largest deflection, joint {joint}", printed, degrees, "degrees", FIGURES, because=told))
+        reason = (
+            f"gravity alone makes {alone:.2f} degrees with level links, so it cannot come from the motion that is drawn"
+        )
+        rows.append(figure(f"largest deflection, joint {joint}", printed, degrees, "degrees", FIGURES, because=reason))
     return rows
 
 
-def pipeline_rows(made: Outcome) -> list[Row]:
-    """Return each pipeline of the specification's table beside ours, the bands of acceptance as limits."""
+def pipeline_rows(outcome: Outcome) -> list[Row]:
+    """Return each pipeline of the reference runs beside ours; the limits are how far other motions may differ."""
     rows = []
-    for name, (title, *wanted) in published.B7.items():
-        for what, ours, (text, low, high) in zip(("NME", "NME without f_s"), made.nme(name), wanted, strict=True):
-            rows.append(between(f"{title}: {what}", text, ours, low, high, "", B7))
-    bench = made.planar.bench
-    for name, (text, low, high) in published.B7_LINE.items():
-        ours = bench.nme(made.estimates[name], made.lines)[0]
-        rows.append(between(f"{name}: NME against the line nearest to the curve", text, ours, low, high, "", B7))
+    for name, (title, *wanted) in published.PLANAR_PIPELINES.items():
+        for what, ours, (text, low, high) in zip(("NME", "NME without f_s"), outcome.nme(name), wanted, strict=True):
+            rows.append(between(f"{title}: {what}", text, ours, low, high, "", REFERENCE))
+    bench = outcome.planar.bench
+    for name, (text, low, high) in published.PLANAR_LINE.items():
+        ours = bench.nme(outcome.estimates[name], outcome.lines)[0]
+        rows.append(between(f"{name}: NME against the line nearest to the curve", text, ours, low, high, "", REFERENCE))
     sure = [k for k, n in enumerate(bench.names) if n.endswith((".stiffness", ".mR", ".mxR"))]
     for name in ("central", RECOMMENDED):
-        worst = float(bench.errors(made.estimates[name]).mean(axis=0)[sure].max())
-        rows.append(between(f"{name}: error of K, m*, cx*, at most", "1e-4", worst, 0.0, NEAR, "", B7))
+        worst = float(bench.errors(outcome.estimates[name]).mean(axis=0)[sure].max())
+        rows.append(between(f"{name}: error of K, m*, cx*, at most", "1e-4", worst, 0.0, NEAR, "", REFERENCE))
     low, high = published.FLOOR.low, published.FLOOR.high
-    rows.append(between("recommended (central, WLS): NME", "0.129", made.nme(RECOMMENDED)[0], low, high, "", B7))
     rows.append(
-        between("least friction part of NME", "0.117", friction_floor(made.planar.curve), 0.1165, 0.1175, "", B7)
+        between("recommended (central, WLS): NME", "0.129", outcome.nme(RECOMMENDED)[0], low, high, "", REFERENCE)
+    )
+    rows.append(
+        between(
+            "least friction part of NME", "0.117", friction_floor(outcome.planar.curve), 0.1165, 0.1175, "", REFERENCE
+        )
     )
     return rows
 
 
-def table_2_rows(made: Outcome) -> list[Row]:
+def table_2_rows(outcome: Outcome) -> list[Row]:
     """Return Table 2 beside ours: errors at levels of noise."""
-    floor = friction_floor(made.planar.curve)
+    floor = friction_floor(outcome.planar.curve)
     rows = []
     for level, text in published.TABLE_2.items():
         far = "it goes with the motion and with 1 / deflection^2, which are not printed"
         why = f"friction alone gives {floor:.3f} or more" if float(text) < floor else far
-        ours, best = made.noisy("literal", level), made.noisy(RECOMMENDED, level)
+        ours, best = outcome.noisy("literal", level), outcome.noisy(RECOMMENDED, level)
         rows.append(figure(f"NME at SN = {level}", text, ours, "", TABLE_2, None, why, best))
     return rows
 
 
-def noise_rows(made: Outcome) -> list[Row]:
-    """Return the specification's sweeps of noise, and how errors grow with noise and fall with deflection."""
+def noise_rows(outcome: Outcome) -> list[Row]:
+    """Return the noise levels of the reference runs, and how errors grow with noise and fall with deflection."""
     rows = []
     # With Stribeck columns errors under noise vary much from motion to motion; what matters is that they are no worse.
     for title, name, texts, least in (
-        ("central", "central", published.B7_NOISE, 0.5),
-        (f"central, motion {SMALLER} times smaller", "small", published.B7_NOISE_SMALL, 0.5),
-        ("spline, Stribeck columns, WLS", "spline, Stribeck columns, WLS", published.B7_NOISE_STRIBECK, 0.1),
+        ("central", "central", published.PLANAR_NOISE, 0.5),
+        (f"central, motion {SMALLER} times smaller", "small", published.PLANAR_NOISE_SMALL, 0.5),
+        ("spline, Stribeck columns, WLS", "spline, Stribeck columns, WLS", published.PLANAR_NOISE_STRIBECK, 0.1),
     ):
         for level, text in texts.items():
             low, high = float(text) * least, float(text) * 2
-            rows.append(between(f"{title}: NME at SN = {level}", text, made.noisy(name, level), low, high, "", B7))
-    level, text, most = published.B7_NOISE_WLS
-    rows.append(between(f"recommended: NME at SN = {level}", text, made.noisy(RECOMMENDED, level), 0.0, most, "", B7))
-    return [*rows, *growth_rows(made)]
+            rows.append(
+                between(f"{title}: NME at SN = {level}", text, outcome.noisy(name, level), low, high, "", REFERENCE)
+            )
+    level, text, most = published.PLANAR_NOISE_WLS
+    rows.append(
+        between(f"recommended: NME at SN = {level}", text, outcome.noisy(RECOMMENDED, level), 0.0, most, "", REFERENCE)
+    )
+    return [*rows, *growth_rows(outcome)]
 
 
-def growth_rows(made: Outcome) -> list[Row]:
+def growth_rows(outcome: Outcome) -> list[Row]:
     """Return that what noise adds goes with its power, ten times for 10 dB, and with 1 / deflection^2."""
     rows = []
     for title, name, steps in (
@@ -142,33 +152,33 @@ def growth_rows(made: Outcome) -> list[Row]:
         ("small motion, ", "small", ((80, 90), (90, 100))),
     ):
         for a, b in steps:
-            ratio = made.moved(name, a) / made.moved(name, b)
-            rows.append(between(f"{title}what noise adds, SN = {a} over {b}", "10", ratio, 5.0, 20.0, "", B7))
-    squares = [np.mean([np.square(_deflection(run)).mean() for run in runs]) for runs in (made.runs, made.small)]
-    wanted, ours = squares[0] / squares[1], made.moved("small", 80) / made.moved("central", 80)
+            ratio = outcome.moved(name, a) / outcome.moved(name, b)
+            rows.append(between(f"{title}what noise adds, SN = {a} over {b}", "10", ratio, 5.0, 20.0, "", REFERENCE))
+    squares = [np.mean([np.square(_deflection(run)).mean() for run in runs]) for runs in (outcome.runs, outcome.small)]
+    wanted, ours = squares[0] / squares[1], outcome.moved("small", 80) / outcome.moved("central", 80)
     what = "what noise adds, small over large motion, SN = 80; as 1 / deflection^2"
-    rows.append(between(what, f"{wanted:.3g}", ours, wanted / 3, wanted * 3, "", B7))
+    rows.append(between(what, f"{wanted:.3g}", ours, wanted / 3, wanted * 3, "", REFERENCE))
     return rows
 
 
-def planar_tables(made: Outcome) -> dict[str, Table]:
+def planar_tables(outcome: Outcome) -> dict[str, Table]:
     """Return errors by parameter, pipelines with their spread over motions, and the sweep of noise."""
-    bench = made.planar.bench
+    bench = outcome.planar.bench
     symbols = {line.name: line.symbol for line in published.TABLE_1}
-    errors = {name: bench.errors(made.estimates[name]).mean(axis=0) for name in ("exact", LITERAL, RECOMMENDED)}
+    errors = {name: bench.errors(outcome.estimates[name]).mean(axis=0) for name in ("exact", LITERAL, RECOMMENDED)}
     printed = {n: relative_errors(float(est), float(real)) for n, _, real, est, _ in published.TABLE_1}
     parameters = [
         (symbols[n], float(bench.truth[k]), float(printed[n]), *(float(e[k]) for e in errors.values()))
         for n, k in ((line.name, bench.names.index(line.name)) for line in published.TABLE_1)
     ]
     pipelines = []
-    for name, values in made.estimates.items():
+    for name, values in outcome.estimates.items():
         each = [bench.nme(v)[0] for v in values]
-        title = published.B7[name][0] if name in published.B7 else name
-        pipelines.append((title, *made.nme(name), min(each), max(each)))
+        title = published.PLANAR_PIPELINES[name][0] if name in published.PLANAR_PIPELINES else name
+        pipelines.append((title, *outcome.nme(name), min(each), max(each)))
     columns = ("literal", "central", RECOMMENDED, "all signals", "small", "small, WLS")
     noise = [
-        (level, float(published.TABLE_2[level]), *(made.noisy(name, level) for name in columns)) for level in LEVELS
+        (level, float(published.TABLE_2[level]), *(outcome.noisy(name, level) for name in columns)) for level in LEVELS
     ]
     return {
         "planar_parameters": Table(
@@ -184,7 +194,7 @@ def planar_tables(made: Outcome) -> dict[str, Table]:
             tuple(parameters),
         ),
         "planar_pipelines": Table(
-            f"Two joints: NME by pipeline, {len(made.runs)} motions",
+            f"Two joints: NME by pipeline, {len(outcome.runs)} motions",
             ("pipeline", "mean", "mean without f_s", "least", "largest"),
             tuple(pipelines),
         ),
@@ -205,30 +215,30 @@ def planar_tables(made: Outcome) -> dict[str, Table]:
     }
 
 
-def planar_pictures(made: Outcome) -> tuple[Picture, ...]:
+def planar_pictures(outcome: Outcome) -> tuple[Picture, ...]:
     """Return a motion with its deflection and torque, friction over speed, and errors over noise."""
-    run, bench, names = made.runs[0], made.planar.bench, made.planar.bench.robot.joint_names
+    run, bench, names = outcome.runs[0], outcome.planar.bench, outcome.planar.bench.robot.joint_names
     speeds = np.linspace(0.005, 4.0, 800)
-    curve = made.planar.curve.torque(np.repeat(speeds[:, None], 2, axis=1))[:, 0]
+    curve = outcome.planar.curve.torque(np.repeat(speeds[:, None], 2, axis=1))[:, 0]
     fs, fv = (bench.names.index(f"joint1.{kind}") for kind in ("coulomb", "viscous"))
-    found = made.estimates[RECOMMENDED].mean(axis=0)
+    mean = outcome.estimates[RECOMMENDED].mean(axis=0)
     friction = {
         "the plant's curve": curve,
         "called real: f_2 + f_1 v": bench.truth[fs] + bench.truth[fv] * speeds,
-        "found: f_s + f_v v": found[fs] + found[fv] * speeds,
+        "found: f_s + f_v v": mean[fs] + mean[fv] * speeds,
     }
     levels = np.array(LEVELS, dtype=float)
     sweep = {
         "published": [float(published.TABLE_2[level]) for level in LEVELS],
-        "ours, literal": [made.noisy("literal", level) for level in LEVELS],
-        "ours, recommended": [made.noisy(RECOMMENDED, level) for level in LEVELS],
+        "ours, literal": [outcome.noisy("literal", level) for level in LEVELS],
+        "ours, recommended": [outcome.noisy(RECOMMENDED, level) for level in LEVELS],
     }
-    told = f"two joints, motion {made.planar.seeds[0]}"
+    label = f"two joints, motion {outcome.planar.seeds[0]}"
     return (
-        Picture(f"{told}: position q", "rad", run.time, dict(zip(names, run.q.T, strict=True))),
-        Picture(f"{told}: torque u", "N m", run.time, dict(zip(names, run.tau.T, strict=True))),
+        Picture(f"{label}: position q", "rad", run.time, dict(zip(names, run.q.T, strict=True))),
+        Picture(f"{label}: torque u", "N m", run.time, dict(zip(names, run.tau.T, strict=True))),
         Picture(
-            f"{told}: deflection", "degrees", run.time, dict(zip(names, _deflection(run, signed=True).T, strict=True))
+            f"{label}: deflection", "degrees", run.time, dict(zip(names, _deflection(run, signed=True).T, strict=True))
         ),
         Picture("friction of motor 1", "N m", speeds, friction, "rad/s"),
         Picture(
@@ -244,9 +254,9 @@ def _deflection(run: Run, signed: bool = False) -> np.ndarray:
     return degrees if signed else np.abs(degrees)
 
 
-def seen_friction(made: Outcome) -> str:
+def seen_friction(outcome: Outcome) -> str:
     """Return the friction that the motions see, in words: the line nearest to the curve."""
-    seen = made.lines.mean(axis=0)
-    names = made.planar.bench.names
+    seen = outcome.lines.mean(axis=0)
+    names = outcome.planar.bench.names
     pairs = [f"{n} {shown(float(seen[names.index(n)]), 3)}" for n in names if n.endswith((".coulomb", ".viscous"))]
     return ", ".join(pairs)

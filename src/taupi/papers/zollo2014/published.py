@@ -1,4 +1,4 @@
-"""What Zollo et al. (2014) and the specification print about the two studies, as printed."""
+"""What Zollo et al. (2014) print about the two studies, and the figures of our reference runs, as printed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TABLE_2 = {20: "3.84e3", 70: "44.50", 80: "4.73", 100: "0.157", 200: "0.111"}
 
 
 class Reference(NamedTuple):
-    """A figure of the specification's own runs, as printed, and from where to where ours may lie: the motions are other ones."""
+    """A figure of the reference runs, as printed, and the range in which ours may lie: the motions are different ones."""
 
     text: str
     low: float
@@ -51,8 +51,8 @@ class Reference(NamedTuple):
 FLOOR = Reference("0.128", 0.120, 0.140)
 MOVING = Reference("0.0098", 0.008, 0.020)
 ROUNDING = 1e-10  # what errors of exact signals stay below
-# B7: pipeline, normalised mean error, and without static friction.
-B7: dict[str, tuple[str, Reference, Reference]] = {
+# Two joints: pipeline, normalised mean error, and without static friction.
+PLANAR_PIPELINES: dict[str, tuple[str, Reference, Reference]] = {
     "exact": ("exact signals", FLOOR, MOVING),
     "literal": (
         "literal: zero-phase, backward differences",
@@ -109,14 +109,14 @@ B7: dict[str, tuple[str, Reference, Reference]] = {
     ),
 }
 # Errors against the line nearest to the friction curve, in place of f_2 and f_1.
-B7_LINE = {"central": Reference("0.0011", 0.0, 0.005), "literal": Reference("0.27", 0.13, 0.54)}
+PLANAR_LINE = {"central": Reference("0.0011", 0.0, 0.005), "literal": Reference("0.27", 0.13, 0.54)}
 # Noise of positions, zero-phase filter, central differences; and of a motion 3.5 times smaller.
-B7_NOISE = {20: "5.2", 70: "1.5", 80: "0.17", 100: "0.129", 200: "0.129"}
-B7_NOISE_SMALL = {20: "3.2", 70: "9.5", 80: "1.4", 100: "0.165", 200: "0.155"}
-B7_NOISE_WLS = (70, "0.16", 0.2)
-B7_NOISE_STRIBECK = {70: "5.7", 80: "1.0", 100: "0.11"}
-# B8: pipeline, title, with 60 and with 62 base parameters; the medians below.
-B8: dict[str, tuple[str, Reference, Reference]] = {
+PLANAR_NOISE = {20: "5.2", 70: "1.5", 80: "0.17", 100: "0.129", 200: "0.129"}
+PLANAR_NOISE_SMALL = {20: "3.2", 70: "9.5", 80: "1.4", 100: "0.165", 200: "0.155"}
+PLANAR_NOISE_WLS = (70, "0.16", 0.2)
+PLANAR_NOISE_STRIBECK = {70: "5.7", 80: "1.0", 100: "0.11"}
+# PUMA: pipeline, title, with 60 and with 62 base parameters; the medians below.
+PUMA_PIPELINES: dict[str, tuple[str, Reference, Reference]] = {
     "exact": ("exact signals", Reference("4e-12", 0.0, ROUNDING), Reference("7e-12", 0.0, ROUNDING)),
     "central": (
         "zero-phase, central differences",
@@ -135,12 +135,12 @@ B8: dict[str, tuple[str, Reference, Reference]] = {
     ),
     "literal": ("literal: zero-phase, backward differences", Reference("3.8", 1.0, 12.0), Reference("3.7", 1.0, 12.0)),
 }
-B8_MEDIAN = {60: Reference("5e-4", 0.0, 1e-3), 62: Reference("1.5e-4", 0.0, 1e-3)}
-B8_COUNTS = ("8", "6", "0.1")  # largest deflection of the wrist's springs, in steps of the encoder
+PUMA_MEDIAN = {60: Reference("5e-4", 0.0, 1e-3), 62: Reference("1.5e-4", 0.0, 1e-3)}
+PUMA_COUNTS = ("8", "6", "0.1")  # largest deflection of the wrist's springs, in steps of the encoder
 PUMA_DEFLECTION = "0.09"  # rad, mean over joints
 
-# Tables 3 to 6: K, m, c (three a link), I (xx yy zz xy xz yz a link), rotor inertia, f_s, f_v. One real value is misprinted as
-# 2000 in Table 4 and is 0.
+# Tables 3 to 6: K, m, c (three per link), I (xx yy zz xy xz yz of each link), rotor inertia, f_s, f_v. One real value,
+# which is 0, is misprinted as 2000 in Table 4.
 _REAL = """
 2000 2000 2000 2000 2000 2000  0.10 17.4 4.80 0.82 0.34 0.09
 0 0 0  -6.3301 0.1044 3.9585  -0.0974 -0.0677 0.336  0 0.0156 0  0 0 0  0 0 0.0029

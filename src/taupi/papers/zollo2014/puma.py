@@ -1,4 +1,4 @@
-"""The study of Zollo et al. (2014) on the PUMA 560 with elastic joints, rerun (specification B8)."""
+"""The study of Zollo et al. (2014) on the PUMA 560 with elastic joints, rerun: section 6."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OWN = "taupi.identify"
 
 @dataclass(frozen=True)
 class Puma:
-    """The experiment with gravity along the first axis (60 base parameters) or across it (62), one motion a seed."""
+    """The experiment with gravity along the first axis (60 base parameters) or across it (62), one motion per seed."""
 
     count: int = 60
     seed: int = SEED
@@ -57,16 +57,16 @@ class Puma:
         """Return the base parameters (b,) that each pipeline finds."""
         counted, exact = self._measured(run, COUNT), exact_log(run)
 
-        def found(log: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
+        def estimates_of(log: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
             return self.bench.estimates(log, pipeline)
 
-        central = found(counted, pipe.CENTRAL)
+        central = estimates_of(counted, pipe.CENTRAL)
         return {
-            "exact": found(exact, pipe.EXACT)["ols"],
+            "exact": estimates_of(exact, pipe.EXACT)["ols"],
             "central": central["ols"],
             "central, WLS": central["wls"],
-            "not counted": found(self._measured(run, None), pipe.CENTRAL)["ols"],
-            "literal": found(counted, pipe.LITERAL)["ols"],
+            "not counted": estimates_of(self._measured(run, None), pipe.CENTRAL)["ols"],
+            "literal": estimates_of(counted, pipe.LITERAL)["ols"],
             OWN: self._own(counted),
         }
 

@@ -21,7 +21,7 @@ def notes(planar: planar_study.Outcome, puma: dict[int, puma_study.Outcome]) -> 
         "not estimation: with two Stribeck columns of known shape the error is "
         f"{planar.nme('spline, Stribeck columns, WLS')[0]:.4f}.",
         "The control points of the excitation are not printed, so the motions are our own: triangle waves of seeds 100 to "
-        "105 as the specification describes them, whose draw is not printed either. Figures of single parameters, samples "
+        "105. Figures of single parameters, samples "
         "left out and deflections can only be alike.",
         "The printed deflections of 0.39 and 0.10 degrees are less than gravity alone makes with level links "
         f"({' and '.join(f'{d:.2f}' for d in planar.planar.sagging())}), so Table 2 belongs to another motion or to other "
