@@ -1,7 +1,9 @@
 """Reports: well-formed, self-contained, and the numbers are those of the fit. Pictures of fits: what they show."""
 
 import dataclasses
+import importlib
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from taupi.errors import TaupiError
 from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.reporting.fit_content import fit_content
 from taupi.reporting.report import report_text
-from taupi.reporting.sections import FIT_SECTIONS
+from taupi.reporting.sections import FIT_SECTIONS, RUN_SECTIONS
 from taupi.reporting.sections.base import percent
 from taupi.reporting.sections.fit.torque import MOST, POINTS
 from taupi.reporting.traces import thinned
@@ -153,9 +155,9 @@ def test_charts_of_odd_data(values):
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-3, 7), (1e-9, 3e-9), (1e6, 1e6 + 1), (-0.037, 0.021)])
 def test_ticks_are_round_and_inside(low, high):
-    found = ticks(low, high, 5)
-    assert 3 <= len(found) <= 8 and min(found) >= low - 1e-9 * abs(low) and max(found) <= high + 1e-9 * abs(high)
-    steps = np.diff(found)
+    marks = ticks(low, high, 5)
+    assert 3 <= len(marks) <= 8 and min(marks) >= low - 1e-9 * abs(low) and max(marks) <= high + 1e-9 * abs(high)
+    steps = np.diff(marks)
     assert np.allclose(steps, steps[0], rtol=1e-6) and f"{steps[0]:.0e}"[0] in "125"
 
 
@@ -176,10 +178,51 @@ def test_files_and_bad_arguments(tmp_path, validation):
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_a_section_of_ones_own(tmp_path):
-    """A report is a list of sections: leave some out."""
+def test_sections_can_be_left_out():
     text = report_text(friction_fit(), sections=[s for s in FIT_SECTIONS if s.name == "summary"])
     assert Page(text).ids == ["summary"]
+
+
+class Count:
+    """A section with its template in the class."""
+
+    name, title, template = "count", "How many", "<p>$count of them</p>"
+
+    def fields(self, content):
+        return {"count": str(len(content.parameters))}
+
+
+class Silent(Count):
+    name = "silent"
+
+    def fields(self, content):
+        return None
+
+
+def test_a_section_of_ones_own():
+    page = Page(report_text(friction_fit(), sections=[Count(), Silent()]))
+    assert page.ids == ["count"] and f"{len(friction_fit().values)} of them" in page.words
+
+
+def test_a_section_of_ones_own_with_a_template_beside_it(tmp_path, monkeypatch):
+    """Its template is the file of its name beside its module, as in the package."""
+    source = "class Hello:\n    name, title = 'hello', 'Hello'\n    fields = lambda self, content: {'robot': content.robot}\n"
+    (tmp_path / "my_section.py").write_text(source)
+    (tmp_path / "hello.html").write_text("<p>Hello, $robot!</p>")
+    monkeypatch.syspath_prepend(tmp_path)
+    section = importlib.import_module("my_section").Hello()
+    assert "Hello, elbow2r!" in Page(report_text(friction_fit(), sections=[section])).words
+
+
+@pytest.mark.parametrize("kind", ["fit", "run"])
+def test_sections_are_where_the_registry_says(kind):
+    """The folder of a page holds exactly its sections, each a module and a template of its name; what is shared is above it."""
+    sections = {"fit": FIT_SECTIONS, "run": RUN_SECTIONS}[kind]
+    own = {s.name: type(s).__module__ for s in sections if f".sections.{kind}." in type(s).__module__}
+    assert all(module.endswith(f".sections.{kind}.{name}") for name, module in own.items())
+    folder = Path(importlib.import_module(f"taupi.reporting.sections.{kind}").__file__).parent
+    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == {p.stem for p in folder.glob("*.html")} == set(own)
+    assert {s.name for s in sections} - set(own) == {"provenance"}
 
 
 def test_picture_of_a_validation(validation, tmp_path):

@@ -72,11 +72,11 @@ def test_both_are_well_formed_files_without_network(one, several):
 def test_the_table_is_that_of_the_trials(several, trials):
     head, *rows = Page(several).table("law")
     assert head[:4] == ["law", "error, first fifth", "last fifth", "largest torque"]
-    for row, made in zip(rows, trials, strict=True):
-        told = made.summary()
-        assert row[0] == made.name
-        assert row[1:4] == [f"{told[k]:.3g}" for k in ("rms_error_first", "rms_error_last", "largest_torque")]
-        assert row[4:6] == [f"{told[k]:.3g}" for k in ("V_first", "V_last")]
+    for row, trial in zip(rows, trials, strict=True):
+        summary = trial.summary()
+        assert row[0] == trial.name
+        assert row[1:4] == [f"{summary[k]:.3g}" for k in ("rms_error_first", "rms_error_last", "largest_torque")]
+        assert row[4:6] == [f"{summary[k]:.3g}" for k in ("V_first", "V_last")]
 
 
 def test_lines_are_those_of_the_run(one, several, trials):
@@ -126,18 +126,18 @@ def test_the_film_follows_forward_kinematics(name):
     rng = np.random.default_rng(0)
     t = np.linspace(0, 2, 401)
     q = np.cumsum(rng.normal(size=(401, arm.n)), axis=0) * 0.05
-    made = film_of(film(arm, [Arm("a", "c0", t, q), Arm("b", "c1", t[:100], q[:100])]))
-    assert made["arms"][1]["end"] < 0.5 < made["arms"][0]["end"] and (made["plane"] is None) == (name != "zollo2r")
-    frames = np.array(made["arms"][0]["frames"]).reshape(51, -1, 3)
+    data = film_of(film(arm, [Arm("a", "c0", t, q), Arm("b", "c1", t[:100], q[:100])]))
+    assert data["arms"][1]["end"] < 0.5 < data["arms"][0]["end"] and (data["plane"] is None) == (name != "zollo2r")
+    frames = np.array(data["arms"][0]["frames"]).reshape(51, -1, 3)
     rows = [8 * k for k in range(51)]
     tip = tp.forward_kinematics(arm, frame="tip")(q[rows])[:, :3, 3]
-    points = frames[:, made["tip"]]
+    points = frames[:, data["tip"]]
     # Whole numbers about the middle: distances between moments are those of the tip, up to one scale.
     scale = np.linalg.norm(tip - tip[0], axis=1).max() / np.linalg.norm(points - points[0], axis=1).max()
     assert np.abs((points - points[0]) * scale - (tip - tip[0])).max() < 2 * scale
     assert np.abs(frames).max() <= FINE
-    used = {k for link in made["links"] for k in link} | set(made["joints"])
-    assert used <= set(range(frames.shape[1])) and made["tip"] in used
+    used = {k for link in data["links"] for k in link} | set(data["joints"])
+    assert used <= set(range(frames.shape[1])) and data["tip"] in used
 
 
 def test_the_strip_has_a_figure_a_moment_and_none_after_the_end():
@@ -208,9 +208,13 @@ def test_provenance_and_settings(trials):
 
 def test_bad_arguments(tmp_path, trials):
     path = tmp_path / "x.html"
-    for thing, told in ((3, "expected a Fit, a Run, a Trial"), ([], "list of them"), ([trials[0], 3], "list of them")):
-        with pytest.raises(TaupiError, match=told):
-            tp.report(thing, path)
+    for result, message in (
+        (3, "expected a Fit, a Run, a Trial"),
+        ([], "list of them"),
+        ([trials[0], 3], "list of them"),
+    ):
+        with pytest.raises(TaupiError, match=message):
+            tp.report(result, path)
     with pytest.raises(TaupiError, match="runs have none"):
         tp.report(trials[0], path, "log.csv")
     with pytest.raises(TaupiError, match="robot has 6 joints, the run has 2"):
