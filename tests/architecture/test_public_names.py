@@ -119,7 +119,7 @@ def test_moved_uses_are_seen():
 
 @pytest.mark.xfail(reason="moved names are still used until all files are migrated", strict=True)
 def test_no_file_uses_a_moved_name():
-    own = {Path(__file__).resolve(), ROOT / "src" / "taupi" / "public_names.py"}
+    own = {Path(__file__).resolve(), ROOT / "src/taupi/public_names.py", ROOT / "docs/api/names.md"}
     files = [ROOT / "README.md"]
     for folder in ("src", "docs", "tests", "examples", "benchmarks", "tools"):
         files += [p for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md") and p.resolve() not in own]
