@@ -143,7 +143,7 @@ if TYPE_CHECKING:
     from taupi.identification.results.fit_file import write_fit
     from taupi.identification.results.validation import compare
     from taupi.identification.results.validation import validate
-    from taupi.identification.rows.recording import Preparation
+    from taupi.identification.rows.preparation import Preparation
     from taupi.model.catalogue import names as catalogue
     from taupi.model.load import load
     from taupi.model.parameters import Parameters

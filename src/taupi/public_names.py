@@ -50,7 +50,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.prepare": "prepare",
         # Identification.
         "taupi.identification.identify": "identify",
-        "taupi.identification.rows.recording": "Preparation",
+        "taupi.identification.rows.preparation": "Preparation",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.fit_file": "load_fit, write_fit",
         "taupi.identification.results.validation": "validate, compare",

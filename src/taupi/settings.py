@@ -77,9 +77,15 @@ class Settings:
 
 
 def _attributes(kind: type[Settings]) -> dict[str, str]:
-    """Return the descriptions under "Attributes:" of a docstring, by field."""
-    text = inspect.getdoc(kind) or ""
-    _, _, section = text.partition("Attributes:\n")
+    """Return the descriptions under "Attributes:" of a class and its bases, by field."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        found |= _section(inspect.cleandoc(base.__doc__ or ""))
+    return found
+
+
+def _section(docstring: str) -> dict[str, str]:
+    _, _, section = docstring.partition("Attributes:\n")
     found: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
@@ -94,7 +100,25 @@ def _attributes(kind: type[Settings]) -> dict[str, str]:
     return found
 
 
-def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+class UnknownSettingError(TaupiError, TypeError):
+    """A keyword that a function does not have."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names."""
+
+    kind: type[Settings]
+
+
+class _Unchanged:
+    """The default of a field that stays as it was."""
+
+    def __repr__(self) -> str:
+        return "unchanged"
+
+
+def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
 
     The function itself has a keyword-only parameter for each subject and always gets it. Its signature and its docstring list
@@ -124,10 +148,15 @@ def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[.
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         own = inspect.signature(function)
         signature = _opened(own, subjects)
-        fields = {field: subject for subject, kind in subjects.items() for field in kind.names()}
+        fields = {field: subject for subject, kind in subjects.items() for field in _kind(kind).names()}
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> T:
+            for name in keywords:
+                if name not in signature.parameters:
+                    raise UnknownSettingError(
+                        *unknown("setting", name, signature.parameters, f"{function.__name__}").parts
+                    )
             bound = signature.bind(*args, **keywords).arguments
             for subject, kind in subjects.items():
                 given = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
@@ -141,34 +170,39 @@ def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[.
     return decorate
 
 
-def _settled(subject: str, kind: type[Settings], given: Any, fields: dict[str, Any]) -> Settings:
+def _kind(subject: type[Settings] | Changes) -> type[Settings]:
+    return subject.kind if isinstance(subject, Changes) else subject
+
+
+def _settled(name: str, subject: type[Settings] | Changes, given: Any, fields: dict[str, Any]) -> Any:
+    kind = _kind(subject)
     if given is None:
-        return kind(**fields)
+        return fields if isinstance(subject, Changes) else kind(**fields)
     if fields:
-        one, whole = Argument(next(iter(fields))), Argument(subject)
+        one, all_of_it = Argument(next(iter(fields))), Argument(name)
         raise TaupiError(
             one,
             " and ",
-            whole,
+            all_of_it,
             " are both given.",
-            remedy=("Put ", one, " into ", whole, ", or leave ", whole, " out."),
+            remedy=("Put ", one, " into ", all_of_it, ", or leave ", all_of_it, " out."),
         )
     if not isinstance(given, kind):
-        raise TaupiError(Argument(subject), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
-    return given
+        raise TaupiError(Argument(name), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
+    return given.to_dict() if isinstance(subject, Changes) else given
 
 
-def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings]]) -> inspect.Signature:
+def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
     """Return a signature in which subjects may be left out, and their fields stand behind a function's own parameters."""
     plain = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     named = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in subjects]
     wholes = [signature.parameters[name].replace(default=None) for name in subjects]
     fields = []
-    for place, kind in enumerate(subjects.values()):
+    for place, subject in enumerate(subjects.values()):
         how = inspect.Parameter.KEYWORD_ONLY if place else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        fields += [
-            inspect.Parameter(f.name, how, default=_default(f), annotation=f.type) for f in dataclasses.fields(kind)
-        ]
+        for f in dataclasses.fields(_kind(subject)):
+            default = _Unchanged() if isinstance(subject, Changes) else _default(f)
+            fields.append(inspect.Parameter(f.name, how, default=default, annotation=f.type))
     first = [p for p in fields if p.kind is p.POSITIONAL_OR_KEYWORD]
     rest = [p for p in fields if p.kind is p.KEYWORD_ONLY]
     return signature.replace(parameters=[*plain, *first, *named, *rest, *wholes])
@@ -178,13 +212,15 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-def _documented(text: str, subjects: Mapping[str, type[Settings]]) -> str:
+def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> str:
     """Return a docstring with the fields of each subject listed behind its first paragraphs, before its example."""
     lines = []
-    for subject, kind in subjects.items():
-        lines += [f"Of `{subject}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
+    for name, subject in subjects.items():
+        kind = _kind(subject)
+        lines += [f"Of `{name}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
         for f in dataclasses.fields(kind):
-            lines.append(f"- `{f.name}`, by default {_default(f)!r}: {kind.describe(f.name)}")
+            default = "unchanged" if isinstance(subject, Changes) else f"by default {_default(f)!r}"
+            lines.append(f"- `{f.name}`, {default}: {kind.describe(f.name)}")
         lines.append("")
     body, mark, example = inspect.cleandoc(text).partition("\n>>> ")
     return "\n".join([body.rstrip(), "", *lines]) + (f"\n>>> {example}\n" if mark else "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
-from taupi.identification.rows.equations import Equations
+from taupi.identification.equations import Equations
 from taupi.reporting.traces import Trace
 
 FITTED, HELD_OUT = "fitted", "held out"
