@@ -57,7 +57,7 @@ class TaupiError(ValueError):
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def spelled(self, spelling: Spelling) -> str:
-        """Return the message with arguments spelled by a function."""
+        """Return the message with each argument as the function `spelling` writes it."""
         wrong, remedy = (
             "".join(part if isinstance(part, str) else spelling(part) for part in parts)
             for parts in (self.parts, self.remedy)

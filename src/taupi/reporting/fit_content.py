@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
-from taupi.identification.equations import Equations
 from taupi.reporting.traces import Trace
 
 FITTED, HELD_OUT = "fitted", "held out"
