@@ -108,6 +108,10 @@ class TaupiWarning(_Message, UserWarning):
     """An answer that is usable but suspect; the message states the number, and is data as that of a `TaupiError`."""
 
 
+class MovedWarning(TaupiWarning, DeprecationWarning):
+    """A public name was used at a place that it has moved from; the message says where it is now."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """Return a value as an error message shows it: its repr, cut to a readable length."""
     try:

@@ -60,7 +60,7 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of a field, on one line."""
+        """Return what the docstring says about the field `name`, on one line."""
         return _attributes(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings from `data`, as `to_dict` gave them; lists, as JSON has them, become tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)

@@ -9,8 +9,7 @@ from formulas import constants, evaluated, inputs, same
 from support import SPEC, error
 
 import taupi as tp
-from taupi.papers import lecture
-from taupi.papers.aldana_model import (
+from taupi.papers.aldana.model import (
     C2,
     C3,
     C23,
@@ -31,7 +30,8 @@ from taupi.papers.aldana_model import (
     printed_entries,
 )
 from taupi.papers.formulas import differing, spelled
-from taupi.papers.gabiccini2009 import B, blocks
+from taupi.papers.gabiccini2009.study import B, blocks
+from taupi.papers.lecture import study as lecture
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}

@@ -44,7 +44,7 @@ def build_laws(
     """Return laws by their names, with the gains of `--gain`, and for the rest those that the robot suggests."""
     import taupi as tp
 
-    classes = {name: getattr(tp, LAWS[_known(name)]) for name in chosen}
+    classes = {name: getattr(tp.laws, LAWS[_known(name)]) for name in chosen}
     fields = {name: {f.name for f in dataclasses.fields(c) if f.init} - set(_NO_GAINS) for name, c in classes.items()}
     keywords: dict[str, dict[str, Any]] = {name: {} for name in chosen}
     for text in gains or ():

@@ -61,7 +61,9 @@ def build_program(
         name, form = FORMS[form], None
     if name not in (*PROGRAMS, *TASK_PROGRAMS):
         raise unknown("program", name, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
-    builder = getattr(tp, name.replace("-", "_"))
+    family, _, rest = name.partition("-")
+    place, verb = (getattr(tp, family), rest) if family in ("elastic", "operational") else (tp, name)
+    builder = getattr(place, verb.replace("-", "_"))
     options = {
         "terms": terms or None,
         "form": form and form.replace("-", "_"),

@@ -59,16 +59,16 @@ def _write_run(trial: Trial, folder: Path, page: bool) -> list[str]:
 
 
 def _write_page(trials: Sequence[Trial], folder: Path, strip: bool = True) -> list[str]:
-    from taupi.report.arm import strip as arm_strip
-    from taupi.report.document import runs_text
-    from taupi.report.story import story
+    from taupi.reporting.stick_figures import strip as arm_strip
+    from taupi.reporting.report import runs_text
+    from taupi.reporting.run_content import run_content
 
     shown = [t for t in trials if len(t.run) > 1]
     if not shown:
         return []
     provenance = {"command": shlex.join(["taupi", *sys.argv[1:]])}
     (folder / PAGE).write_text(runs_text(shown, provenance=provenance), encoding="utf-8")
-    runs = story(shown)
+    runs = run_content(shown)
     if not strip or runs.robot is None:
         return [PAGE]
     (folder / STRIP).write_text(arm_strip(runs.robot, runs.arms(), alone=True), encoding="utf-8")
