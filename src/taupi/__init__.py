@@ -28,6 +28,7 @@ __all__ = [
     "Payload",
     "Preparation",
     "Program",
+    "Reading",
     "RigidPlant",
     "Robot",
     "Run",
@@ -35,6 +36,8 @@ __all__ = [
     "Sensors",
     "Sinusoids",
     "SlotineLi",
+    "Smoothing",
+    "Streaming",
     "TaupiError",
     "TaupiWarning",
     "Walker",
@@ -165,6 +168,9 @@ if TYPE_CHECKING:
     from taupi.signals.prepare import prepare
     from taupi.signals.read import read_log
     from taupi.signals.read import write_log
+    from taupi.signals.reading import Reading
+    from taupi.signals.reading import Streaming
+    from taupi.signals.smoothing import Smoothing
     from taupi.simulation.elastic import ElasticPlant
     from taupi.simulation.plant import Payload
     from taupi.simulation.record import record

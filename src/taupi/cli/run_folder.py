@@ -59,9 +59,9 @@ def _write_run(trial: Trial, folder: Path, page: bool) -> list[str]:
 
 
 def _write_page(trials: Sequence[Trial], folder: Path, strip: bool = True) -> list[str]:
-    from taupi.reporting.stick_figures import strip as arm_strip
     from taupi.reporting.report import runs_text
     from taupi.reporting.run_content import run_content
+    from taupi.reporting.stick_figures import strip as arm_strip
 
     shown = [t for t in trials if len(t.run) > 1]
     if not shown:

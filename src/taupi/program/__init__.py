@@ -19,7 +19,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.program.accumulator import Accumulator
-    from taupi.program.program import Constants
-    from taupi.program.program import Port
+    from taupi.program.constants import Constants
+    from taupi.program.port import Port
     from taupi.program.program import Program
     from taupi.program.program import trace
