@@ -17,15 +17,15 @@ _HOME: dict[str, str] = {
     "Bounds": "taupi.analysis.bound_results",
     "Box": "taupi.identification.physical.link_shapes",
     "Comparison": "taupi.identification.results.validation",
-    "CompositeAdaptation": "taupi.control.composite",
-    "ComputedTorque": "taupi.control.computed_torque",
+    "CompositeAdaptation": "taupi.control.laws.composite_adaptation",
+    "ComputedTorque": "taupi.control.laws.computed_torque",
     "Conditioning": "taupi.identifiability.conditioning",
     "Constants": "taupi.program.program",
     "Coulomb": "taupi.dynamics.terms",
     "Damping": "taupi.dynamics.terms",
     "DeadZone": "taupi.control.modifications",
-    "ElasticPDGravity": "taupi.control.elastic_pd_gravity",
-    "ElasticPlant": "taupi.simulation.elastic",
+    "ElasticPDGravity": "taupi.control.laws.elastic_pd_gravity",
+    "ElasticPlant": "taupi.simulation.plants.elastic_plant",
     "Ellipsoid": "taupi.identification.physical.link_shapes",
     "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
@@ -39,15 +39,15 @@ _HOME: dict[str, str] = {
     "LyapunovRecord": "taupi.control.lyapunov",
     "MassEllipses": "taupi.analysis.ellipses",
     "MinimumJerk": "taupi.simulation.references",
-    "NaturalAdaptation": "taupi.control.natural",
-    "NiemeyerSlotine": "taupi.control.niemeyer_slotine",
+    "NaturalAdaptation": "taupi.control.laws.natural_adaptation",
+    "NiemeyerSlotine": "taupi.control.laws.niemeyer_slotine",
     "Offset": "taupi.dynamics.terms",
-    "OperationalSlotineLi": "taupi.control.operational",
+    "OperationalSlotineLi": "taupi.control.laws.operational_slotine_li",
     "OrdinaryLeastSquares": "taupi.identification.estimators.ols",
-    "PDGravity": "taupi.control.pd_gravity",
+    "PDGravity": "taupi.control.laws.pd_gravity",
     "ParameterLayout": "taupi.model.parameters",
     "Parameters": "taupi.model.parameters",
-    "Payload": "taupi.simulation.plant",
+    "Payload": "taupi.simulation.plants.plant",
     "Port": "taupi.program.program",
     "Preparation": "taupi.identification.rows.recording",
     "Problem": "taupi.identification.problem",
@@ -55,7 +55,7 @@ _HOME: dict[str, str] = {
     "Projection": "taupi.control.modifications",
     "Reproduction": "taupi.papers.study",
     "Ridge": "taupi.identification.estimators.ridge",
-    "RigidPlant": "taupi.simulation.rigid",
+    "RigidPlant": "taupi.simulation.plants.rigid_plant",
     "Robot": "taupi.model.robot",
     "Rotor": "taupi.dynamics.terms",
     "Run": "taupi.simulation.run",
@@ -64,7 +64,7 @@ _HOME: dict[str, str] = {
     "Sensors": "taupi.simulation.sensors",
     "SigmaModification": "taupi.control.modifications",
     "Sinusoids": "taupi.simulation.references",
-    "SlotineLi": "taupi.control.slotine_li",
+    "SlotineLi": "taupi.control.laws.slotine_li",
     "Spring": "taupi.dynamics.terms",
     "Stribeck": "taupi.dynamics.terms",
     "StribeckCurve": "taupi.dynamics.terms",
@@ -72,10 +72,10 @@ _HOME: dict[str, str] = {
     "StribeckRise": "taupi.dynamics.terms",
     "TaupiError": "taupi.errors",
     "TaupiWarning": "taupi.errors",
-    "Trial": "taupi.control.trial",
+    "Trial": "taupi.control.law_trial",
     "Validation": "taupi.identification.results.validation",
     "Viscous": "taupi.dynamics.terms",
-    "Walker": "taupi.control.walker",
+    "Walker": "taupi.control.laws.walker",
     "Consistent": "taupi.identification.estimators.consistent",
     "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
@@ -102,7 +102,7 @@ _HOME: dict[str, str] = {
     "elastic_regressor": "taupi.regressors.elastic",
     "elastic_stiffness_matrix": "taupi.dynamics.elastic",
     "emit": "taupi.program.emit",
-    "emit_controller": "taupi.control.emitted",
+    "emit_controller": "taupi.control.emitted_controller",
     "energy_regressor": "taupi.regressors.classical",
     "estimate_delay": "taupi.signals.delay",
     "explicit_regressor": "taupi.regressors.explicit",
@@ -150,7 +150,7 @@ _HOME: dict[str, str] = {
     "simulate_many": "taupi.simulation.simulate",
     "singularity": "taupi.analysis.singularity",
     "slotine_li_regressor": "taupi.regressors.classical",
-    "spatial_dynamics": "taupi.control.spatial",
+    "spatial_dynamics": "taupi.control.spatial_algebra",
     "studies": "taupi.papers.registry",
     "task_coordinates": "taupi.dynamics.kinematics",
     "trace": "taupi.program.program",
@@ -185,11 +185,18 @@ if TYPE_CHECKING:
     from taupi.analysis.ellipses import mass_ellipses as mass_ellipses
     from taupi.analysis.properties import properties as properties
     from taupi.analysis.singularity import singularity as singularity
-    from taupi.control.composite import CompositeAdaptation as CompositeAdaptation
-    from taupi.control.computed_torque import ComputedTorque as ComputedTorque
-    from taupi.control.elastic_pd_gravity import ElasticPDGravity as ElasticPDGravity
-    from taupi.control.emitted import emit_controller as emit_controller
+    from taupi.control.emitted_controller import emit_controller as emit_controller
     from taupi.control.law import LawState as LawState
+    from taupi.control.law_trial import Trial as Trial
+    from taupi.control.laws.composite_adaptation import CompositeAdaptation as CompositeAdaptation
+    from taupi.control.laws.computed_torque import ComputedTorque as ComputedTorque
+    from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity as ElasticPDGravity
+    from taupi.control.laws.natural_adaptation import NaturalAdaptation as NaturalAdaptation
+    from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine as NiemeyerSlotine
+    from taupi.control.laws.operational_slotine_li import OperationalSlotineLi as OperationalSlotineLi
+    from taupi.control.laws.pd_gravity import PDGravity as PDGravity
+    from taupi.control.laws.slotine_li import SlotineLi as SlotineLi
+    from taupi.control.laws.walker import Walker as Walker
     from taupi.control.lyapunov import LyapunovRecord as LyapunovRecord
     from taupi.control.lyapunov import check_lyapunov as check_lyapunov
     from taupi.control.lyapunov import convergence_rate as convergence_rate
@@ -197,14 +204,7 @@ if TYPE_CHECKING:
     from taupi.control.modifications import DeadZone as DeadZone
     from taupi.control.modifications import Projection as Projection
     from taupi.control.modifications import SigmaModification as SigmaModification
-    from taupi.control.natural import NaturalAdaptation as NaturalAdaptation
-    from taupi.control.niemeyer_slotine import NiemeyerSlotine as NiemeyerSlotine
-    from taupi.control.operational import OperationalSlotineLi as OperationalSlotineLi
-    from taupi.control.pd_gravity import PDGravity as PDGravity
-    from taupi.control.slotine_li import SlotineLi as SlotineLi
-    from taupi.control.spatial import spatial_dynamics as spatial_dynamics
-    from taupi.control.trial import Trial as Trial
-    from taupi.control.walker import Walker as Walker
+    from taupi.control.spatial_algebra import spatial_dynamics as spatial_dynamics
     from taupi.dynamics.closed_form import moving_base_dynamics as moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices as newton_euler_matrices
     from taupi.dynamics.coriolis import coriolis_matrix as coriolis_matrix
@@ -315,6 +315,6 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
-    from taupi.simulation.elastic import ElasticPlant as ElasticPlant
+    from taupi.simulation.plants.elastic_plant import ElasticPlant as ElasticPlant
     from taupi.simulation.record import record as record
     from taupi.simulation.references import BSpline as BSpline

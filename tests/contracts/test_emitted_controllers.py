@@ -8,7 +8,7 @@ from emitted import STRICT, need, pointer, run
 from support import error
 
 import taupi as tp
-from taupi.control.emitted import controller_files
+from taupi.control.emitted_controller import controller_files
 
 # The acceptance: the C step agrees with Python's.
 AGREE = 1e-12

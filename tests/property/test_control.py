@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support import ROUNDING, error, random_robot, random_states, robots, trees_with_mimic
 
 import taupi as tp
-from taupi.control import spatial
+from taupi.control import spatial_algebra as spatial
 from taupi.control.lyapunov import plant_parameters
 
 ALL_TERMS = ("viscous", "coulomb", "offset", "rotor")

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from taupi.control.columns import Choice, EstimatedChain
 from taupi.control.gains import times
+from taupi.control.parameter_choice import Choice, EstimatedChain
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.errors import TaupiError, shown
 from taupi.model.parameters import Parameters

@@ -11,9 +11,9 @@ import casadi as cs
 import numpy as np
 
 from taupi.analysis.bounds import bounds
-from taupi.control.columns import EstimatedChain
 from taupi.control.law import Law, Signals, Truth
-from taupi.control.walker import Walker
+from taupi.control.laws.walker import Walker
+from taupi.control.parameter_choice import EstimatedChain
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.simulation.arguments import initial_rows, loadable
 from taupi.simulation.controller import Controller
-from taupi.simulation.jobs import Jobs, Start
+from taupi.simulation.rollouts.arguments import initial_rows, loadable
+from taupi.simulation.rollouts.jobs import Jobs, Start
 from taupi.simulation.run import Run, RunBatch
 from taupi.simulation.sensors import Sensors
 

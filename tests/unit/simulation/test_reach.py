@@ -7,7 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.simulation.reach import unreachable
+from taupi.simulation.motion_limits import unreachable
 
 PANDA, ARM = tp.load("panda"), tp.load("elbow2r")
 MIDDLE = np.array([0, 0, 0, -1.5, 0, 1.8, 0])

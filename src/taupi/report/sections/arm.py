@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.report.arm import film, strip
 from taupi.report.story import Story
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.report.chart import Line
 from taupi.report.sections.base import cell, head, number
 from taupi.report.story import Story

@@ -7,12 +7,20 @@ from typing import Any, ClassVar
 
 import casadi as cs
 
-from taupi.control import spatial
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control import spatial_algebra as spatial
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import positive
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.recursion import adjoints, link_motions, torque, twists, walker_gradient, walker_wrench, with_terms
+from taupi.control.link_recursions import (
+    adjoints,
+    link_motions,
+    torque,
+    twists,
+    walker_gradient,
+    walker_wrench,
+    with_terms,
+)
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import unknown
 from taupi.model.robot import Robot

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import casadi as cs
 
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms import TermsLike, term_columns
 from taupi.model.robot import Robot

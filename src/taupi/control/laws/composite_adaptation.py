@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import positive, times
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.slotine_li import torque_and_gradient
+from taupi.control.laws.slotine_li import torque_and_gradient
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.spatial import SX

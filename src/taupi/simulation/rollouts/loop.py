@@ -14,8 +14,8 @@ from taupi.errors import TaupiError
 from taupi.program.program import Port, Program, trace
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import Tableau, advance, nodes
-from taupi.simulation.kernels import Kernels, Keyed, kernels
-from taupi.simulation.plant import Plant
+from taupi.simulation.plants.plant import Plant
+from taupi.simulation.rollouts.loop_kernels import Kernels, Keyed, kernels
 from taupi.simulation.rosenbrock import Rosenbrock
 from taupi.simulation.sensors import Sensors
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from taupi.control.gains import whole
 from taupi.control.law import Law
+from taupi.control.laws.natural_adaptation import NaturalAdaptation
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
-from taupi.control.natural import NaturalAdaptation
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.simulation.plant import ArmPlant
+from taupi.simulation.plants.plant import ArmPlant
 from taupi.simulation.run import Run
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this.

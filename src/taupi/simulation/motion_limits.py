@@ -8,8 +8,8 @@ import numpy as np
 
 from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.regressors.classical import regressor
+from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.references import Motion
-from taupi.simulation.rigid import RigidPlant
 
 MOST = 2000  # instants at which torques are looked at
 

@@ -20,8 +20,8 @@ from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
 from taupi.program.program import Constants, Port, Program, trace
-from taupi.simulation.plant import ArmPlant, Surroundings
-from taupi.simulation.smoothing import smoothed
+from taupi.simulation.plants.plant import ArmPlant, Surroundings
+from taupi.simulation.plants.smooth_friction import smoothed
 
 _SPRINGS = Sides((), (Stiffness(),), ())
 

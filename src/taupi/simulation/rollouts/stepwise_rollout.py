@@ -9,8 +9,8 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.simulation.integrators import FIXED, advance, nodes, solve
-from taupi.simulation.rollout import Job, Outside, Records, ask, load_jump
-from taupi.simulation.stiction import Sticking
+from taupi.simulation.plants.stiction import Sticking
+from taupi.simulation.rollouts.compiled_rollout import Job, Outside, Records, ask, load_jump
 
 
 def step_out(job: Job) -> Records:

@@ -8,8 +8,8 @@ from typing import Any
 
 import casadi as cs
 
-from taupi.control.columns import EstimatedChain
 from taupi.control.law import Signals
+from taupi.control.parameter_choice import EstimatedChain
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import SX, adjoint, bracket, inertia_columns, inverse, skew
 from taupi.dynamics.terms import Term

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import casadi as cs
 
-from taupi.control.fixed import FixedLaw
+from taupi.control.fixed_law import FixedLaw
 from taupi.control.gains import largest_inertias, times
 from taupi.control.law import Claim, Signals, Truth
 from taupi.dynamics.recursive import newton_euler

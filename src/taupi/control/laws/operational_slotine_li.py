@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import BANDWIDTH, gain, largest_inertias, times
 from taupi.control.law import Claim, Signals, Truth
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, time_derivative, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.control.columns import Choice, ColumnsLike, choose
 from taupi.control.gains import BANDWIDTH, PACE, default_adaptation, default_damping, gain, inverse, times, typical
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.control.modifications import Modification, Projection
+from taupi.control.parameter_choice import Choice, ColumnsLike, choose
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import TaupiError, shown

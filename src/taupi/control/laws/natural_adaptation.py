@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import default_adaptation, gain, inverse, largest_inertias, times
 from taupi.control.law import Claim, LawState, Signals, Truth
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.control.pseudo_inertia import dual, exponential_step, from_pseudo, log_divergence, pseudo
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from taupi.control.columns import Choice, choose
 from taupi.control.gains import BANDWIDTH, gain
 from taupi.control.law import Law
+from taupi.control.parameter_choice import Choice, choose
 from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike
 

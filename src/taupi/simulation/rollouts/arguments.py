@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.simulation.plant import Payload
+from taupi.simulation.plants.plant import Payload
 
 
 def initial_rows(initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

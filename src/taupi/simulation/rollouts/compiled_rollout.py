@@ -11,8 +11,8 @@ import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.program.roll import Nested, Rolling
-from taupi.simulation.loop import Loop
 from taupi.simulation.references import Motion
+from taupi.simulation.rollouts.loop import Loop
 
 # What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C is heard between blocks.
 _BLOCK_BYTES = 4 * 2**20

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import casadi as cs
 
-from taupi.control.adaptive import AdaptiveLaw
-from taupi.control.columns import ColumnsLike
+from taupi.control.adaptive_law import AdaptiveLaw
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.recursion import adjoints, niemeyer_columns, torque, twists, with_terms
+from taupi.control.link_recursions import adjoints, niemeyer_columns, torque, twists, with_terms
+from taupi.control.parameter_choice import ColumnsLike
 from taupi.dynamics.terms import TermsLike
 from taupi.model.robot import Robot
 from taupi.program.program import Constants

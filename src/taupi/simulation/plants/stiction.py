@@ -18,8 +18,8 @@ from taupi.dynamics.terms import Coulomb, Stribeck, Term, resolve_terms, term_in
 from taupi.errors import TaupiError
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.integrators import ADAPTIVE
-from taupi.simulation.plant import Surroundings
-from taupi.simulation.rigid import RigidPlant
+from taupi.simulation.plants.plant import Surroundings
+from taupi.simulation.plants.rigid_plant import RigidPlant
 
 # Sticking and breaking away this often within one control period is chatter, not motion.
 _MOST_EVENTS = 200

@@ -15,8 +15,8 @@ from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Term, resolve_terms, term_inertia, term_torque
 from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program, trace
-from taupi.simulation.plant import ArmPlant, LoadedChain, Surroundings
-from taupi.simulation.smoothing import smoothed
+from taupi.simulation.plants.plant import ArmPlant, LoadedChain, Surroundings
+from taupi.simulation.plants.smooth_friction import smoothed
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, TaupiWarning, shown, unknown
-from taupi.simulation.arguments import positive, schedule, setting_rows, whole, with_payloads
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import FIXED, UNDAMPED, checked_integrator
-from taupi.simulation.loop import Loop
-from taupi.simulation.reach import unreachable
+from taupi.simulation.motion_limits import unreachable
 from taupi.simulation.references import Motion, as_reference
-from taupi.simulation.rollout import Job, Records, roll_out
+from taupi.simulation.rollouts.arguments import positive, schedule, setting_rows, whole, with_payloads
+from taupi.simulation.rollouts.compiled_rollout import Job, Records, roll_out
+from taupi.simulation.rollouts.loop import Loop
+from taupi.simulation.rollouts.stepwise_rollout import step_out
 from taupi.simulation.run import Run
 from taupi.simulation.sensors import Sensors
-from taupi.simulation.stepwise import step_out
 from taupi.version import __version__
 
 MODES = ("sampled", "continuous")

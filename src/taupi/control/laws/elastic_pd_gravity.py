@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.control.columns import Choice, choose
-from taupi.control.fixed import FixedLaw
+from taupi.control.fixed_law import FixedLaw
 from taupi.control.gains import FASTEST, gain, times, typical
 from taupi.control.law import Claim, Signals, Truth
+from taupi.control.parameter_choice import Choice, choose
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.elastic import elastic_mass_matrix

@@ -1,0 +1,1 @@
+"""The control laws, one file each."""
