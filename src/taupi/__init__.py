@@ -30,6 +30,7 @@ _HOME: dict[str, str] = {
     "Feasible": "taupi.identification.estimators.feasible",
     "Finding": "taupi.signals.check",
     "Fit": "taupi.identification.results.fit",
+    "Horizon": "taupi.simulation.horizon",
     "Huber": "taupi.identification.estimators.huber",
     "Hull": "taupi.identification.physical.link_shapes",
     "LawState": "taupi.control.law",
@@ -315,6 +316,7 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks as log_blocks
     from taupi.signals.read import read_log as read_log
     from taupi.signals.read import write_log as write_log
+    from taupi.simulation.horizon import Horizon as Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant as ElasticPlant
     from taupi.simulation.record import record as record
     from taupi.simulation.references import BSpline as BSpline

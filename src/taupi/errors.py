@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +81,14 @@ class NotIdentifiedError(TaupiError):
 
 class TaupiWarning(UserWarning):
     """An answer that is usable but suspect; the message states the number."""
+
+
+def warn(message: str) -> None:
+    """Warn of an answer that is usable but suspect, at the line outside of taupi that asked for it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "taupi":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, TaupiWarning, stacklevel=level)
 
 
 def shown(value: object, limit: int = 60) -> str:

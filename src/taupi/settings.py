@@ -97,8 +97,10 @@ def _attributes(kind: type[Settings]) -> dict[str, str]:
 def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
 
-    The function itself has a keyword-only parameter for each subject and always gets it. Its signature and its docstring list
-    the fields; positional arguments behind its own are fields of the first subject, in order.
+    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields.
+    A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
+    keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
+    those of further ones are keywords.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
@@ -159,19 +161,25 @@ def _settled(subject: str, kind: type[Settings], given: Any, fields: dict[str, A
 
 
 def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings]]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields stand behind a function's own parameters."""
-    plain = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    named = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in subjects]
-    wholes = [signature.parameters[name].replace(default=None) for name in subjects]
-    fields = []
-    for place, kind in enumerate(subjects.values()):
-        how = inspect.Parameter.KEYWORD_ONLY if place else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        fields += [
-            inspect.Parameter(f.name, how, default=_default(f), annotation=f.type) for f in dataclasses.fields(kind)
-        ]
-    first = [p for p in fields if p.kind is p.POSITIONAL_OR_KEYWORD]
-    rest = [p for p in fields if p.kind is p.KEYWORD_ONLY]
-    return signature.replace(parameters=[*plain, *first, *named, *rest, *wholes])
+    """Return a signature in which subjects may be left out, and their fields stand beside a function's own parameters."""
+    keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
+    plain = [p for p in own.values() if p.kind is not keyword]
+    named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
+    for order, (subject, kind) in enumerate(subjects.items()):
+        names, fields = [p.name for p in plain], _parameters(kind)
+        place = names.index(subject) if subject in names else len(names)
+        first = [p for p in fields if p.kind is not keyword and (subject in names or order == 0)]
+        plain[place : place + 1] = first
+        named += [p.replace(kind=keyword) for p in fields if p not in first]
+    wholes = [own[name].replace(kind=keyword, default=None) for name in subjects]
+    return signature.replace(parameters=[*plain, *named, *wholes])
+
+
+def _parameters(kind: type[Settings]) -> list[inspect.Parameter]:
+    """Return the fields of a subject as parameters."""
+    how = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
+    fields = dataclasses.fields(kind)
+    return [inspect.Parameter(f.name, how[bool(f.kw_only)], default=_default(f), annotation=f.type) for f in fields]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

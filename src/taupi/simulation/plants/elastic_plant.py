@@ -1,10 +1,9 @@
-"""The arm with elastic joints as a plant: links and motors, a spring between the two of a joint."""
+"""The arm with elastic joints as a plant: links and motors, with a spring between the two of a joint."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import casadi as cs
 import numpy as np
@@ -16,11 +15,11 @@ from taupi.dynamics.elastic_forward import ALGORITHMS
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import default_algorithm
 from taupi.dynamics.recursive import newton_euler
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
+from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
 from taupi.program.program import Constants, Port, Program, trace
-from taupi.simulation.plants.plant import ArmPlant, Surroundings
+from taupi.simulation.plants.plant import ArmPlant, PlantTerms, Surroundings
 from taupi.simulation.plants.smooth_friction import smoothed
 
 _SPRINGS = Sides((), (Stiffness(),), ())
@@ -28,14 +27,15 @@ _SPRINGS = Sides((), (Stiffness(),), ())
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ElasticPlant(ArmPlant):
-    """An arm with elastic joints: B(q) a + C v + g + K_e (q, theta) + friction = (-tau_dist - J^T F_tip, u) (spec B2).
+    """An arm with elastic joints: B(q) a + C v + g + K_e (q, theta) + friction = (-tau_dist - J^T F_tip, u).
 
-    Its state is positions (q, theta) and velocities (qd, thetad), theta one value per elastic joint; the torque u has one value
-    per motor. `terms` are friction on the motors ("coulomb", "viscous", `StribeckCurve`, ...), "damping" of the springs and
-    friction on the links ("link_viscous", ...), with the robot's own values; by default all that the description states.
-    Without `coupling`, rotors feel and turn nothing but their own shafts. `smoothing` (rad/s or m/s) makes sgn(thetad) of dry
-    friction tanh(thetad / smoothing); 0 keeps the jump. A disturbance acts on the links; torque and rate limits are those of
-    the motors; wrench, payloads and delay are as in `RigidPlant`.
+    This is Zollo et al. (2014), (2). The state of `robot` is positions (q, theta) and velocities (qd, thetad), theta one value
+    per elastic joint; the torque u has one value per motor. `terms` are friction on the motors ("coulomb", "viscous",
+    `StribeckCurve`, ...), "damping" of the springs and friction on the links ("link_viscous", ...), with the robot's own
+    values; by default all that the description states. Without `coupling`, rotors feel and turn nothing but their own shafts.
+    `smoothing` (rad/s or m/s) makes sgn(thetad) of dry friction tanh(thetad / smoothing); 0 keeps the jump. A `disturbance`
+    acts on the links; `torque_limits` and `rate_limits` are those of the motors; `wrench` in `frame` and `axes`, `payloads`,
+    `loads` and `delay` are as in `RigidPlant`.
 
     >>> import taupi as tp
     >>> plant = tp.ElasticPlant(tp.load("zollo2r"), terms=(tp.StribeckCurve.document(), "damping"))
@@ -43,7 +43,7 @@ class ElasticPlant(ArmPlant):
     (['q', 'qd', 'theta', 'thetad', 'u'], 4)
     """
 
-    terms: Any = None
+    terms: PlantTerms = None
     coupling: bool = True
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class ElasticPlant(ArmPlant):
 
     @property
     def motors(self) -> tuple[int, ...]:
-        """Where among the positions that of each motor is; a rigid joint's is its link's."""
+        """The place of each motor among the positions; that of a rigid joint is its link's."""
         n, elastic = self.robot.n, self.elastic
         return tuple(n + elastic.index(i) if i in elastic else i for i in range(n))
 
@@ -79,7 +79,7 @@ class ElasticPlant(ArmPlant):
         """Return qdd and thetadd of (q, qd, theta, thetad, u, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
         full = self.dynamics_program()
 
-        def body(*x: Any) -> Any:
+        def body(*x: Vector) -> tuple[Vector, ...]:
             return full(*x)[:2]
 
         return trace("elastic_plant", body, full.inputs, full.outputs[:2])
@@ -88,8 +88,11 @@ class ElasticPlant(ArmPlant):
         """Return qdd, thetadd, the power put in and the power that friction takes, of (q, qd, theta, thetad, u, ...)."""
         return _dynamics(self.surroundings, self.sides, self.coupling)
 
-    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
-        """Return the acceleration of links and motors, the power put in and the power that friction takes, over SX."""
+    def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
+        """Return the acceleration of links and motors, the power put in and the power that friction takes, over SX.
+
+        `x` is the state, `tau` the motors' torque u, `externals` are the inputs of that name.
+        """
         n, size = self.robot.n, self.size
         state = (x[:n], x[size : size + n], x[n:size], x[size + n :])
         qdd, thetadd, supply, loss = self.dynamics_program()(*state, tau, *externals)
@@ -99,14 +102,14 @@ class ElasticPlant(ArmPlant):
         """Return K + P of (x) or (x, load), rotors and springs included."""
         return _energy(self.surroundings, self.coupling)
 
-    def fastest(self, q: Any) -> float:
-        """Return the fastest swing of the springs at q (..., n), the root of the largest eigenvalue of B^-1 K_e, in rad/s."""
+    def fastest(self, q: ArrayLike) -> float:
+        """Return the fastest swing of the springs at `q` (..., n), the root of the largest eigenvalue of B^-1 K_e, in rad/s."""
         b = elastic_mass_matrix(self.robot, self.coupling)(np.asarray(q, dtype=float))
         swings = np.linalg.eigvals(np.linalg.solve(b, elastic_stiffness_matrix(self.robot)()))
         return float(np.sqrt(np.abs(swings).max()))
 
     def started(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions and velocities (..., size) of joints at (q, qd): springs bear the weight, theta = q + K^-1 g(q)."""
+        """Return positions and velocities (..., size) of links at `q`, `qd`: springs bear the weight, theta = q + K^-1 g(q)."""
         load = [self.load_at(0.0)] if self.loads else []
         theta = _borne(self.surroundings)(q, *load)
         return np.concatenate([q, theta], axis=-1), np.concatenate([qd, qd[..., self.elastic]], axis=-1)
@@ -119,13 +122,13 @@ def _dynamics(surroundings: Surroundings, sides: Sides, coupling: bool) -> Progr
     motors = [motor_port(robot, k) for k in ("theta", "thetad")]
     ports = [*(joint_port(robot, k) for k in ("q", "qd")), *motors, joint_port(robot, "u"), *surroundings.ports()]
 
-    def body(q: Any, qd: Any, theta: Any, thetad: Any, u: Any, *outside: Any) -> Any:
-        chain = surroundings.chain(constants, outside)
+    def body(q: Vector, qd: Vector, theta: Vector, thetad: Vector, u: Vector, *externals: Vector) -> tuple[Vector, ...]:
+        chain = surroundings.chain(constants, externals)
         drives = Drives(chain, coupling)
         theta, thetad = drives.motors(q, theta), drives.motors(qd, thetad)
         link, motor = drives.forces(sides, q, qd, theta, thetad)
         sprung = drives.forces(_SPRINGS, q, qd, theta, thetad)
-        force = surroundings.force(chain, q, outside)
+        force = surroundings.force(chain, q, externals)
         accelerations = algorithm(chain, drives, q, qd, thetad, force - link, u - motor)
         loss = cs.dot(qd, link - sprung[0]) + cs.dot(thetad, motor - sprung[1])
         return *accelerations, cs.dot(qd, force) + cs.dot(thetad, u), loss
@@ -138,7 +141,7 @@ def _load(surroundings: Surroundings) -> list[Port]:
     return [p for p in surroundings.ports() if p.name == "load"]
 
 
-def _loaded(surroundings: Surroundings, constants: Constants, load: tuple[Any, ...]) -> Chain:
+def _loaded(surroundings: Surroundings, constants: Constants, load: tuple[Vector, ...]) -> Chain:
     """Return the chain with its load, and nothing else from outside."""
     alone = Surroundings(
         surroundings.robot, surroundings.loads, surroundings.frame, surroundings.axes, ("load",) * len(load)
@@ -151,7 +154,7 @@ def _energy(surroundings: Surroundings, coupling: bool) -> Program:
     constants, robot = Constants(), surroundings.robot
     n, size = robot.n, robot.n + len(robot.elastic_joints)
 
-    def body(x: Any, *load: Any) -> Any:
+    def body(x: Vector, *load: Vector) -> Expression:
         chain = _loaded(surroundings, constants, load)
         drives = Drives(chain, coupling)
         q, qd = x[:n], x[size : size + n]
@@ -169,7 +172,7 @@ def _borne(surroundings: Surroundings) -> Program:
     """Return theta = q + K^-1 g(q) of elastic joints, of (q) or (q, load)."""
     constants, robot = Constants(), surroundings.robot
 
-    def body(q: Any, *load: Any) -> Any:
+    def body(q: Vector, *load: Vector) -> Vector:
         chain = _loaded(surroundings, constants, load)
         rest, unit = SX.zeros(robot.n), SX.ones(robot.n)
         stiffness = term_torque(chain, (Stiffness(),), unit, rest, rest)

@@ -1,34 +1,41 @@
-"""What plants are, and what arms share: loads, wrenches, disturbances, and what stands between command and torque."""
+"""What a plant is, and what all arms share: loads, wrenches, disturbances, and limits between command and torque."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from taupi.checks import not_negative
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
-from taupi.dynamics.spatial import SX
-from taupi.errors import TaupiError, shown, unknown
+from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import body_from_com, move_body, why_not_physical
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Constants, Port, Program
 
-# What acts from outside: nothing, constant, one row a control period (held), or a function of time.
+# What acts from outside: nothing, constant, one row per control period (held), or a function of time.
 Signal = None | Sequence[float] | np.ndarray | Callable[[float], Any]
+PlantTerms: TypeAlias = Any  # terms, or their names; kept as a tuple of terms
+Limits: TypeAlias = Any  # None, or a number, or one per joint; kept as an array (n,)
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A body fixed to a frame of the robot: mass (kg), centre of mass (m) and inertia there (kg m^2), in that frame's axes."""
+    """A body fixed to a frame of the robot.
+
+    `mass` is in kg; `com`, the centre of mass (3,) in m, and `inertia` about it (3, 3) in kg m^2, by default that of a point, are
+    in the axes of `frame`, by default the tip.
+    """
 
     mass: float
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    inertia: Any = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    inertia: ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     frame: str = "tip"
 
     def __post_init__(self) -> None:
@@ -39,17 +46,17 @@ class Payload:
             raise TaupiError(f"payload: {why}.")
 
     def on(self, robot: Robot) -> tuple[int, np.ndarray]:
-        """Return the link that carries it and its ten parameters about that link's origin."""
+        """Return the link of the `robot` that carries it, and its ten parameters about that link's origin."""
         frame = robot.frame(self.frame)
         if frame.link == BASE:
-            raise TaupiError(f"frame {self.frame!r} is fixed to the base: a payload there moves nothing.")
+            raise TaupiError(Argument("frame"), f" {self.frame!r} is fixed to the base: a payload there moves nothing.")
         body = move_body(body_from_com(self.mass, self.com, self.inertia, "payload"), frame.placement)
         return frame.link, np.array([float(v) for v in body])
 
 
 @runtime_checkable
 class Plant(Protocol):
-    """What a plant is to a simulation. Its state is (positions, velocities), `size` of each, joints before anything else.
+    """What a simulation needs of a plant. Its state is (positions, velocities), `size` of each, joints before anything else.
 
     A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
     """
@@ -66,8 +73,11 @@ class Plant(Protocol):
         """What acts on it besides the torque: inputs of `flow`."""
         ...
 
-    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
-        """Return the acceleration (size), the power that is put in, and the power that friction takes, over SX."""
+    def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
+        """Return the acceleration (size), the power that is put in, and the power that friction takes, over SX.
+
+        `x` is the state, `tau` the torque, `externals` are the inputs of that name.
+        """
         ...
 
     def energy_program(self) -> Program:
@@ -80,26 +90,28 @@ class ArmPlant:
     """What rigid and elastic arms share: their terms, what acts on them from outside, and limits on the way to the torque."""
 
     robot: Robot
-    terms: Any = ()
+    terms: PlantTerms = ()
     smoothing: float = 0.01
     wrench: Signal = None
     frame: str = "tip"
     axes: str = "geometric"
     disturbance: Signal = None
     payloads: Sequence[tuple[float, Payload | None]] = ()
-    torque_limits: Any = None
-    rate_limits: Any = None
+    torque_limits: Limits = None
+    rate_limits: Limits = None
     delay: float = 0.0
     loads: tuple[int, ...] = field(default=(), repr=False)  # links that may carry a payload
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
-            raise TaupiError(f"robot is {type(self.robot).__name__}, expected a Robot: use taupi.load(...).")
+            raise TaupiError(
+                Argument("robot"), f" is {type(self.robot).__name__}, expected a Robot: use taupi.load(...)."
+            )
         if self.axes not in JACOBIANS:
             raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
         self.robot.frame(self.frame)
         for name in ("smoothing", "delay"):
-            _not_negative(getattr(self, name), name)
+            not_negative(name, getattr(self, name))
         n = self.robot.n
         object.__setattr__(self, "torque_limits", self._limits())
         object.__setattr__(self, "rate_limits", joint_values(self.rate_limits, n, "rate_limits"))
@@ -112,17 +124,20 @@ class ArmPlant:
             return joint_values(self.torque_limits, self.robot.n, "torque_limits")
         efforts = [j.limits.effort for j in self.robot.driving_joints]
         if all(e is None for e in efforts):
-            raise TaupiError(f"torque_limits is True, but {self.robot.name} states no effort: give the limits.")
+            raise TaupiError(
+                Argument("torque_limits"), f" is True, but {self.robot.name} states no effort: give the limits."
+            )
         return np.array([math.inf if e is None else e for e in efforts])
 
     @property
     def externals(self) -> tuple[Port, ...]:
         """Inputs besides the state and the torque: load, f_tip, tau_dist, each where the plant has it."""
         ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
-        ports += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] * (
-            self.wrench is not None
-        )
-        return tuple([*ports, *([joint_port(self.robot, "tau_dist")] if self.disturbance is not None else [])])
+        if self.wrench is not None:
+            ports.append(Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))
+        if self.disturbance is not None:
+            ports.append(joint_port(self.robot, "tau_dist"))
+        return tuple(ports)
 
     @property
     def surroundings(self) -> Surroundings:
@@ -130,7 +145,7 @@ class ArmPlant:
         return Surroundings(self.robot, self.loads, self.frame, self.axes, tuple(p.name for p in self.externals))
 
     def load_vector(self, payload: Payload | None) -> np.ndarray:
-        """Return the ten parameters that a payload adds to each link that may carry one, (10 links,)."""
+        """Return the ten parameters that a `payload` adds to each link that may carry one, (10 links,)."""
         result = np.zeros((len(self.loads), 10))
         if payload is not None:
             link, body = payload.on(self.robot)
@@ -141,7 +156,7 @@ class ArmPlant:
         return result.ravel()
 
     def load_at(self, t: float) -> np.ndarray:
-        """Return the load at a time."""
+        """Return the load at time `t` (s), as `load_vector` does."""
         current: Payload | None = None
         for since, payload in self.payloads:
             current = payload if since <= t * (1 + 1e-12) else current
@@ -151,12 +166,12 @@ class ArmPlant:
 class LoadedChain(Chain):
     """A robot lifted to SX whose links carry loads: ten more parameters each, added to their own."""
 
-    def __init__(self, robot: Robot, constants: Constants, links: tuple[int, ...], load: Any) -> None:
+    def __init__(self, robot: Robot, constants: Constants, links: tuple[int, ...], load: Vector) -> None:
         super().__init__(robot, constants)
         self._load = {link: load[10 * k : 10 * k + 10] for k, link in enumerate(links)}
 
-    def body(self, i: int) -> Any:
-        """Return the ten parameters of link i and of what it carries."""
+    def body(self, i: int) -> Vector:
+        """Return the ten parameters of link `i` and of what it carries."""
         own = super().body(i)
         return own + self._load[i] if i in self._load else own
 
@@ -176,45 +191,46 @@ class Surroundings:
         sizes = {"load": 10 * len(self.loads), "f_tip": 6, "tau_dist": self.robot.n}
         return [Port(k, (sizes[k],)) for k in self.names]
 
-    def chain(self, constants: Constants, values: Sequence[Any]) -> LoadedChain:
-        """Return the robot over SX with what it carries."""
+    def chain(self, constants: Constants, values: Sequence[Vector]) -> LoadedChain:
+        """Return the robot over SX with what it carries; `values` are those of the externals."""
         return LoadedChain(self.robot, constants, self.loads, dict(zip(self.names, values, strict=True)).get("load"))
 
-    def force(self, chain: Chain, q: Any, values: Sequence[Any]) -> Any:
+    def force(self, chain: Chain, q: Vector, values: Sequence[Vector]) -> Vector:
         """Return -tau_dist - J^T F_tip, what acts on the joints from outside."""
-        given = dict(zip(self.names, values, strict=True))
-        force = SX(self.robot.n, 1) - given.get("tau_dist", 0)
-        return force - tip_torque(chain, q, given["f_tip"], self.frame, self.axes) if "f_tip" in given else force
+        externals = dict(zip(self.names, values, strict=True))
+        force = SX(self.robot.n, 1) - externals.get("tau_dist", 0)
+        if "f_tip" not in externals:
+            return force
+        return force - tip_torque(chain, q, externals["f_tip"], self.frame, self.axes)
 
 
 # Settings as people give them ---------------------------------------------------------------------------------------
 
 
-def joint_values(value: Any, n: int, name: str) -> np.ndarray | None:
+def joint_values(value: Limits, n: int, name: str) -> np.ndarray | None:
     """Return a limit per joint from one number or n; None stays None."""
     if value is None:
         return None
     try:
         array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()
     except (TypeError, ValueError):
-        raise TaupiError(f"{name} is {shown(value)}, expected a number or {n}: one per joint.") from None
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number or {n}: one per joint.") from None
     if not (array > 0).all():
-        told = value.tolist() if isinstance(value, np.ndarray) else value
-        raise TaupiError(f"{name} is {shown(told)}, expected numbers above 0.")
+        numbers = value.tolist() if isinstance(value, np.ndarray) else value
+        raise TaupiError(Argument(name), f" is {shown(numbers)}, expected numbers above 0.")
     return array
 
 
-def _not_negative(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
-        raise TaupiError(f"{name} is {shown(value)}, expected a finite number, 0 or more.")
-
-
-def _changes(payloads: Any) -> tuple[tuple[float, Payload | None], ...]:
+def _changes(payloads: Sequence[tuple[float, Payload | None]]) -> tuple[tuple[float, Payload | None], ...]:
     try:
         pairs = [(float(t), p) for t, p in payloads]
     except (TypeError, ValueError):
-        raise TaupiError(f"payloads is {shown(payloads)}, expected pairs (time in s, Payload or None).") from None
+        raise TaupiError(
+            Argument("payloads"), f" is {shown(payloads)}, expected pairs (time in s, Payload or None)."
+        ) from None
     for t, payload in pairs:
         if not math.isfinite(t) or not (payload is None or isinstance(payload, Payload)):
-            raise TaupiError(f"payloads holds {shown((t, payload))}, expected (time in s, Payload or None).")
+            raise TaupiError(
+                Argument("payloads"), f" holds {shown((t, payload))}, expected (time in s, Payload or None)."
+            )
     return tuple(sorted(pairs, key=lambda pair: pair[0]))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import joint_port
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import ALGORITHMS, default_algorithm
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Term, resolve_terms, term_inertia, term_torque
+from taupi.dynamics.types import SX, Expression, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.plants.plant import ArmPlant, LoadedChain, Surroundings
@@ -21,16 +20,16 @@ from taupi.simulation.plants.smooth_friction import smoothed
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RigidPlant(ArmPlant):
-    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (spec 2.1, 2.6).
+    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (the lecture's "Forward Dynamics").
 
-    `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor", "stribeck").
-    `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); `smoothing=0` keeps the jump, and
-    `stiction=True` lets joints stick and break away at events found to the integrator's tolerance (adaptive integrators).
-    `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes` of that
-    Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row a
-    control period (held), or a function of time. `payloads` are (time, Payload or None), each from its time on.
-    `torque_limits` (n,) N m, or True for those of the description; `rate_limits` (n,) N m/s; `delay` (s) between command
-    and torque, a whole number of control periods.
+    `robot` is what moves. `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor",
+    "stribeck"), by default none. `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); 0 keeps
+    the jump, and `stiction` lets joints stick and break away at events that are found to the integrator's tolerance (adaptive
+    integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes` of that
+    Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row per
+    control period (held), or a function of time. `payloads` are (time in s, Payload or None), each from its time on; `loads` are
+    further links that may carry one. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits`
+    (n,) in N m/s. `delay` (s) between command and torque is a whole number of control periods.
 
     >>> import taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
@@ -58,7 +57,7 @@ class RigidPlant(ArmPlant):
         """Return qdd(q, qd, tau, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
         full = self.dynamics_program()
 
-        def body(*x: Any) -> Any:
+        def body(*x: Vector) -> Vector:
             return full(*x)[0]
 
         return trace("plant", body, full.inputs, full.outputs[:1])
@@ -67,8 +66,11 @@ class RigidPlant(ArmPlant):
         """Return qdd, the power put in and the power that friction takes, of (q, qd, tau, ...)."""
         return _dynamics(self.surroundings, self.effective_terms)
 
-    def flow(self, x: Any, tau: Any, *externals: Any) -> tuple[Any, Any, Any]:
-        """Return the acceleration, the power put in and the power that friction takes, over SX."""
+    def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
+        """Return the acceleration, the power put in and the power that friction takes, over SX.
+
+        `x` is the state (q, qd), `tau` the torque, `externals` are the inputs of that name.
+        """
         n = self.robot.n
         qdd, supply, loss = self.dynamics_program()(x[:n], x[n:], tau, *externals)
         return qdd, supply, loss
@@ -84,10 +86,10 @@ def _dynamics(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
     ports = [*(joint_port(robot, k) for k in ("q", "qd", "tau")), *surroundings.ports()]
     algorithm = ALGORITHMS[default_algorithm(robot)]
 
-    def body(q: Any, qd: Any, tau: Any, *outside: Any) -> Any:
-        chain = surroundings.chain(constants, outside)
+    def body(q: Vector, qd: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, ...]:
+        chain = surroundings.chain(constants, externals)
         friction = term_torque(chain, terms, q, qd, SX.zeros(robot.n))
-        driving = tau + surroundings.force(chain, q, outside)
+        driving = tau + surroundings.force(chain, q, externals)
         qdd = algorithm(chain, q, qd, driving - friction, term_inertia(chain, terms))
         return qdd, cs.dot(qd, driving), cs.dot(qd, friction)
 
@@ -98,7 +100,7 @@ def _dynamics(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
 def _energy(robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...]) -> Program:
     constants, n = Constants(), robot.n
 
-    def body(x: Any, *load: Any) -> Any:
+    def body(x: Vector, *load: Vector) -> Expression:
         chain = LoadedChain(robot, constants, loads, load[0] if load else None)
         rotors = cs.dot(x[n:], term_inertia(chain, terms) @ x[n:]) / 2
         return kinetic(chain, x[:n], x[n:]) + potential(chain, x[:n]) + rotors

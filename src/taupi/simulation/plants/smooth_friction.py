@@ -8,11 +8,13 @@ from typing import Any, cast
 import casadi as cs
 
 from taupi.dynamics.terms import Coulomb, LinkSide, Stribeck, StribeckFall, StribeckRise, Term
+from taupi.dynamics.types import Expression
+from taupi.model.robot import Joint
 
 
 @dataclass(frozen=True, slots=True)
 class Smooth:
-    """A friction term with its jump at standstill smoothed: sgn(qd) becomes tanh(qd / velocity)."""
+    """A friction `term` with its jump at standstill smoothed: sgn(qd) becomes tanh(qd / `velocity`), in rad/s or m/s."""
 
     term: Term
     velocity: float
@@ -23,19 +25,19 @@ class Smooth:
         return self.term.name
 
     def at(self, joint: int) -> Smooth:
-        """Return the term of one joint."""
+        """Return the term of one `joint`, by its number."""
         return Smooth(cast(Term, self.term.at(joint)), self.velocity) if hasattr(self.term, "at") else self
 
     def unit(self, prismatic: bool) -> str:
-        """Return the term's own unit."""
+        """Return the term's own unit, of a `prismatic` or a turning joint."""
         return self.term.unit(prismatic)
 
-    def value(self, joint: Any) -> Any:
-        """Return the term's own parameter."""
+    def value(self, joint: Joint) -> Any:
+        """Return the term's own parameter of a `joint`."""
         return self.term.value(joint)
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return tanh(qd / velocity) times the column at |qd|: the same for an odd function away from standstill."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return tanh(`qd` / velocity) times the column at `q`, |qd|, `qdd`: that of an odd function away from standstill."""
         return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
 
 

@@ -1,25 +1,28 @@
-"""The compiled programs of loops, shared by those whose programs are the same."""
+"""The compiled programs of a closed loop, shared by loops whose programs are the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taupi.program.program import Program
 from taupi.program.targets.cpu import Kernel
 
-FEW = 2  # roll-outs up to which one after the other is quicker than together in the lanes of vectors
+if TYPE_CHECKING:
+    from taupi.simulation.rollouts.loop import Loop
+
+FEW = 2  # up to so many roll-outs are quicker one after the other than side by side in the lanes of vectors
 
 
 class Kernels:
     """The compiled programs of a loop."""
 
-    def __init__(self, loop: Any) -> None:
+    def __init__(self, loop: Loop) -> None:
         self._loop = loop
 
     def step(self, batch: int) -> Kernel:
-        """The whole period; of a split one the decision."""
+        """The whole control period; of a split one, the decision."""
         return self._step.of(batch)
 
     def move(self, batch: int) -> Kernel:
@@ -41,12 +44,12 @@ class Kernels:
 
     @cached_property
     def rate(self) -> Kernel:
-        """The derivative, for adaptive methods."""
+        """The derivative, for adaptive steps."""
         return Kernel(self._loop.rate_program(), lanes=1)
 
 
 class _Batched:
-    """A program compiled for roll-outs in the lanes of vectors, and for few one after the other."""
+    """A program compiled twice: for many roll-outs side by side in the lanes of vectors, and for few one after the other."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -69,7 +72,7 @@ class Keyed:
     """A loop that equals another with the same key."""
 
     key: tuple[Any, ...]
-    loop: Any
+    loop: Loop
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Keyed) and self.key == other.key

@@ -7,7 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.simulation.motion_limits import unreachable
+from taupi.simulation.motion_limits import broken_limits
 
 PANDA, ARM = tp.load("panda"), tp.load("elbow2r")
 MIDDLE = np.array([0, 0, 0, -1.5, 0, 1.8, 0])
@@ -20,8 +20,8 @@ def sines(size, speed, robot_middle=MIDDLE):
 
 def test_a_motion_within_all_limits_is_not_doubted():
     plant = tp.RigidPlant(PANDA, torque_limits=True)
-    assert unreachable(plant, sines(0.3, 2.0)(T), T) == []
-    assert unreachable(tp.RigidPlant(ARM), sines(9.0, 9.0, np.zeros(2))(T), T) == []  # it states no limits
+    assert broken_limits(plant, sines(0.3, 2.0)(T), T) == []
+    assert broken_limits(tp.RigidPlant(ARM), sines(9.0, 9.0, np.zeros(2))(T), T) == []  # it states no limits
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tp.simulate(plant, tp.ComputedTorque(PANDA), sines(0.3, 2.0), duration=0.05).notes == ()
@@ -29,13 +29,13 @@ def test_a_motion_within_all_limits_is_not_doubted():
 
 def test_range_and_speed():
     motion = sines(1.6, 1.0)
-    (told,) = unreachable(tp.RigidPlant(PANDA), motion(T), T)
+    (told,) = broken_limits(tp.RigidPlant(PANDA), motion(T), T)
     q = motion(T).q[:, 3]
     assert told.startswith(
         f"the reference leaves its range at panda_joint4: {q.max():.4g} rad at {T[q.argmax()]:.4g} s"
     )
     assert told.endswith("the limit is -0.0698 rad")
-    (told,) = unreachable(tp.RigidPlant(PANDA), sines(0.5, 5.0)(T), T)
+    (told,) = broken_limits(tp.RigidPlant(PANDA), sines(0.5, 5.0)(T), T)
     assert (
         "is too fast at panda_joint" in told
         and "2.5 rad/s at 0 s, the limit is 2.175 rad/s, and 3 more joints do" in told
@@ -46,7 +46,7 @@ def test_torque_is_that_of_the_loaded_arm():
     load = tp.Payload(12.0, com=(0.0, 0.0, 0.1))
     plant = tp.RigidPlant(PANDA, torque_limits=True, payloads=[(1.0, load)])
     motion = sines(0.2, 2.0)(T)
-    (told,) = unreachable(plant, motion, T)
+    (told,) = broken_limits(plant, motion, T)
     pi = np.array(PANDA.parameters.values)
     pi[PANDA.parameters.layout.link(load.on(PANDA)[0])] += load.on(PANDA)[1]
     later = T >= 1.0
@@ -54,7 +54,7 @@ def test_torque_is_that_of_the_loaded_arm():
     over = tau - plant.torque_limits
     k, j = np.unravel_index(over.argmax(), over.shape)
     assert f"takes too much torque at panda_joint{j + 1}: {tau[k, j]:.4g} N m at {T[later][k]:.4g} s" in told
-    assert unreachable(tp.RigidPlant(PANDA, torque_limits=True), motion, T) == []
+    assert broken_limits(tp.RigidPlant(PANDA, torque_limits=True), motion, T) == []
 
 
 def test_a_doubt_is_a_warning_and_a_note():
