@@ -60,8 +60,8 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of a field, on one line."""
-        return _attributes(cls)[name]
+        """Return what the docstring says of the field `name`, on one line."""
+        return described_fields(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -69,18 +69,18 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings of the `data` that `to_dict` gave; lists, as JSON has them, are tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
-def _attributes(kind: type[Settings]) -> dict[str, str]:
-    """Return the descriptions under "Attributes:" of a docstring, by field."""
-    text = inspect.getdoc(kind) or ""
+def described_fields(kind: type) -> dict[str, str]:
+    """Return the descriptions under "Attributes:" of a class's docstring, by field."""
+    text = inspect.cleandoc(kind.__doc__ or "")
     _, _, section = text.partition("Attributes:\n")
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         if line and not line.startswith(" "):
@@ -88,10 +88,10 @@ def _attributes(kind: type[Settings]) -> dict[str, str]:
         start = re.match(r"    (\w+): (.*)", line)
         if start:
             name = start[1]
-            found[name] = start[2].strip()
+            descriptions[name] = start[2].strip()
         elif line.strip() and name:
-            found[name] += " " + line.strip()
-    return found
+            descriptions[name] += " " + line.strip()
+    return descriptions
 
 
 def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[..., T]]:

@@ -29,7 +29,7 @@ LAWS = {
 ELASTIC = "elastic-pd-gravity"  # sees motors, and compensates gravity alone
 # Of many parameters the composite law adapts the base alone: its filters hold a number a joint and parameter.
 BASE = ("composite",)
-_NO_GAINS = ("robot", "terms", "modifications", "columns", "form")
+_NO_GAINS = ("robot", "terms", "modifications", "adapt", "form")
 
 
 def default_law(elastic: bool, otherwise: str) -> str:
@@ -69,7 +69,7 @@ def laws_of(names: Sequence[str], robot: Any, terms: tuple[str, ...], gains: Seq
         for name in having:
             chosen[name][gain] = _number(text, value)
     for name in names:
-        chosen[name] |= {"columns": "base"} if name in BASE else {}
+        chosen[name] |= {"adapt": "base"} if name in BASE else {}
         chosen[name] |= {"terms": terms} if name != ELASTIC else {}
     return {name: kinds[name](robot, **chosen[name]) for name in names}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from taupi.control.law import Law
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_text
 from taupi.program.emit import emit, sources
 
@@ -17,9 +17,9 @@ STEPS = 20
 STEP_SECONDS = 1e-3
 AGREE = 1e-12
 
-_HEADER = """/* {name}: {told} of {robot}, {n} joints, {p} numbers of state.
+_HEADER = """/* {name}: {law} of {robot}, {n} joints, {size} numbers of state.
  *
- * One controller a struct. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
+ * One struct per controller. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
  *
  *     {name}_controller c;
  *     {name}_init(&c);                 the estimate starts at the robot's own parameters; or write c.state yourself
@@ -82,11 +82,11 @@ _HARNESS = """/* Runs {name} on {steps} states and compares torque and state wit
 
 #include "{name}_controller.h"
 
-static const double given[{steps}][{width}] = {{
-{given}
+static const double inputs[{steps}][{width}] = {{
+{rows}
 }};
 
-static const double expected[{steps}][{made}] = {{
+static const double expected[{steps}][{outputs}] = {{
 {expected}
 }};
 
@@ -102,7 +102,7 @@ int main(void)
     double worst = 0, tau[{n}];
     {name}_init(&c);
     for (int k = 0; k < {steps}; ++k) {{
-        const double *x = given[k];
+        const double *x = inputs[k];
         {name}_update(&c, {called}, {dt}, tau);
         for (int i = 0; i < {n}; ++i) worst = fmax(worst, apart(tau[i], expected[k][i]));
         for (int i = 0; i < {size}; ++i) worst = fmax(worst, apart(c.state[i], expected[k][{n} + i]));
@@ -114,8 +114,8 @@ int main(void)
 
 _README = """# {name}
 
-The control law `{told}` of `{robot}` as C99, written by taupi. It takes the measured and the wanted motion, gives the torque, and
-integrates its own estimate:
+The control law `{law}` of `{robot}` as C99, written by taupi. It takes the measured and the wanted motion, returns the
+torque, and integrates its own estimate:
 
 ```c
 #include "{name}_controller.h"
@@ -150,11 +150,12 @@ def emit_controller(
     name: str | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write a control law as source that a real-time loop calls, and return the paths.
+    """Write a control `law` as source that a real-time loop calls into a `directory`, and return the paths.
 
-    In C: a struct with the law's state, `<name>_init` and `<name>_update(c, q, qd, q_des, qd_des, qdd_des, dt, tau)`, the
-    pure step behind it (`law.step_program()`), a README.md and a harness that compares 20 steps with Python's. Other
-    languages of `emit` get that step alone.
+    `language` "c": a struct with the law's state, `<name>_init` and `<name>_update(c, q, qd, q_des, qd_des, qdd_des, dt, tau)`,
+    the pure step behind it (`law.step_program()`), a README.md and a harness that compares 20 steps with Python's. Other
+    languages of `emit` get that step alone. `name` is that of functions and files, by default the law's. `force` overwrites files
+    that are there.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +163,9 @@ def emit_controller(
     ['arm.c', 'arm.h', 'arm_controller.h', 'arm_controller.c', 'test_arm.c', 'README.md']
     """
     if not isinstance(law, Law):
-        raise TaupiError(f"law is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot).")
+        raise TaupiError(
+            Argument("law"), f" is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot)."
+        )
     program = law.step_program()
     chosen = law.name if name is None else name
     if language != "c":
@@ -171,7 +174,10 @@ def emit_controller(
     folder = path_of(directory, "the path of a directory")
     there = [file for file in texts if (folder / file).exists()]
     if there and not force:
-        raise TaupiError(f"{folder} has {', '.join(there)} already. Use another name, or force=True to overwrite.")
+        raise TaupiError(
+            f"{folder} has {', '.join(there)} already.",
+            remedy=("Use another name, or ", Argument("force", True), " to overwrite."),
+        )
     paths = emit(program, "c", folder, chosen, force=force)
     for file, text in texts.items():
         if folder / file not in paths:
@@ -189,7 +195,7 @@ def controller_files(law: Law, name: str) -> dict[str, str]:
     places = np.cumsum([0] + [port.size for port in ports])
     words = {
         "name": name,
-        "told": law.name.replace("_", " "),
+        "law": law.name.replace("_", " "),
         "robot": law.robot.name,
         "n": n,
         "p": p,
@@ -201,8 +207,8 @@ def controller_files(law: Law, name: str) -> dict[str, str]:
         "start": _rows(_start(law)[None]),
         "steps": STEPS,
         "width": int(places[-1]),
-        "made": n + size,
-        "given": _rows(states, braces=True),
+        "outputs": n + size,
+        "rows": _rows(states, braces=True),
         "expected": _rows(results, braces=True),
         "called": ", ".join(f"x + {place}" for place in places[:-1]),
         "dt": repr(STEP_SECONDS),

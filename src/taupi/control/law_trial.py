@@ -1,4 +1,4 @@
-"""A run beside the law and the plant that made it: s, V, the true parameters, and what there is to say about them."""
+"""A law on trial: a run beside the law and the plant that made it, with s, V, the true parameters, and remarks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from taupi.control.gains import whole
+from taupi.control.gains import as_matrix
 from taupi.control.law import Law
 from taupi.control.laws.natural_adaptation import NaturalAdaptation
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
+from taupi.simulation.controller import ControllerLike
 from taupi.simulation.plants.plant import ArmPlant
 from taupi.simulation.run import Run
 
@@ -26,7 +27,7 @@ FAR = 5.0  # times gamma: a V_1 at the start by which an estimate of bodies may 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """A `Run`, the law that controlled it and the plant that was controlled; `name` is what people call it.
+    """A `run`, the `law` that controlled it and the `plant` that was controlled; `name` is by default the law's.
 
     What follows from the three: s = qd - qrd, V with its rates, the true values of the law's parameters, remarks.
 
@@ -41,15 +42,17 @@ class Trial:
     """
 
     run: Run
-    law: Any = None  # a Law, or whatever else controlled
-    plant: Any = None
+    law: ControllerLike = None  # a Law, or whatever else controlled
+    plant: Any = None  # an ArmPlant, or another
     name: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.run, Run):
-            raise TaupiError(f"run is {shown(self.run)}, expected a Run: what taupi.simulate(...) returned.")
-        told = getattr(self.law, "name", None) or self.run.provenance.get("controller", "run")
-        object.__setattr__(self, "name", self.name or str(told))
+            raise TaupiError(
+                Argument("run"), f" is {shown(self.run)}, expected a Run: what taupi.simulate(...) returned."
+            )
+        default = getattr(self.law, "name", None) or self.run.provenance.get("controller", "run")
+        object.__setattr__(self, "name", self.name or str(default))
 
     @property
     def robot(self) -> Robot | None:
@@ -68,14 +71,14 @@ class Trial:
         gain = getattr(self.law, "Lambda", None)
         if gain is None or not self.tracks or self.run.reference is None or len(gain) != self.run.n:
             return None
-        s: np.ndarray = self.run.qd - self.run.reference.qd + self.run.error @ whole(gain).T
+        s: np.ndarray = self.run.qd - self.run.reference.qd + self.run.error @ as_matrix(gain).T
         return s
 
     # What is true ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def _true(self) -> np.ndarray | None:
-        """All parameters of the plant, ten a link and its terms: (P,), or (N, P) where payloads change."""
+        """All parameters of the plant, ten per link and its terms': (P,), or (N, P) where payloads change."""
         if not isinstance(self.plant, ArmPlant) or self.robot is None:
             return None
         own = self.robot.parameters.values
@@ -100,17 +103,17 @@ class Trial:
         choice = self.law.choice()
         names = (*self.robot.parameters.names, *term_parameters(self.robot, tuple(self.plant.terms)).names)
         known = {name: k for k, name in enumerate(names)}
-        full = np.zeros((*self._true.shape[:-1], len(choice.whole)))
-        for k, name in enumerate(choice.whole.names):
+        full = np.zeros((*self._true.shape[:-1], len(choice.full)))
+        for k, name in enumerate(choice.full.names):
             if name in known:
                 full[..., k] = self._true[..., known[name]]
         return choice.values_of(full)
 
     @cached_property
     def lyapunov(self) -> LyapunovRecord | None:
-        """V and its rates along the run with the plant's own parameters; None where it cannot be known, as of elastic joints.
+        """V and its rates along the run with the plant's own parameters; None where they cannot be known, as of elastic joints.
 
-        Of a law that remembers more than its estimate the rates need that memory, which a run does not keep: they are NaN.
+        The rates of a law that remembers more than its estimate need that memory, which a run does not keep: they are NaN.
         """
         run, law = self.run, self.law
         if not isinstance(law, Law) or self._true is None or run.parameters is None or run.reference is None:
@@ -132,16 +135,16 @@ class Trial:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """What to be careful about, a sentence each."""
-        told = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
-        return tuple(told + self._limited() + self._far() + self._claims())
+        notes = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
+        return tuple(notes + self._limited() + self._far() + self._claims())
 
     def _limited(self) -> list[str]:
         limits = getattr(self.plant, "torque_limits", None)
         if limits is None or not len(self.run):
             return []
         share = (np.abs(self.run.tau_command) > limits * (1 + 1e-12)).mean(axis=0)
-        told = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
-        return [f"The torque is cut at its limit: {', '.join(told)}. Lower gains, or a slower motion."] if told else []
+        cut = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
+        return [f"The torque is cut at its limit: {', '.join(cut)}. Lower gains, or a slower motion."] if cut else []
 
     def _far(self) -> list[str]:
         """Return a remark where the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
@@ -165,7 +168,7 @@ class Trial:
         record = self.lyapunov
         if record is None:
             return [
-                "V is not known of this run: it is not finite (a link without extent is infinitely far from any body), "
+                "V is not known for this run: it is not finite (a link without extent is infinitely far from any body), "
                 "or its gain is not kept."
             ]
         if record.largest_rise <= SAMPLED:
@@ -174,16 +177,16 @@ class Trial:
         return [f"V rises by up to {record.largest_rise:.2g} of its size from one sample to the next: {why}."]
 
     def _departures(self) -> list[str]:
-        """Return in what the plant, or what the law sees of it, is not as the proof has it."""
-        told = ["the torque is cut at its limit"] if self._limited() else []
+        """Return how the plant, or what the law sees of it, differs from what the proof assumes."""
+        departures = ["the torque is cut at its limit"] if self._limited() else []
         words = {"rate_limits": "changes no faster than its limit", "delay": "comes late"}
-        told += [f"the torque {words[k]}" for k in words if np.any(getattr(self.plant, k, None))]
+        departures += [f"the torque {words[k]}" for k in words if np.any(getattr(self.plant, k, None))]
         words = {"disturbance": "a disturbance acts", "wrench": "a wrench acts on the tip"}
-        told += [words[k] for k in words if getattr(self.plant, k, None) is not None]
-        told += ["the law sees what the sensors show"] * (self.run.measured is not None)
+        departures += [words[k] for k in words if getattr(self.plant, k, None) is not None]
+        departures += ["the law sees what the sensors show"] * (self.run.measured is not None)
         if self.run.provenance.get("control") == "sampled":
-            told.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
-        return told
+            departures.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
+        return departures
 
     def _mistaken(self) -> tuple[str, ...]:
         """Return why a law that learns nothing may fail."""
@@ -210,5 +213,5 @@ class Trial:
         return data
 
     def __repr__(self) -> str:
-        told = [f"{k} {v:.4g}" for k, v in self.summary().items() if isinstance(v, float)]
-        return f"Trial of {self.name}: {', '.join(told)}"
+        numbers = [f"{k} {v:.4g}" for k, v in self.summary().items() if isinstance(v, float)]
+        return f"Trial of {self.name}: {', '.join(numbers)}"

@@ -66,10 +66,10 @@ def test_a_rise_is_said_with_its_reason():
 
 
 def test_a_law_with_more_memory_has_v_but_no_rates():
-    made = trial(tp.CompositeAdaptation(ARM, columns="base"), duration=0.3)
+    made = trial(tp.CompositeAdaptation(ARM, adapt="base"), duration=0.3)
     assert np.isfinite(made.lyapunov.V).all() and np.isnan(made.lyapunov.rate).all()
     assert made.lyapunov.V[-1] < made.lyapunov.V[0]
-    assert trial(tp.CompositeAdaptation(ARM, columns="base", forgetting=1.0), duration=0.1).lyapunov is None
+    assert trial(tp.CompositeAdaptation(ARM, adapt="base", forgetting=1.0), duration=0.1).lyapunov is None
 
 
 def test_natural_adaptation_far_from_its_reference_is_told():

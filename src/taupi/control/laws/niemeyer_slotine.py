@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.control.adaptive_law import AdaptiveLaw
+from taupi.control.adaptive_law import AdaptiveLaw, Damped
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
 from taupi.control.link_recursions import adjoints, niemeyer_columns, torque, twists, with_terms
-from taupi.control.parameter_choice import ColumnsLike
-from taupi.dynamics.terms import TermsLike
-from taupi.model.robot import Robot
+from taupi.deprecation import renamed
+from taupi.dynamics.types import Vector
 from taupi.program.program import Constants
 from taupi.regressors.recursive import reference_motions
 
 
+@renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
-class NiemeyerSlotine(AdaptiveLaw):
-    """Slotine and Li's torque by recursion, and adaptation link by link, in O(n) (Niemeyer & Slotine 1991; spec A5.2).
+class NiemeyerSlotine(AdaptiveLaw, Damped):
+    """Slotine and Li's torque by recursion, and adaptation link by link, in O(n) (Niemeyer & Slotine 1991).
 
     f_i = sum f_c + I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2,  tau = s' f - K s,
-    d a_ij/dt = -(v_i - v_ri)' y_ij / Gamma_ij. Torque and adaptation equal those of `SlotineLi`; no regressor is formed.
+    d a_ij/dt = -(v_i - v_ri)' y_ij / Gamma_ij: Kubozono et al. (39)-(42), with gravity. Torque and adaptation equal those of
+    `SlotineLi`; no regressor is formed.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -36,21 +37,10 @@ class NiemeyerSlotine(AdaptiveLaw):
     True
     """
 
-    robot: Robot
-    Lambda: Any = None
-    K: Any = None
-    Gamma_inv: Any = None
-    terms: TermsLike = ()
-    columns: ColumnsLike = None
-    modifications: Any = ()
     name: ClassVar[str] = "niemeyer_slotine"
 
-    def __post_init__(self) -> None:
-        self.settle_gains()
-        self.settle_damping()
-
-    def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
-        """Return tau and d pi_hat/dt over SX."""
+    def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
+        """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
         chain = self.estimated(constants, x)
         qrd, qrdd, s = signals.reference(self.Lambda)
         carry = adjoints(chain, signals.q)
@@ -62,6 +52,6 @@ class NiemeyerSlotine(AdaptiveLaw):
         local = [y.T @ e for y, e in zip(columns, errors, strict=True)]
         return tau + more - times(self.K, s), self.adapted(cs.vertcat(*local, gradient), x)
 
-    def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
-        """Return V with dV/dt = -s^T K s, less friction's own damping."""
-        return self.composite_claim(truth, signals, x, lambda s: cs.dot(s, times(self.K, s)))
+    def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
+        """Return V with dV/dt = -s^T K s, less friction's own damping. `truth`, `signals` and `x` are as in `Law.claim`."""
+        return self.tracking_claim(truth, signals, self.damping_power, self.weighed(truth, x))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
+import numpy as np
 
-from taupi.control.adaptive_law import AdaptiveLaw
+from taupi.control.adaptive_law import AdaptiveLaw, Damped
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.parameter_choice import ColumnsLike
+from taupi.deprecation import renamed
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.terms import TermsLike, term_columns
-from taupi.model.robot import Robot
+from taupi.dynamics.terms import term_columns
+from taupi.dynamics.types import Vector
 from taupi.program.program import Constants
 from taupi.regressors.recursive import link_regressor
 
 
-def torque_and_gradient(law: AdaptiveLaw, K: Any, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
-    """Return Y_r pi_hat - K s and the whole Y_r^T s over SX, with s as the law learns from it."""
+def torque_and_gradient(
+    law: AdaptiveLaw, K: np.ndarray, constants: Constants, signals: Signals, x: Vector
+) -> tuple[Vector, Vector]:
+    """Return Y_r pi_hat - K s and the full Y_r^T s over SX, with s as the law learns from it."""
     qrd, qrdd, s = signals.reference(law.Lambda)
     chain = Chain(law.robot, constants)
     terms = term_columns(chain, law.choice().terms, signals.q, qrd, qrdd)
@@ -27,41 +30,29 @@ def torque_and_gradient(law: AdaptiveLaw, K: Any, constants: Constants, signals:
     return y @ law.choice().expand(chain, x) - times(K, s), y.T @ law.learnt_from(s)
 
 
+@renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
-class SlotineLi(AdaptiveLaw):
-    """tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; spec A5.1).
+class SlotineLi(AdaptiveLaw, Damped):
+    """tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; Kubozono et al., 34, 35).
 
-    Y_r = Y_r(q, qd, qrd, qrdd), qrd = qd_des - Lambda (q - q_des), s = qd - qrd. Gains are a number, one a joint (a parameter),
-    or a matrix; K and Gamma_inv default to what the robot's inertias suggest. `terms` are adapted too, `columns` chooses what is:
-    names or patterns, or "base" for the base parameters; the rest is held at the robot's values.
+    Y_r = Y_r(q, qd, qrd, qrdd), qrd = qd_des - Lambda (q - q_des), s = qd - qrd.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
-    >>> law = tp.SlotineLi(arm, Lambda=5.0, K=[20.0, 10.0], columns="base")
+    >>> law = tp.SlotineLi(arm, Lambda=5.0, K=[20.0, 10.0], adapt="base")
     >>> rest = [0.0, 0.0]
     >>> tau = law.torque(rest, rest, rest, rest, rest)
     >>> bool(abs(tau - tp.gravity_torque(arm)(rest)).max() < 1e-12), len(law.parameters)
     (True, 6)
     """
 
-    robot: Robot
-    Lambda: Any = None
-    K: Any = None
-    Gamma_inv: Any = None
-    terms: TermsLike = ()
-    columns: ColumnsLike = None
-    modifications: Any = ()
     name: ClassVar[str] = "slotine_li"
 
-    def __post_init__(self) -> None:
-        self.settle_gains()
-        self.settle_damping()
-
-    def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
-        """Return tau and d pi_hat/dt over SX."""
+    def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
+        """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
         tau, gradient = torque_and_gradient(self, self.K, constants, signals, x)
         return tau, self.adapted(gradient, x)
 
-    def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
-        """Return V with dV/dt = -s^T K s, less friction's own damping."""
-        return self.composite_claim(truth, signals, x, lambda s: cs.dot(s, times(self.K, s)))
+    def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
+        """Return V with dV/dt = -s^T K s, less friction's own damping. `truth`, `signals` and `x` are as in `Law.claim`."""
+        return self.tracking_claim(truth, signals, self.damping_power, self.weighed(truth, x))

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
+from taupi.checks import positive
 from taupi.control import spatial_algebra as spatial
-from taupi.control.adaptive_law import AdaptiveLaw
-from taupi.control.gains import positive
+from taupi.control.adaptive_law import AdaptiveLaw, Tracking
+from taupi.control.estimated_chain import EstimatedChain
 from taupi.control.law import Claim, Signals, Truth
 from taupi.control.link_recursions import (
     adjoints,
-    link_motions,
+    link_twists,
     torque,
     twists,
     walker_gradient,
     walker_wrench,
     with_terms,
 )
-from taupi.control.parameter_choice import ColumnsLike
-from taupi.dynamics.terms import TermsLike
+from taupi.deprecation import renamed
+from taupi.dynamics.types import SX, Vector
 from taupi.errors import unknown
-from taupi.model.robot import Robot
 from taupi.program.program import Constants
 
 FORMS = ("recursive", "closed")
 
 
 @dataclass(frozen=True, eq=False)
-class Walker(AdaptiveLaw):
-    """tau = H (qrdd - gamma s) + C_w qrd + G with the estimate, d pi_hat/dt = -Gamma^-1 Y_w^T s, Y_w pi_hat = tau (spec A5.3).
+class DampedByEstimate(Tracking):
+    """A law with the damping -gamma H s, H the mass matrix of the estimate.
 
-    Damping is gamma times the estimated mass matrix, so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with
-    exact parameters s^T H s decays at exactly 2 gamma. `form`: "recursive", in O(n),
-    f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed", with the document's C_w, which keeps V_s of
-    qd and has qrd in C_1 to C_3 (46).
+    Attributes:
+        gamma: Damping of s, 1/s: s^T H s decays at twice this with exact parameters.
+    """
+
+    gamma: float = 5.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
+
+
+@renamed(columns="adapt")
+@dataclass(frozen=True, eq=False)
+class Walker(AdaptiveLaw, DampedByEstimate):
+    """tau = H (qrdd - gamma s) + C_w qrd + G with the estimate, d pi_hat/dt = -Gamma^-1 Y_w^T s, Y_w pi_hat = tau.
+
+    This is Kubozono et al. (43)-(46), with the adaptation that they leave out. Damping is gamma times the estimated mass matrix,
+    so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with exact parameters s^T H s decays at exactly
+    2 gamma. `form`: "recursive", in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed", with the
+    document's C_w, which keeps V_s of qd and has qrd in C_1 to C_3 (46).
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -46,31 +62,23 @@ class Walker(AdaptiveLaw):
     True
     """
 
-    robot: Robot
-    Lambda: Any = None
-    gamma: float = 5.0
-    Gamma_inv: Any = None
-    terms: TermsLike = ()
-    columns: ColumnsLike = None
-    modifications: Any = ()
     form: str = "recursive"
     name: ClassVar[str] = "walker"
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise unknown("form of Walker's law", self.form, FORMS)
-        self.settle_gains()
-        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
+        super().__post_init__()
 
-    def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
-        """Return tau and d pi_hat/dt over SX."""
+    def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
+        """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
         return self._closed(constants, signals, x) if self.form == "closed" else self._recursive(constants, signals, x)
 
-    def _recursive(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
+    def _recursive(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         chain = self.estimated(constants, x)
         qrd, qrdd, s = signals.reference(self.Lambda)
         carry = adjoints(chain, signals.q)
-        motions = link_motions(chain, carry, signals.qd, qrd, qrdd)
+        motions = link_twists(chain, carry, signals.qd, qrd, qrdd)
         error = self.learnt_from(s)
         errors = twists(chain, carry, error)
         pulled = [m.vd_r - self.gamma * (m.v - m.v_r) for m in motions]
@@ -80,21 +88,22 @@ class Walker(AdaptiveLaw):
         local = [walker_gradient(m, p, e) for m, p, e in zip(motions, pulled, errors, strict=True)]
         return tau + more, self.adapted(cs.vertcat(*local, gradient), x)
 
-    def _closed(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
-        """The torque is linear in the whole vector of parameters; its derivative there is Y_w."""
+    def _closed(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
+        """Return the same by the document's matrices: tau is linear in all parameters, and Y_w is its derivative there."""
         qrd, qrdd, s = signals.reference(self.Lambda)
-        choice = self.choice()
-        whole = cs.SX.sym("pi", len(choice.whole))
-        chain = self.estimated(constants, x)
-        unknown_chain = type(chain)(self.robot, constants, whole)
-        tau = spatial.mass(unknown_chain, signals.q) @ (qrdd - self.gamma * s)
-        tau += spatial.coriolis(unknown_chain, signals.q, signals.qd, qrd) @ qrd + spatial.gravity(
-            unknown_chain, signals.q
-        )
-        tau += unknown_chain.term_torque(choice.terms, signals.q, qrd, qrdd - self.gamma * s)
-        y = cs.jacobian(tau, whole)
-        return y @ chain.whole(), self.adapted(y.T @ self.learnt_from(s), x)
+        choice, q = self.choice(), signals.q
+        pi = SX.sym("pi", len(choice.full))
+        chain = EstimatedChain(self.robot, constants, pi)
+        tau = spatial.mass(chain, q) @ (qrdd - self.gamma * s)
+        tau += spatial.coriolis(chain, q, signals.qd, qrd) @ qrd + spatial.gravity(chain, q)
+        tau += chain.term_torque(choice.terms, q, qrd, qrdd - self.gamma * s)
+        y = cs.jacobian(tau, pi)
+        return y @ self.estimated(constants, x).pi, self.adapted(y.T @ self.learnt_from(s), x)
 
-    def claim(self, truth: Truth, signals: Signals, x: Any) -> Claim:
-        """Return V with dV/dt = -gamma s^T H s, H the true one, less friction's own damping."""
-        return self.composite_claim(truth, signals, x, lambda s: self.gamma * cs.dot(s, truth.mass @ s))
+    def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
+        """Return V with dV/dt = -gamma s^T H s, H the true one, less friction's own damping.
+
+        `truth`, `signals` and `x` are as in `Law.claim`.
+        """
+        distance = self.weighed(truth, x)
+        return self.tracking_claim(truth, signals, lambda s: self.gamma * cs.dot(s, truth.mass @ s), distance)
