@@ -50,7 +50,7 @@ _HOME: dict[str, str] = {
     "Parameters": "taupi.model.parameters",
     "Payload": "taupi.simulation.plants.plant",
     "Port": "taupi.program.program",
-    "Preparation": "taupi.identification.rows.recording",
+    "Preparation": "taupi.identification.rows.preparation",
     "Problem": "taupi.identification.problem",
     "Program": "taupi.program.program",
     "Projection": "taupi.control.modifications",
@@ -273,7 +273,7 @@ if TYPE_CHECKING:
     from taupi.identification.results.validation import Validation as Validation
     from taupi.identification.results.validation import compare as compare
     from taupi.identification.results.validation import validate as validate
-    from taupi.identification.rows.recording import Preparation as Preparation
+    from taupi.identification.rows.preparation import Preparation as Preparation
     from taupi.model.catalogue import names as catalogue  # noqa: F401
     from taupi.model.load import load as load
     from taupi.model.parameters import ParameterLayout as ParameterLayout

@@ -366,14 +366,14 @@ STUBBORN = """
 import sys
 from taupi.identification import estimators
 from taupi.identification.results import assemble
-from taupi.identification.results.fit import Status
+from taupi.identification.results.fit import Outcome, Status
 from taupi.identification.solve import solve
 from taupi.identification.rows.factors import stacked
 
 class Stubborn:
     def fit(self, problem):
         solution = solve(stacked(problem.factors), problem.prior_base, problem.metric)
-        return assemble.assemble(problem, "stubborn", {}, solution, status=Status(False, "did not converge", "Ask again."))
+        return assemble.assemble(problem, "stubborn", {}, solution, status=Status(Outcome.NOT_CONVERGED))
 
 sys.modules["stubborn"] = sys.modules["__main__"]
 estimators.ESTIMATORS["stubborn"] = "stubborn:Stubborn"
@@ -388,7 +388,10 @@ def test_not_converged_is_exit_4(logs, tmp_path):
         [sys.executable, "-c", STUBBORN, *arguments], cwd=logs, capture_output=True, text=True, check=False
     )
     assert end.returncode == 4 and not end.stdout
-    assert end.stderr.strip() == "taupi: stubborn: did not converge. Ask again."
+    assert (
+        end.stderr.strip()
+        == "taupi: stubborn: did not converge. Begin nearer to the robot's values, or raise iterations."
+    )
     assert not list(tmp_path.iterdir())
 
 

@@ -12,11 +12,10 @@ from typing import Any
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
-from taupi.identification.estimators.output_error import NAME as OUTPUT_ERROR
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_file import fit_json, fit_text
 from taupi.identification.results.validation import Validation
-from taupi.identification.rows.recording import STREAMED_BYTES
+from taupi.identification.rows.block_source import STREAMED_BYTES
 from taupi.progress import progress
 from taupi.report.document import report_text
 from taupi.signals.formats.files import sha256
@@ -128,8 +127,6 @@ def next_step(job: Job) -> str:
 
 def _fitted(job: Job) -> Fit:
     robot = tp.load(job.robot, **job.reading)
-    if job.estimator == OUTPUT_ERROR:
-        return _recorded(_from_motors(robot, job), robot, job)
     fit = tp.identify(
         robot,
         list(job.logs),
@@ -144,16 +141,6 @@ def _fitted(job: Job) -> Fit:
     return _recorded(fit, robot, job)
 
 
-def _from_motors(robot: tp.Robot, job: Job) -> Fit:
-    """Return the fit of an elastic robot whose links were not seen."""
-    if len(job.logs) != 1:
-        raise TaupiError(
-            f"{OUTPUT_ERROR} takes one log, got {len(job.logs)}. Cut a longer one, or fit them one by one."
-        )
-    terms = _terms(job.terms)
-    return tp.output_error(robot, job.logs[0], terms, columns=job.columns, rate_hz=job.rate_hz, cutoff_hz=job.cutoff_hz)
-
-
 def _recorded(fit: Fit, robot: tp.Robot, job: Job) -> Fit:
     """Return a fit that knows the command it comes from."""
     record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
@@ -161,7 +148,7 @@ def _recorded(fit: Fit, robot: tp.Robot, job: Job) -> Fit:
         record |= {"description": robot.source.path, "description_sha256": sha256(Path(robot.source.path))}
     if job.columns is not None:
         record |= {"columns": str(job.columns), "columns_sha256": sha256(job.columns)}
-    return dataclasses.replace(fit, provenance={**fit.provenance, **record})
+    return fit.with_record(**record)
 
 
 def _validated(fit: Fit, path: Path, job: Job, step: Any) -> Validation:

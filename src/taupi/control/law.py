@@ -281,8 +281,7 @@ def _with_shared_settings(law: type[Law]) -> str:
     text = inspect.cleandoc(law.__doc__ or "")
     if "Attributes:" in text:
         return text
-    shared = {k: v for base in reversed(law.__mro__[1:]) for k, v in described_fields(base).items()}
     fixed = {k for k, v in vars(law).items() if isinstance(v, dataclasses.Field) and not v.init}
-    lines = [f"- `{name}`: {description}" for name, description in shared.items() if name not in fixed]
+    lines = [f"- `{name}`: {text}" for name, text in described_fields(law).items() if name not in fixed]
     body, mark, example = text.partition("\n>>> ")
     return "\n".join([body.rstrip(), "", "Settings:", "", *lines]) + (f"\n\n>>> {example}\n" if mark else "\n")

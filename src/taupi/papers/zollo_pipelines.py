@@ -17,7 +17,7 @@ from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
-from taupi.identification.rows.recording import Preparation
+from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare

@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity
 from taupi.identification.identify import identify
-from taupi.identification.rows.recording import Preparation
+from taupi.identification.rows.preparation import Preparation
 from taupi.model.load import load
 from taupi.papers import zollo_pipelines as pipe
 from taupi.papers.zollo_pipelines import COUNT, Bench, Pipeline, exact_log

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
-from taupi.identification.rows.equations import Equations
 from taupi.report.content import Content, JointRow, ParameterRow, RunRow, StandardRow
 from taupi.report.traces import Trace
 

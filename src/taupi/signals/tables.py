@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Channel, Columns, Motor, fitted
 from taupi.signals.guess import guess, parse
-from taupi.signals.log import SIGNALS, Log, LogSource
+from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.stretches import median_step
 from taupi.signals.units import DIMENSION, factor, joint_unit
 
@@ -49,6 +49,7 @@ class Layout:
     notes: tuple[str, ...]
     where: str
     sprung: bool = False  # whether the robot has elastic joints, so that motors are not where their links are
+    filtering: Filtering | None = None  # as a file of our own says
 
 
 def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
@@ -77,7 +78,17 @@ def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout
     names, order, said = _joints(labels, columns, robot, n, table.where)
     units = _joint_units(columns, robot, own, n, order)
     sprung = robot is not None and bool(robot.elastic_joints)
-    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung)
+    filtering = None if own is None else _filtering(own.get("filtering"), table.where)
+    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung, filtering)
+
+
+def _filtering(data: object, where: str) -> Filtering | None:
+    if data is None:
+        return None
+    try:
+        return Filtering(**data)  # type: ignore[arg-type]
+    except TypeError:
+        raise TaupiError(f"{where}: filtering is {shown(data)}, expected what taupi.write_log wrote.") from None
 
 
 def build(table: Table, layout: Layout, source: LogSource) -> Log:
@@ -94,7 +105,15 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
     order = list(layout.order)
     kept = order == list(range(next(iter(signals.values())).shape[1]))
     chosen = signals if kept else {k: v[:, order] for k, v in signals.items()}
-    return Log(time, **chosen, names=layout.names, units=layout.units, source=source, notes=tuple(notes))
+    return Log(
+        time,
+        **chosen,
+        names=layout.names,
+        units=layout.units,
+        source=source,
+        notes=tuple(notes),
+        filtering=layout.filtering,
+    )
 
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
@@ -308,5 +327,7 @@ def embedded(log: Log, flat: bool) -> dict[str, object]:
     for name in log.signals:
         data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name
     data["notes"] = list(log.notes)
+    if log.filtering is not None:
+        data["filtering"] = dataclasses.asdict(log.filtering)
     assert set(log.signals) <= set(SIGNALS)
     return data

@@ -97,7 +97,7 @@ def standard_parameters(
         return Standard(found.pi, True, before, before, _distance(here, found.pi))
     near = closest(here, y @ a, y @ values, rest, share)
     if not near.ok:
-        raise TaupiError(f"No consistent parameters were found ({near.word}). {near.remedy}")
+        raise TaupiError(f"No consistent parameters were found ({near.word}). Give a prior that real bodies have.")
     after = float(np.linalg.norm(y @ (base.projection @ near.pi) - z) / np.sqrt(power))
     _refuse_far(base, prior, before, after)
     return Standard(near.pi, False, before, after, _distance(here, near.pi), near.active)

@@ -11,7 +11,7 @@ import numpy as np
 
 from taupi.dynamics.forward import solve_positive
 from taupi.identifiability.base import BaseParameters
-from taupi.identification.rows.equations import Equations
+from taupi.identification.equations import Equations
 
 # A step of the integration turns the fastest spring by at most this angle (rad): RK4 is then true to 1e-4 of a period.
 _TURN = 0.5
@@ -28,7 +28,7 @@ class Answer:
     q: np.ndarray
 
 
-class Behind:
+class HiddenLinks:
     """Links behind springs: M(q) qdd + ... = K (theta - q) + D (thetad - qd), integrated for measured theta by RK4.
 
     The torque that the motors then need is an output; base parameters x (b,) and the start (q, qd) of the links are unknown. All
@@ -93,16 +93,16 @@ def _traced(base: BaseParameters) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=16)
-def _loop(behind: Behind, steps: int, samples: int) -> tuple[Any, Any]:
+def _loop(links: HiddenLinks, steps: int, samples: int) -> tuple[Any, Any]:
     """Return the states with their sensitivities over samples, and the torque with its own at a state."""
-    n, b = behind.n, behind.b
+    n, b = links.n, links.b
     wide = b + 2 * n
     s, x, h = cs.SX.sym("s", 2 * n), cs.SX.sym("x", b), cs.SX.sym("h")
     m = [cs.SX.sym(f"m{k}", 3 * n) for k in range(3)]
-    k1 = behind._rate(s, m[0], x)
-    k2 = behind._rate(s + h / 2 * k1, m[1], x)
-    k3 = behind._rate(s + h / 2 * k2, m[1], x)
-    k4 = behind._rate(s + h * k3, m[2], x)
+    k1 = links._rate(s, m[0], x)
+    k2 = links._rate(s + h / 2 * k1, m[1], x)
+    k3 = links._rate(s + h / 2 * k2, m[1], x)
+    k4 = links._rate(s + h * k3, m[2], x)
     end = s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
     step = cs.Function("step", [s, *m, x, h], [end, cs.jacobian(end, s), cs.jacobian(end, x)])
     state, block = cs.MX.sym("state", 2 * n * (1 + wide)), cs.MX.sym("block", 3 * n * (2 * steps + 1))
@@ -116,10 +116,10 @@ def _loop(behind: Behind, steps: int, samples: int) -> tuple[Any, Any]:
     motor = cs.SX.sym("motor", 3 * n)
     grown, dense = cs.SX.sym("grown", 2 * n * (1 + wide)), cs.SX.sym("dense", b)
     here, own = grown[: 2 * n], cs.reshape(grown[2 * n :], 2 * n, wide)
-    u = behind._torque(here, motor, dense)
+    u = links._torque(here, motor, dense)
     s2 = cs.SX.sym("s2", 2 * n)
-    by = cs.Function("by", [s2, motor, dense], [cs.jacobian(behind._torque(s2, motor, dense), s2)])
-    direct = cs.Function("direct", [s2, motor, dense], [cs.jacobian(behind._torque(s2, motor, dense), dense)])
+    by = cs.Function("by", [s2, motor, dense], [cs.jacobian(links._torque(s2, motor, dense), s2)])
+    direct = cs.Function("direct", [s2, motor, dense], [cs.jacobian(links._torque(s2, motor, dense), dense)])
     total = by(here, motor, dense) @ own + cs.horzcat(direct(here, motor, dense), cs.SX(n, 2 * n))
     ends = cs.Function("ends", [grown, motor, dense], [cs.vertcat(u, cs.vec(total))])
     loop = one.mapaccum("loop", samples, 1)

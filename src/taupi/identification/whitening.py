@@ -27,15 +27,15 @@ def gathered(problem: Problem, change: Callable[[int, Rows], Weighed]) -> tuple[
             gather.add(*change(file, rows), rows.use)
         return gather.result(file)
 
-    with Workers(len(problem.runs)) as workers:
-        return tuple(f for part in workers.map(one, range(len(problem.runs))) for f in part)
+    with Workers(len(problem.recordings)) as workers:
+        return tuple(f for part in workers.map(one, range(len(problem.recordings))) for f in part)
 
 
 @small_algebra
 def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
     """Return S (n, n) of each file: the covariance between the joints' residuals, each pair over the rows that both have."""
     result = []
-    for file in range(len(problem.runs)):
+    for file in range(len(problem.recordings)):
         n = problem.regressor.outputs[0].shape[0]
         products, counts = np.zeros((n, n)), np.zeros((n, n))
         for rows in problem.rows(file):
