@@ -13,7 +13,7 @@ from taupi.simulation.controller import Controller, ControllerLike
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
 from taupi.simulation.references import ReferenceLike
-from taupi.simulation.rollouts.batch import Batch, Scenario, Values
+from taupi.simulation.rollouts.batch import Batch, Initial, Scenario, Values
 from taupi.simulation.rollouts.compiled_rollout import roll_out
 from taupi.simulation.rollouts.loads import PayloadLike, loadable
 from taupi.simulation.rollouts.rollout_setup import set_up
@@ -33,7 +33,7 @@ def simulate(
     reference: ReferenceLike | None = None,
     horizon: Horizon = _HORIZON,
     sensors: Sensors | None = None,
-    initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    initial: Initial = None,
     parameters: ArrayLike | None = None,
     inputs: Values | None = None,
     *,
@@ -81,7 +81,7 @@ def simulate_many(
     reference: ReferenceLike | None = None,
     horizon: Horizon = _HORIZON,
     sensors: Sensors | None = None,
-    initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    initial: Initial = None,
     parameters: ArrayLike | None = None,
     inputs: Values | None = None,
     payloads: Sequence[PayloadLike] | None = None,

@@ -20,6 +20,7 @@ from taupi.simulation.references import ReferenceLike
 from taupi.simulation.rollouts.loads import Loads, PayloadLike, with_payload
 from taupi.simulation.sensors import Sensors
 
+Initial = ArrayLike | tuple[ArrayLike, ArrayLike] | None  # q at rest, or (q, qd); each may have one row per roll-out
 Values = Mapping[str, ArrayLike]  # values of a program's inputs, by name
 
 
@@ -73,7 +74,7 @@ class Batch:
         cls,
         controllers: Sequence[Controller],
         horizon: Horizon,
-        initial: Any,
+        initial: Initial,
         inputs: Values | None,
         payloads: Sequence[PayloadLike] | None = None,
         seeds: Sequence[int] | None = None,
@@ -124,16 +125,16 @@ def _repeated(values: Sequence[Any], size: int) -> tuple[Any, ...]:
     return (*values, *[values[0]] * (size - len(values)))
 
 
-def initial_rows(initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+def initial_rows(initial: Initial) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return q and qd as (rows, n) from None, q, or a pair (q, qd)."""
     if initial is None:
         return None, None
-    pair = isinstance(initial, tuple) and len(initial) == 2 and np.ndim(initial[0]) > 0
+    rows: Any = initial
+    if not (isinstance(initial, tuple) and len(initial) == 2 and np.ndim(initial[0]) > 0):
+        rows = (initial, None)
     try:
-        q, qd = (
-            np.atleast_2d(np.asarray(v, dtype=float))
-            for v in (initial if pair else (initial, np.zeros_like(initial, dtype=float)))
-        )
+        q = np.atleast_2d(np.asarray(rows[0], dtype=float))
+        qd = np.zeros_like(q) if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
     except (TypeError, ValueError):
         raise TaupiError(Argument("initial"), f" is {shown(initial)}, expected q, or a pair (q, qd).") from None
     return q, qd
