@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from taupi.version import __version__ as __version__
 
 _HOME: dict[str, str] = {
-    "Accumulator": "taupi.program.accumulate",
+    "Accumulator": "taupi.program.accumulator",
     "Along": "taupi.dynamics.terms",
     "BSpline": "taupi.simulation.references",
-    "BaseParameters": "taupi.identifiability.base",
+    "BaseParameters": "taupi.identifiability.base_parameters",
     "Bound": "taupi.analysis.bound_results",
     "Bounds": "taupi.analysis.bound_results",
     "Box": "taupi.identification.physical.link_shapes",
@@ -80,7 +80,7 @@ _HOME: dict[str, str] = {
     "Consistent": "taupi.identification.estimators.consistent",
     "WeightedLeastSquares": "taupi.identification.estimators.wls",
     "average_periods": "taupi.signals.periodic",
-    "base_parameters": "taupi.identifiability.base",
+    "base_parameters": "taupi.identifiability.base_parameters",
     "bias_torque": "taupi.dynamics.inverse",
     "bounds": "taupi.analysis.bounds",
     "build_problem": "taupi.identification.identify",
@@ -245,8 +245,8 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms import Viscous as Viscous
     from taupi.errors import TaupiError as TaupiError
     from taupi.errors import TaupiWarning as TaupiWarning
-    from taupi.identifiability.base import BaseParameters as BaseParameters
-    from taupi.identifiability.base import base_parameters as base_parameters
+    from taupi.identifiability.base_parameters import BaseParameters as BaseParameters
+    from taupi.identifiability.base_parameters import base_parameters as base_parameters
     from taupi.identifiability.conditioning import Conditioning as Conditioning
     from taupi.identifiability.conditioning import conditioning as conditioning
     from taupi.identification.estimators.consistent import Consistent as Consistent
@@ -282,7 +282,7 @@ if TYPE_CHECKING:
     from taupi.papers.registry import studies as studies
     from taupi.papers.reproduce import reproduce as reproduce
     from taupi.papers.study import Reproduction as Reproduction
-    from taupi.program.accumulate import Accumulator as Accumulator
+    from taupi.program.accumulator import Accumulator as Accumulator
     from taupi.program.emit import emit as emit
     from taupi.program.program import Constants as Constants
     from taupi.program.program import Port as Port

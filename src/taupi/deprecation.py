@@ -1,4 +1,4 @@
-"""Keywords that were renamed: the old names still work, with a warning."""
+"""Keywords that were renamed: the old names still work, with a warning, as docs/deprecation.md promises."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _renaming(function: F, keywords: dict[str, str]) -> F:
             if old in named:
                 if new in named:
                     raise TaupiError(Argument(old), " and ", Argument(new), " are the same: give one.")
-                warn(f"{old} is now called {new}.")
+                warn(f"{old} is now called {new}.", DeprecationWarning)
                 named[new] = named.pop(old)
         return function(*args, **named)
 

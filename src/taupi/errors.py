@@ -83,12 +83,12 @@ class TaupiWarning(UserWarning):
     """An answer that is usable but suspect; the message states the number."""
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = TaupiWarning) -> None:
     """Warn of an answer that is usable but suspect, at the line outside of taupi that asked for it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "taupi":
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, TaupiWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -14,10 +14,10 @@ from support import error, programs, random_states
 
 import taupi as tp
 from taupi.program.emit import LANGUAGES, sources
-from taupi.program.layouts import places
+from taupi.program.emitters.cuda import kernel_source
+from taupi.program.output_layouts import places
 from taupi.program.program import Port, trace
 from taupi.program.tape import BINARY, UNARY
-from taupi.program.targets.cuda_source import kernel_source
 
 # Other libraries' sine and cosine differ in the last bit; a few hundred operations carry it on.
 ROUNDING = 1e-12
@@ -279,7 +279,7 @@ def test_bad_requests_say_what_is_wrong(tmp_path):
         tp.emit(program, "c", tmp_path, dtype="float3")
     with pytest.raises(tp.TaupiError, match="is a file, expected a directory"):
         tp.emit(program, "c", tmp_path / "file")
-    with pytest.raises(tp.TaupiError, match="cannot be made"):
+    with pytest.raises(tp.TaupiError, match="cannot be created"):
         tp.emit(program, "c", tmp_path / "file" / "below")
     with pytest.raises(tp.TaupiError, match="expected the path of a directory"):
         tp.emit(program, "c", "")

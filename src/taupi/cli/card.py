@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.model.body import why_not_physical
 from taupi.model.robot import Joint, Robot
 from taupi.model.scalars import is_symbolic

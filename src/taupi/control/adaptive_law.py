@@ -166,7 +166,7 @@ class AdaptiveLaw(Tracking):
     def tracking_claim(
         self, truth: Truth, signals: Signals, damping: Callable[[Vector], Expression], distance: Expression
     ) -> Claim:
-        """Return V = s^T H s / 2 + distance with dV/dt = -damping(s) - s^T (eta(qd) - eta(qrd)) (Kubozono et al., 36, 37).
+        """Return V = s^T H s / 2 + distance with dV/dt = -damping(s) - s^T (eta(qd) - eta(qrd)) (Kubozono et al., eqs. 36, 37).
 
         `truth` is the plant, `signals` are what the law sees; `damping` is a function of s, `distance` that of the estimate from
         the truth; eta is the plant's friction, which adds damping of its own.

@@ -49,7 +49,7 @@ class Signals:
     qdd_des: Vector
 
     def reference(self, gain: np.ndarray) -> tuple[Vector, Vector, Vector]:
-        """Return qrd = qd_des - Lambda e, qrdd = qdd_des - Lambda de/dt and s = qd - qrd (Kubozono et al., 29, 30)."""
+        """Return qrd = qd_des - Lambda e, qrdd = qdd_des - Lambda de/dt and s = qd - qrd (Kubozono et al., eqs. 29, 30)."""
         e, rate = self.q - self.q_des, self.qd - self.qd_des
         qrd = self.qd_des - times(gain, e)
         return qrd, self.qdd_des - times(gain, rate), self.qd - qrd

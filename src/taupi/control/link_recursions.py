@@ -13,7 +13,7 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import adjoint, bracket, inertia_columns, inverse, skew
 from taupi.dynamics.terms import Term
 from taupi.dynamics.types import SX, Matrix, Vector
-from taupi.regressors.recursive import Motion, wrench_columns
+from taupi.regressors.recursive import PolarisedMotion, wrench_columns
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def twists(chain: Chain, x: list[Matrix], speed: Vector) -> list[Vector]:
 def link_twists(chain: Chain, x: list[Matrix], qd: Vector, qrd: Vector, qrdd: Vector) -> list[LinkTwists]:
     """Return v, v_r and vd_r of every link: vd_r = X vd_rp + ad(v) A qrd + A qrdd, from -g at the base.
 
-    These are Kubozono et al. (39) and (40), in the frames of the links.
+    These are Kubozono et al., eqs. 39 and 40, in the frames of the links.
     """
     speed, reference, acceleration = chain.spread(qd), chain.spread(qrd), chain.spread(qrdd)
 
@@ -70,8 +70,8 @@ def torque(chain: Chain, x: list[Matrix], wrench: Callable[[int], Vector]) -> Ve
     return chain.gather([chain.screw(i).T @ carried[i] for i in range(chain.links)])
 
 
-def niemeyer_columns(motion: Motion) -> Matrix:
-    """Return y_i, 6 x 10, moment before force (Kubozono et al., 41, with gravity).
+def niemeyer_columns(motion: PolarisedMotion) -> Matrix:
+    """Return y_i, 6 x 10, moment before force (Kubozono et al., eq. 41, with gravity).
 
     y_i a_i = I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2.
     The half-sum is the polarised form of the velocity terms, which is how the motion comes here.
@@ -81,7 +81,7 @@ def niemeyer_columns(motion: Motion) -> Matrix:
 
 
 def walker_wrench(g: Matrix, m: LinkTwists, pulled: Vector) -> Vector:
-    """Return G (vd_r - gamma vt) - ad(v_r)^T G v_r; `pulled` is vd_r - gamma vt (Kubozono et al., 44, corrected)."""
+    """Return G (vd_r - gamma vt) - ad(v_r)^T G v_r; `pulled` is vd_r - gamma vt (Kubozono et al., eq. 44, corrected)."""
     return g @ pulled - bracket(m.v_r).T @ (g @ m.v_r)
 
 

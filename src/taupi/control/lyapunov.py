@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.analysis.bounds import bounds
+from taupi.analysis.joint_range import RangeLike
 from taupi.control.estimated_chain import EstimatedChain
 from taupi.control.gains import as_matrix
 from taupi.control.law import Law, Signals, Truth
@@ -39,9 +39,9 @@ def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
 def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     """Return V, V_1, the claimed dV/dt and the true dV/dt of (q, qd, q_des, qd_des, qdd_des, pi_hat, pi), pi the true parameters.
 
-    V is the own function of the `law`, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (Kubozono et
-    al., 36, 37). The true rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau - bias). `terms`
-    are the plant's, by default those that the law knows.
+    V is the function of the `law`, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (Kubozono
+    et al., eqs. 36, 37). The true rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau -
+    bias). `terms` are the plant's, by default those that the law knows.
 
     >>> import taupi as tp
     >>> law = tp.SlotineLi(tp.load("elbow2r"), K=10.0, Gamma_inv=0.5)
@@ -211,12 +211,10 @@ def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, r
     return tuple(result)
 
 
-def convergence_rate(
-    law: Law, ranges: ArrayLike | Mapping[str, ArrayLike] | None = None, tolerance: float = 1e-3, boxes: int = 2000
-) -> float:
+def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3, boxes: int = 2000) -> float:
     """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters, V_1 = s^T H s / 2.
 
-    These are Kubozono et al. (47)-(53), corrected by a factor of two. Walker's `law` has r = 2 gamma exactly. With a constant
+    These are Kubozono et al., eqs. 47-53, corrected by a factor of two. Walker's `law` has r = 2 gamma exactly. With a constant
     K it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on the largest eigenvalue of H, rotors included,
     over the joint `ranges`; `ranges`, `tolerance` and `boxes` are those of `bounds`.
 

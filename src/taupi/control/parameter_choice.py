@@ -12,7 +12,7 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, TaupiError, shown
-from taupi.identifiability.base import base_parameters
+from taupi.identifiability.base_parameters import base_parameters
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 

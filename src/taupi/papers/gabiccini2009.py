@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.kinematics import jacobian
-from taupi.identifiability.base import base_parameters
+from taupi.identifiability.base_parameters import base_parameters
 from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.model.scalars import to_float

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from taupi.dynamics.terms import StribeckCurve, Term
-from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares

@@ -1,1 +1,1 @@
-"""Programs: functions traced once over symbols, and the targets that read the trace. Knows nothing of robots."""
+"""Programs: functions traced once over symbols, and the targets and emitters that read the trace. Knows no robots."""

@@ -61,8 +61,8 @@ def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
 def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Vector, h: float, substeps: int, positions: int) -> Vector:
     """Return `y` after `substeps` steps of length `h` (s); works on SX and on arrays whose first axis is the state.
 
-    `tableau` is the method, `rate(y, node)` is dy/dt at the node of that number, see `nodes`. "euler" is the
-    lecture's "First-order Euler Integration": qdd from the current state, q moved by the old qd, then qd by qdd. The state
+    `tableau` is the method, `rate(y, node)` is dy/dt at the node of that number, see `nodes`. "euler" is
+    equations.md, D18: qdd from the current state, q moved by the old qd, then qd by qdd. The state
     begins with `positions` positions and as many velocities, which "semi_implicit" and "rosenbrock" need to know; the latter
     takes one step over SX.
 

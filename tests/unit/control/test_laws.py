@@ -249,7 +249,7 @@ def test_a_projection_bounds_what_it_names():
 
 
 def test_what_is_adapted_had_another_name():
-    with pytest.warns(tp.TaupiWarning, match="columns is now called adapt") as caught:
+    with pytest.warns(DeprecationWarning, match="columns is now called adapt") as caught:
         law = tp.Walker(ARM, columns=("forearm.m",))
     assert law.adapt == ("forearm.m",) and law.parameters.names == ("forearm.m",) and caught[0].filename == __file__
     with pytest.raises(tp.TaupiError, match="columns and adapt are the same: give one"):

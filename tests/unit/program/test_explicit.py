@@ -14,7 +14,7 @@ from support import ROUNDING, error, random_robot
 
 import taupi as tp
 from taupi.program.explicit.expand import expand
-from taupi.program.explicit.write import number_text
+from taupi.program.explicit.writers import number_text
 
 BUILDERS = [
     tp.mass_matrix,
@@ -223,7 +223,7 @@ def test_intermediate_terms_are_short():
 
 
 def test_wrong_settings_are_named():
-    with pytest.raises(tp.TaupiError, match="form of angles 'sums'"):
+    with pytest.raises(tp.TaupiError, match="No angles 'sums'"):
         tp.mass_matrix(tp.load("elbow2r")).explicit(angles="sums")
 
 
@@ -241,7 +241,7 @@ def test_products_of_quotients_are_refused_before_they_fill_the_memory():
 
 @pytest.mark.parametrize("setting", [{"digits": 0}, {"digits": 2.5}, {"intermediates": 0}, {"limit": True}], ids=str)
 def test_settings_that_are_no_counts_are_refused(setting):
-    with pytest.raises(tp.TaupiError, match="expected a whole number of 1 or more"):
+    with pytest.raises(tp.TaupiError, match="expected a whole number of at least 1"):
         tp.gravity_torque(tp.load("elbow2r")).explicit(**setting)
 
 
@@ -296,7 +296,7 @@ def test_intermediate_and_given_names_do_not_clash_with_symbols():
     form = check(tp.slotine_li_regressor(arm).reduced(), intermediates=4)
     assert form.definitions and not {n for n, _ in form.definitions} & {"t1", "t2"}
     program = tp.inverse_dynamics(tp.load("lecture2r"))
-    with pytest.raises(tp.TaupiError, match="L1 is the name of a symbol"):
+    with pytest.raises(tp.TaupiError, match="L1 is already the name of a symbol"):
         program.explicit(names={"L1": "L2*m2"})
     for wrong, message in (({"a b": "m1 + m2"}, "letters and digits"), ({3: "m1 + m2"}, "letters and digits")):
         with pytest.raises(tp.TaupiError, match=message):

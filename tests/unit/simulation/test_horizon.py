@@ -82,7 +82,7 @@ def program_with_a_gain():
 def test_inputs_had_another_name():
     options = {"duration": 0.05, "initial": ([0.2, 0.1], [1.0, -1.0])}
     now = tp.simulate(PLANT, program_with_a_gain(), inputs={"w": 2.0}, **options)
-    with pytest.warns(tp.TaupiWarning, match="settings is now called inputs") as caught:
+    with pytest.warns(DeprecationWarning, match="settings is now called inputs") as caught:
         before = tp.simulate(PLANT, program_with_a_gain(), settings={"w": 2.0}, **options)
     assert caught[0].filename == __file__ and np.array_equal(now.q, before.q)
     with pytest.raises(tp.TaupiError, match="settings and inputs are the same: give one"):

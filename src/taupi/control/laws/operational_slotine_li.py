@@ -58,12 +58,12 @@ class OfTask(Law):
 class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
     """tau = J^T (Y pi_hat - K s), d pi_hat/dt = -Gamma^-1 Y^T s with Y the `operational_regressor` and s = rd - v.
 
-    It is Slotine and Li's law with the regressor of Aldana's (2). v = rd_des - Lambda (r - r_des) is the reference velocity
-    of the task, with `Lambda` and `K` one per coordinate of it. In joints this is tau = Y_r pi_hat - J^T K s - D s_q, d
-    pi_hat/dt = -Gamma^-1 Y_r^T s_q with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the dynamically consistent
-    inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for what it moves within the task, by
-    default 5/s times the smallest of the largest M_ii. dV/dt = -s^T K s - D |s_q|^2. A singular configuration is refused when
-    `torque` is called.
+    It is Slotine and Li's law with the regressor of Aldana et al., eq. 2 (equations.md, O3). v = rd_des - Lambda (r - r_des)
+    is the reference velocity of the task, with `Lambda` and `K` one per coordinate of it. In joints this is tau = Y_r pi_hat
+    - J^T K s - D s_q, d pi_hat/dt = -Gamma^-1 Y_r^T s_q with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the
+    dynamically consistent inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for what it moves
+    within the task, by default 5/s times the smallest of the largest M_ii. dV/dt = -s^T K s - D |s_q|^2. A singular
+    configuration is refused when `torque` is called.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)

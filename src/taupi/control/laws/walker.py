@@ -49,10 +49,10 @@ class DampedByEstimate(Tracking):
 class Walker(AdaptiveLaw, DampedByEstimate):
     """tau = H (qrdd - gamma s) + C_w qrd + G with the estimate, d pi_hat/dt = -Gamma^-1 Y_w^T s, Y_w pi_hat = tau.
 
-    This is Kubozono et al. (43)-(46), with the adaptation that they leave out. Damping is gamma times the estimated mass matrix,
-    so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with exact parameters s^T H s decays at exactly
-    2 gamma. `form`: "recursive", in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed", with the
-    document's C_w, which keeps V_s of qd and has qrd in C_1 to C_3 (46).
+    This is Kubozono et al., eqs. 43-46, with the adaptation that they leave out. Damping is gamma times the estimated mass
+    matrix, so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with exact parameters s^T H s decays at
+    exactly 2 gamma. `form`: "recursive", in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed",
+    with the document's C_w, which keeps V_s of qd and has qrd in C_1 to C_3 (46).
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.physical.least_squares import closest, exactly
 from taupi.identification.physical.region import Region, inconsistencies, region
 from taupi.model.parameters import Parameters

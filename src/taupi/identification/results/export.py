@@ -90,7 +90,7 @@ def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False, an
     """Write the URDF that a robot, or a fit's robot, was read from, with its parameters; only inertials change.
 
     A fit is written with `fit.parameters`: physically consistent, or refused with the reason. One that is plainly wrong, as
-    from a flipped torque, is refused too, unless `anyway`. `force` overwrites. See `taupi.model.formats.urdf_write.write` for
+    from a flipped torque, is refused too, unless `anyway`. `force` overwrites. See `taupi.model.formats.urdf_writer.write` for
     what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp

@@ -29,7 +29,7 @@ _SPRINGS = Sides((), (Stiffness(),), ())
 class ElasticPlant(ArmPlant):
     """An arm with elastic joints: B(q) a + C v + g + K_e (q, theta) + friction = (-tau_dist - J^T F_tip, u).
 
-    This is Zollo et al. (2014), (2). The state of `robot` is positions (q, theta) and velocities (qd, thetad), theta one value
+    This is Zollo et al. 2014, eq. 2. The state of `robot` is positions (q, theta) and velocities (qd, thetad), theta one value
     per elastic joint; the torque u has one value per motor. `terms` are friction on the motors ("coulomb", "viscous",
     `StribeckCurve`, ...), "damping" of the springs and friction on the links ("link_viscous", ...), with the robot's own
     values; by default all that the description states. Without `coupling`, rotors feel and turn nothing but their own shafts.

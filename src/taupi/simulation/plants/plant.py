@@ -13,9 +13,9 @@ from taupi.checks import not_negative
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
-from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
-from taupi.model.body import body_from_com, move_body, why_not_physical
+from taupi.model.body import InertiaLike, body_from_com, move_body, why_not_physical
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Constants, Port, Program
 
@@ -35,7 +35,7 @@ class Payload:
 
     mass: float
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    inertia: InertiaLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     frame: str = "tip"
 
     def __post_init__(self) -> None:

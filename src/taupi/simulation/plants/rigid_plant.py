@@ -20,7 +20,7 @@ from taupi.simulation.plants.smooth_friction import smoothed
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RigidPlant(ArmPlant):
-    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (the lecture's "Forward Dynamics").
+    """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (equations.md, D1 and D17).
 
     `robot` is what moves. `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor",
     "stribeck"), by default none. `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); 0 keeps

@@ -24,9 +24,9 @@ class Smooth:
         """The term's own name."""
         return self.term.name
 
-    def at(self, joint: int) -> Smooth:
+    def at(self, joint: int) -> Term:
         """Return the term of one `joint`, by its number."""
-        return Smooth(cast(Term, self.term.at(joint)), self.velocity) if hasattr(self.term, "at") else self
+        return smoothed(cast(Term, self.term.at(joint)), self.velocity) if hasattr(self.term, "at") else self
 
     def unit(self, prismatic: bool) -> str:
         """Return the term's own unit, of a `prismatic` or a turning joint."""
@@ -49,5 +49,11 @@ def smoothed(term: Term, velocity: float) -> Term:
         return cast(Term, term.smooth(velocity))
     if isinstance(term, LinkSide):
         return cast(Term, LinkSide(smoothed(term.of, velocity)))
-    jumps = isinstance(term, Coulomb | Stribeck | StribeckRise | StribeckFall)
+    jumps = isinstance(term, Coulomb | Stribeck | StribeckRise | StribeckFall) and not _is_smooth(term)
     return cast(Term, Smooth(term, velocity)) if jumps else term
+
+
+def _is_smooth(term: Term) -> bool:
+    """Tell whether dry friction has a width of its own, at every joint."""
+    widths = term.velocity if isinstance(term, Coulomb) else 0.0
+    return all(widths) if isinstance(widths, tuple) else bool(widths)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.program.roll import Nested, Rolling
+from taupi.program.step_loop import NestedStepLoop, StepLoop
 from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 
@@ -51,9 +51,9 @@ class _Block:
             tau = np.broadcast_to(self.results["tau"][:, None], (length, loop.substeps, rollout.batch, loop.n))
             inner = step_inputs.inner(first, last, self.inputs) | {"tau": tau}
             arrays = (self.carried, self.inputs, self.results, inner)
-            self.run = Nested(step, kernels.move(rollout.batch), *arrays, loop.substeps, rollout.threads)
+            self.run = NestedStepLoop(step, kernels.move(rollout.batch), *arrays, loop.substeps, rollout.threads)
         else:
-            self.run = Rolling(step, {"z": self.carried}, self.inputs, self.results, rollout.threads)
+            self.run = StepLoop(step, {"z": self.carried}, self.inputs, self.results, rollout.threads)
 
 
 class _Recorder:
@@ -119,7 +119,7 @@ def _ask_and_run(rollout: Rollout, first: int, block: _Block) -> None:
     """Run a block period by period, asking a Python function for the torque of each."""
     loop, length = rollout.loop, len(block.starts)
     seen = {f"{name}_seen": np.zeros((length, rollout.batch, loop.n)) for name in loop.signals}
-    look = Rolling(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
+    look = StepLoop(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
     for k in range(length):
         look(k, k + 1)
         state = (v[k, 0] if rollout.single else v[k] for v in seen.values())
