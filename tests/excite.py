@@ -3,6 +3,7 @@
 import numpy as np
 
 import taupi as tp
+from taupi.signals.log import Filtering
 
 
 def motion(n, seed, samples, rate, speed=1.0):
@@ -28,8 +29,8 @@ def simulated(arm, terms, seed, noise=0.0, samples=3000, outliers=0.0, correlate
     tau = tp.inverse_dynamics(arm, terms=terms)(q, qd, qdd) + noise * white
     hit = rng.uniform(size=tau.shape) < outliers
     tau = tau + hit * rng.uniform(20, 60, tau.shape)
-    note = "filtered by a zero-phase Butterworth: not at all, for the motion is exact"
-    return tp.Log(t, q, qd=qd, qdd=qdd, tau=tau, names=arm.joint_names, notes=(note,))
+    exact = Filtering("none", None, 4, "recorded")
+    return tp.Log(t, q, qd=qd, qdd=qdd, tau=tau, names=arm.joint_names, filtering=exact)
 
 
 def fourier(arm, terms, seed, samples, rate, noise=0.0):

@@ -60,8 +60,8 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of a field, on one line."""
-        return _attributes(cls)[name]
+        """Return what the docstring says of the field `name`, on one line."""
+        return described_fields(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -69,18 +69,24 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings of the `data` that `to_dict` gave; lists, as JSON has them, are tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
-def _attributes(kind: type[Settings]) -> dict[str, str]:
-    """Return the descriptions under "Attributes:" of a docstring, by field."""
-    text = inspect.getdoc(kind) or ""
-    _, _, section = text.partition("Attributes:\n")
-    found: dict[str, str] = {}
+def described_fields(kind: type) -> dict[str, str]:
+    """Return the descriptions under "Attributes:" of a class and its bases, by field."""
+    descriptions: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        descriptions |= _section(inspect.cleandoc(base.__doc__ or ""))
+    return descriptions
+
+
+def _section(docstring: str) -> dict[str, str]:
+    _, _, section = docstring.partition("Attributes:\n")
+    descriptions: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         if line and not line.startswith(" "):
@@ -88,17 +94,37 @@ def _attributes(kind: type[Settings]) -> dict[str, str]:
         start = re.match(r"    (\w+): (.*)", line)
         if start:
             name = start[1]
-            found[name] = start[2].strip()
+            descriptions[name] = start[2].strip()
         elif line.strip() and name:
-            found[name] += " " + line.strip()
-    return found
+            descriptions[name] += " " + line.strip()
+    return descriptions
 
 
-def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+class UnknownSettingError(TaupiError, TypeError):
+    """A keyword that a function does not have."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names."""
+
+    kind: type[Settings]
+
+
+class _Unchanged:
+    """The default of a field that stays as it was."""
+
+    def __repr__(self) -> str:
+        return "unchanged"
+
+
+def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
 
-    The function itself has a keyword-only parameter for each subject and always gets it. Its signature and its docstring list
-    the fields; positional arguments behind its own are fields of the first subject, in order.
+    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields.
+    A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
+    keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
+    those of further ones are keywords.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
@@ -124,10 +150,15 @@ def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[.
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         own = inspect.signature(function)
         signature = _opened(own, subjects)
-        fields = {field: subject for subject, kind in subjects.items() for field in kind.names()}
+        fields = {field: subject for subject, kind in subjects.items() for field in _kind(kind).names()}
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> T:
+            for name in keywords:
+                if name not in signature.parameters:
+                    raise UnknownSettingError(
+                        *unknown("setting", name, signature.parameters, f"{function.__name__}").parts
+                    )
             bound = signature.bind(*args, **keywords).arguments
             for subject, kind in subjects.items():
                 given = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
@@ -141,50 +172,66 @@ def takes(**subjects: type[Settings]) -> Callable[[Callable[..., T]], Callable[.
     return decorate
 
 
-def _settled(subject: str, kind: type[Settings], given: Any, fields: dict[str, Any]) -> Settings:
+def _kind(subject: type[Settings] | Changes) -> type[Settings]:
+    return subject.kind if isinstance(subject, Changes) else subject
+
+
+def _settled(name: str, subject: type[Settings] | Changes, given: Any, fields: dict[str, Any]) -> Any:
+    kind = _kind(subject)
     if given is None:
-        return kind(**fields)
+        return fields if isinstance(subject, Changes) else kind(**fields)
     if fields:
-        one, whole = Argument(next(iter(fields))), Argument(subject)
+        one, all_of_it = Argument(next(iter(fields))), Argument(name)
         raise TaupiError(
             one,
             " and ",
-            whole,
+            all_of_it,
             " are both given.",
-            remedy=("Put ", one, " into ", whole, ", or leave ", whole, " out."),
+            remedy=("Put ", one, " into ", all_of_it, ", or leave ", all_of_it, " out."),
         )
     if not isinstance(given, kind):
-        raise TaupiError(Argument(subject), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
-    return given
+        raise TaupiError(Argument(name), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
+    return given.to_dict() if isinstance(subject, Changes) else given
 
 
-def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings]]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields stand behind a function's own parameters."""
-    plain = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    named = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in subjects]
-    wholes = [signature.parameters[name].replace(default=None) for name in subjects]
-    fields = []
-    for place, kind in enumerate(subjects.values()):
-        how = inspect.Parameter.KEYWORD_ONLY if place else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        fields += [
-            inspect.Parameter(f.name, how, default=_default(f), annotation=f.type) for f in dataclasses.fields(kind)
-        ]
-    first = [p for p in fields if p.kind is p.POSITIONAL_OR_KEYWORD]
-    rest = [p for p in fields if p.kind is p.KEYWORD_ONLY]
-    return signature.replace(parameters=[*plain, *first, *named, *rest, *wholes])
+def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
+    """Return a signature in which subjects may be left out, and their fields stand beside a function's own parameters."""
+    keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
+    plain = [p for p in own.values() if p.kind is not keyword]
+    named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
+    for order, (name, subject) in enumerate(subjects.items()):
+        names, fields = [p.name for p in plain], _parameters(subject)
+        place = names.index(name) if name in names else len(names)
+        first = [p for p in fields if p.kind is not keyword and (name in names or order == 0)]
+        plain[place : place + 1] = first
+        named += [p.replace(kind=keyword) for p in fields if p not in first]
+    wholes = [own[name].replace(kind=keyword, default=None) for name in subjects]
+    return signature.replace(parameters=[*plain, *named, *wholes])
+
+
+def _parameters(subject: type[Settings] | Changes) -> list[inspect.Parameter]:
+    """Return the fields of a subject as parameters."""
+    how = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
+    parameters = []
+    for f in dataclasses.fields(_kind(subject)):
+        default = _Unchanged() if isinstance(subject, Changes) else _default(f)
+        parameters.append(inspect.Parameter(f.name, how[bool(f.kw_only)], default=default, annotation=f.type))
+    return parameters
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-def _documented(text: str, subjects: Mapping[str, type[Settings]]) -> str:
+def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> str:
     """Return a docstring with the fields of each subject listed behind its first paragraphs, before its example."""
     lines = []
-    for subject, kind in subjects.items():
-        lines += [f"Of `{subject}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
+    for name, subject in subjects.items():
+        kind = _kind(subject)
+        lines += [f"Of `{name}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
         for f in dataclasses.fields(kind):
-            lines.append(f"- `{f.name}`, by default {_default(f)!r}: {kind.describe(f.name)}")
+            default = "unchanged" if isinstance(subject, Changes) else f"by default {_default(f)!r}"
+            lines.append(f"- `{f.name}`, {default}: {kind.describe(f.name)}")
         lines.append("")
     body, mark, example = inspect.cleandoc(text).partition("\n>>> ")
     return "\n".join([body.rstrip(), "", *lines]) + (f"\n>>> {example}\n" if mark else "")

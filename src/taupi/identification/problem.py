@@ -9,11 +9,12 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.rows.factors import JointFactor
-from taupi.identification.rows.recording import Preparation, Run
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.model.robot import Robot
 from taupi.program.program import Program
@@ -39,7 +40,7 @@ class Problem:
     pieces: tuple[JointFactor, ...]
     conditioning: Conditioning
     prior: np.ndarray
-    runs: tuple[Run, ...]
+    recordings: tuple[Recording, ...]
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -62,10 +63,10 @@ class Problem:
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of a run again, a block at a time."""
-        return self.runs[file].rows(RowMaker(friction_plan(self.base)))
+        return self.recordings[file].rows(RowMaker(friction_plan(self.base)))
 
     def __repr__(self) -> str:
-        head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.runs)} runs"
+        head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
         return "\n".join([head, *self.conditioning.sentences])
 
 

@@ -12,7 +12,7 @@ from taupi.model.robot import Robot
 from taupi.signals import rules
 from taupi.signals.log import Log
 from taupi.signals.log_text import summary
-from taupi.signals.stretches import Runs, mean_step
+from taupi.signals.stretches import Stretches, mean_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     return LogReport(summary(log), len(log), log.names, rate, std, largest, tuple(found))
 
 
-def _finding(kind: str, channel: str, message: str, runs: Runs | None = None, **values: float) -> Finding:
+def _finding(kind: str, channel: str, message: str, runs: Stretches | None = None, **values: float) -> Finding:
     rows, count = (tuple(runs.pairs()), runs.count) if runs is not None else ((), 0)
     where = f", {runs}" if runs is not None else ""
     return Finding(kind, channel, message + where, rules.RULES[kind], rows, count, tuple(values.items()))
@@ -138,11 +138,11 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
         ("time-duplicate", "time stands still: equal stamps", np.concatenate(([False], np.diff(log.time) == 0))),
     ):
         if mask.any():
-            found.append(_finding(kind, "", f"{told} {int(mask.sum())} times", Runs.of(mask)))
+            found.append(_finding(kind, "", f"{told} {int(mask.sum())} times", Stretches.of(mask)))
     gaps = rules.gaps(log.time)
     if len(gaps):
         longest = float(np.diff(log.time)[gaps].max())
-        runs = Runs(gaps, gaps + 2)
+        runs = Stretches(gaps, gaps + 2)
         message = f"{len(gaps)} gaps in time, the longest {longest:.4g} s"
         found.append(_finding("gap", "", message, runs, count=len(gaps), longest_s=longest))
     if mean > 0 and std > rules.JITTER * mean:
@@ -151,7 +151,7 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
     return found
 
 
-def _value_findings(log: Log, still: Runs) -> list[Finding]:
+def _value_findings(log: Log, still: Stretches) -> list[Finding]:
     found = []
     moving = ~still.mask(len(log))
     for name, value in log.signals.items():
@@ -162,7 +162,9 @@ def _value_findings(log: Log, still: Runs) -> list[Finding]:
                 found.append(_finding("dead", channel, "no number at all", None, share=1.0))
                 continue
             if missing.any():
-                found.append(_finding("missing", channel, f"{int(missing.sum())} values are missing", Runs.of(missing)))
+                found.append(
+                    _finding("missing", channel, f"{int(missing.sum())} values are missing", Stretches.of(missing))
+                )
             if name in rules.EFFORTS:
                 found += _effort_findings(x, moving & ~missing, channel)
     return _said_once(found)
@@ -198,7 +200,7 @@ def _effort_findings(x: np.ndarray, usable: np.ndarray, channel: str) -> list[Fi
     ]
 
 
-def _motion_findings(log: Log, still: Runs) -> list[Finding]:
+def _motion_findings(log: Log, still: Stretches) -> list[Finding]:
     found = []
     if len(still):
         share = still.count / len(log)
@@ -260,7 +262,7 @@ def _limit_findings(log: Log, robot: Robot) -> list[Finding]:
                 message = (
                     f"{int(mask.sum())} samples are outside the limits {span}, by up to {_beyond(x, low, high):.3g}"
                 )
-                found.append(_finding("limit", f"{name} of {joint.name}", message, Runs.of(mask)))
+                found.append(_finding("limit", f"{name} of {joint.name}", message, Stretches.of(mask)))
     return found
 
 

@@ -4,17 +4,74 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.checks import positive
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.signals import rules
-from taupi.signals.columns import positive
 from taupi.signals.log import Log
-from taupi.signals.stretches import Runs, mean_step, median_step
+from taupi.signals.stretches import Stretches, mean_step, median_step
 
 # Stretches without samples up to so many steps are bridged by interpolation.
 SHORT_GAP = 10
 # Time stamps that stay this close to a uniform grid, as a share of a step, are taken as they are.
 UNIFORM = 1e-3
+# What to do about a file that cannot be streamed as it is.
+CLEAN_FIRST = (
+    InPython("clean it first with taupi.clean_log, or "),
+    "read it whole: ",
+    Argument("stream", False),
+    ".",
+)
 _LONG = ("refuse", "interpolate", "longest")
+_OTHER_WAYS = (Argument("long_gaps", "longest"), " or ", Argument("long_gaps", "interpolate"), ".")
+
+
+class UniformTime:
+    """Tells block by block whether time stamps lie on a uniform grid, t_0 + k h, each to 1e-3 of a step.
+
+    Every stamp bounds the step h from both sides; stamps are uniform as long as some h is left.
+
+    >>> import numpy as np
+    >>> time = UniformTime()
+    >>> time.fits(np.arange(100) / 100), time.fits(np.arange(100, 200) / 100), round(time.rate_hz)
+    (True, True, 100)
+    >>> time.fits(np.array([2.5]))
+    False
+    """
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self._first = self._last = self._slack = 0.0
+        self._low, self._high = -np.inf, np.inf
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples per second over all stamps so far."""
+        return (self.samples - 1) / (self._last - self._first)
+
+    def fits(self, time: np.ndarray) -> bool:
+        """Take the next stamps, and tell whether all so far are uniform."""
+        if not self.samples:
+            self._first, self._slack = float(time[0]), UNIFORM * median_step(time)
+        k = self.samples + np.arange(len(time))
+        ahead, k = (time - self._first)[k > 0], k[k > 0]
+        if len(k):
+            self._low = max(self._low, float(((ahead - self._slack) / k).max()))
+            self._high = min(self._high, float(((ahead + self._slack) / k).min()))
+        self.samples, self._last = self.samples + len(time), float(time[-1])
+        return self._low <= self._high
+
+    def add(self, time: np.ndarray) -> None:
+        """Take the next stamps, and refuse them where they are not uniform."""
+        row, step = self.samples, median_step(time)
+        steps = np.diff(time, prepend=self._last if row else time[0] - step)
+        if self.fits(time):
+            return
+        worst = int(np.argmax(np.abs(steps - step)))
+        raise TaupiError(
+            f"time steps by {steps[worst]:.6g} s before row {row + worst}, and by {step:.6g} s elsewhere. A file that is "
+            "streamed has to be uniform in time:",
+            remedy=CLEAN_FIRST,
+        )
 
 
 def clean_log(
@@ -45,7 +102,7 @@ def clean_log(
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
         raise TaupiError(f"log has {len(log)} samples with different time stamps, expected at least 4.")
-    limit = SHORT_GAP * step if short_gap is None else positive(short_gap, "short_gap")
+    limit = SHORT_GAP * step if short_gap is None else positive("short_gap", short_gap)
     log = _complete(log, limit, long_gaps)
     log = _joined(log, limit, long_gaps)
     return _uniform(log, rate_hz)
@@ -75,17 +132,17 @@ def _complete(log: Log, limit: float, long_gaps: str) -> Log:
             continue
         new = value.copy()
         for j in np.flatnonzero(missing.any(axis=0)):
-            runs = Runs.of(missing[:, j])
+            runs = Stretches.of(missing[:, j])
             lasting = log.time[runs.stops] - log.time[runs.starts - 1]
             long = lasting > limit
             if long.any() and long_gaps == "refuse":
-                at = Runs(runs.starts[long], runs.stops[long])
+                at = Stretches(runs.starts[long], runs.stops[long])
                 raise TaupiError(
-                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}. Use log.drop_gaps(), "
-                    f"short_gap=..., or long_gaps='interpolate' or 'longest'."
+                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}.",
+                    remedy=("Use ", InPython("log.drop_gaps(), "), Argument("short_gap", ...), ", ", *_OTHER_WAYS),
                 )
             if long_gaps == "longest":
-                cut |= Runs(runs.starts[long], runs.stops[long]).mask(len(log))
+                cut |= Stretches(runs.starts[long], runs.stops[long]).mask(len(log))
             good = ~missing[:, j]
             new[:, j] = np.interp(log.time, log.time[good], value[good, j])
             filled += runs.count
@@ -103,7 +160,11 @@ def _ends(log: Log) -> Log:
             continue
         for j in np.flatnonzero(~finite.any(axis=0)):
             raise TaupiError(
-                f"{name} of {log.names[j]} holds no number at all. Leave the joint out with log.select(...)."
+                f"{name} of {log.names[j]} holds no number at all.",
+                remedy=InPython(
+                    "Leave the joint out with log.select(...).",
+                    "Leave its columns out of the mapping, and lock the joint.",
+                ),
             )
         known &= (np.maximum.accumulate(finite) & np.maximum.accumulate(finite[::-1])[::-1]).all(axis=1)
     if known.all():
@@ -112,7 +173,7 @@ def _ends(log: Log) -> Log:
 
 
 def _longest(log: Log, cut: np.ndarray) -> Log:
-    runs = Runs.of(~cut)
+    runs = Stretches.of(~cut)
     k = int(np.argmax(runs.lengths))
     a, b = int(runs.starts[k]), int(runs.stops[k])
     return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
@@ -127,7 +188,8 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
         worst = int(long[np.argmax(steps[long])])
         raise TaupiError(
             f"time has {len(long)} gap{'s' * (len(long) > 1)} longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is "
-            f"after row {worst}. Use log.segments(), or long_gaps='longest' or 'interpolate'."
+            f"after row {worst}.",
+            remedy=("Use ", InPython("log.segments(), "), *_OTHER_WAYS),
         )
     if long_gaps == "interpolate":
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")
@@ -140,11 +202,9 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
 def _uniform(log: Log, rate_hz: float | None) -> Log:
     steps, mean = rules.good_steps(log.time), mean_step(log.time)
     std = float(steps.std())
-    if rate_hz is None:
-        grid = log.time[0] + (log.time[-1] - log.time[0]) * np.linspace(0, 1, len(log))
-        if np.abs(grid - log.time).max() <= UNIFORM * mean:
-            return log
-    rate = 1 / mean if rate_hz is None else positive(rate_hz, "rate_hz")
+    if rate_hz is None and UniformTime().fits(log.time):
+        return log
+    rate = 1 / mean if rate_hz is None else positive("rate_hz", rate_hz)
     count = int(np.floor(log.duration * rate * (1 + 1e-12))) + 1
     time = log.time[0] + np.arange(count) / rate
     largest = float(np.abs(steps - mean).max())

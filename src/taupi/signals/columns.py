@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError, shown, unknown
 from taupi.signals.units import DIMENSION, factor
 
@@ -107,7 +108,7 @@ class Columns:
         channels = {k: _channel(k, data[k], where) for k in DIMENSION if k in data}
         rate, topic = data.get("rate_hz"), data.get("topic")
         if rate is not None:
-            rate = positive(rate, f"{where}: rate_hz")
+            rate = positive(f"{where}: rate_hz", rate)
         if topic is not None and not isinstance(topic, str):
             raise TaupiError(f"{where}: topic is {shown(topic)}, expected a text.")
         joints, labels = _texts(data, "joints", where), _texts(data, "labels", where)
@@ -115,13 +116,6 @@ class Columns:
             raise TaupiError(f"{where}: {len(labels)} labels for {len(joints)} joints, expected one each.")
         motor = _motor(data["motor"], where) if "motor" in data else None
         return cls(channels, joints, labels, rate, topic, motor)
-
-
-def positive(value: Any, name: str) -> float:
-    """Return a finite number above 0, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < float("inf"):
-        raise TaupiError(f"{name} is {shown(value)}, expected a finite number above 0.")
-    return float(value)
 
 
 def _toml(path: str | os.PathLike[str]) -> Mapping[str, Any]:

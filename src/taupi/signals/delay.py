@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError, shown, unknown
-from taupi.signals.columns import positive
 from taupi.signals.log import Log
 
 
@@ -36,11 +36,11 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     """
     from scipy.interpolate import CubicSpline
 
-    rate = positive(rate_hz, "rate_hz")
+    rate = positive("rate_hz", rate_hz)
     a, b = _scaled(x, "x"), _scaled(y, "y")
     if a.shape != b.shape:
         raise TaupiError(f"y has shape {np.shape(y)}, expected that of x, {np.shape(x)}.")
-    reach = len(a) / rate / 10 if max_delay is None else positive(max_delay, "max_delay")
+    reach = len(a) / rate / 10 if max_delay is None else positive("max_delay", max_delay)
     reach = min(reach, (len(a) - 1) / rate / 2)
     lags = np.arange(-int(reach * rate), int(reach * rate) + 1)
     best = int(lags[np.argmax(_correlation(a, b, lags))])

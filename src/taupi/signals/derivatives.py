@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError, unknown
-from taupi.signals.columns import positive
 
 # One-sided weights of x(t + k h) for x'(t), by the order of the central formula.
 _FIRST = {2: (1 / 2,), 4: (2 / 3, -1 / 12), 6: (3 / 4, -3 / 20, 1 / 60)}
@@ -27,7 +27,7 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
     if accuracy not in _FIRST:
         raise TaupiError(f"accuracy is {accuracy!r}, expected one of 2, 4, 6.")
     x = np.asarray(x, dtype=float)
-    rate, m = positive(rate_hz, "rate_hz"), len(_FIRST[accuracy])
+    rate, m = positive("rate_hz", rate_hz), len(_FIRST[accuracy])
     if x.ndim < 1 or len(x) <= 2 * m:
         raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than {2 * m} samples.")
     head = 2 * x[:1] - x[m:0:-1]
@@ -54,7 +54,7 @@ def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     (True, True)
     """
     x = np.asarray(x, dtype=float)
-    rate = positive(rate_hz, "rate_hz")
+    rate = positive("rate_hz", rate_hz)
     if x.ndim < 1 or len(x) < 3:
         raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than 2 samples.")
     steps = np.diff(x, axis=0)
@@ -77,8 +77,8 @@ def quintic(x: np.ndarray, rate_hz: float, knots_hz: float) -> tuple[np.ndarray,
     from scipy.interpolate import make_lsq_spline
 
     x = np.asarray(x, dtype=float)
-    rate, at = positive(rate_hz, "rate_hz"), np.arange(len(x), dtype=float)
-    pieces = round((len(x) - 1) / rate * positive(knots_hz, "knots_hz")) or 1
+    rate, at = positive("rate_hz", rate_hz), np.arange(len(x), dtype=float)
+    pieces = round((len(x) - 1) / rate * positive("knots_hz", knots_hz)) or 1
     if x.ndim < 1 or len(x) < pieces + 5:
         raise TaupiError(
             f"x has shape {x.shape}, expected (N, ...) with at least {pieces + 5} samples for so many knots."
@@ -108,7 +108,7 @@ def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tup
     if x.ndim < 1 or len(x) < 6:
         raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with at least 6 samples.")
     # In units of the sample step the band matrices are well conditioned, whatever the rate.
-    rate, at = positive(rate_hz, "rate_hz"), np.arange(len(x), dtype=float)
+    rate, at = positive("rate_hz", rate_hz), np.arange(len(x), dtype=float)
     flat = x.reshape(len(x), -1)
     weights = [_cross_validated(column) if smoothing is None else smoothing * rate**3 for column in flat.T]
     fits = [make_smoothing_spline(at, column, lam=lam) for column, lam in zip(flat.T, weights, strict=True)]

@@ -9,8 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.signals.columns import positive
+from taupi.checks import positive, whole_number
+from taupi.errors import Argument, TaupiError
+
+GIVE_CUTOFF = ("Give ", Argument("cutoff_hz"), ".")
 
 # What is left of a filter's memory after `settle_rows`; blocks then agree with the whole record to about this.
 _FORGOTTEN = 1e-12
@@ -69,10 +71,11 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     >>> left.shape, bool(np.allclose(left, right @ pi))
     ((125, 2), True)
     """
-    k = _whole(decimate, "decimate")
+    k = whole_number("decimate", decimate)
     if cutoff_hz > rate_hz / k / 2:
         raise TaupiError(
-            f"cutoff_hz is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}."
+            Argument("cutoff_hz"),
+            f" is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}.",
         )
     return butterworth(x, rate_hz, cutoff_hz, order)[::k]
 
@@ -164,13 +167,13 @@ def choose_cutoff(
     """
     q = _samples(q)
     q = q[:, None] if q.ndim == 1 else q
-    rate_hz = positive(rate_hz, "rate_hz")
+    rate_hz = positive("rate_hz", rate_hz)
     if len(q) < 32:
-        raise TaupiError(f"q has {len(q)} samples, expected at least 32 to see a spectrum. Give cutoff_hz.")
+        raise TaupiError(f"q has {len(q)} samples, expected at least 32 to see a spectrum.", remedy=GIVE_CUTOFF)
     noise, energy = _motion_band(q, rate_hz)
     moving = noise > 0
     if not moving.any():
-        raise TaupiError("q does not move, so it has no spectrum to choose a cutoff from. Give cutoff_hz.")
+        raise TaupiError("q does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF)
     meets, ends = float(np.median(noise[moving])), float(np.median(energy[moving]))
     most = min(_MARGIN * meets, 0.4 * rate_hz)
     hz = min(_ABOVE_ENERGY * ends, most)
@@ -236,11 +239,17 @@ def _moving_mean(x: np.ndarray, wide: int) -> np.ndarray:
     return (padded[wide:] - padded[:-wide])[: len(x)] / wide
 
 
-def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
-    rate, cutoff = positive(rate_hz, "rate_hz"), positive(cutoff_hz, "cutoff_hz")
+def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
+    """Return a rate and a cutoff (Hz) that a filter can have: both positive, the cutoff below half the rate."""
+    rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
     if cutoff >= rate / 2:
-        raise TaupiError(f"cutoff_hz is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
-    return _designed(rate, cutoff, _whole(order, "order")).copy()
+        raise TaupiError(Argument("cutoff_hz"), f" is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
+    return rate, cutoff
+
+
+def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+    rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
+    return _designed(rate, cutoff, whole_number("order", order)).copy()
 
 
 @lru_cache(maxsize=64)
@@ -248,12 +257,6 @@ def _designed(rate: float, cutoff: float, order: int) -> np.ndarray:
     from scipy.signal import butter
 
     return butter(order, cutoff, fs=rate, output="sos")
-
-
-def _whole(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise TaupiError(f"{name} is {shown(value)}, expected a whole number of at least 1.")
-    return int(value)
 
 
 def _samples(x: np.ndarray) -> np.ndarray:

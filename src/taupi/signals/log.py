@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupi.errors import TaupiError, ordinal, shown, unknown
-from taupi.signals.stretches import Runs, gap_rows
+from taupi.signals.stretches import Stretches, gap_rows
 
 if TYPE_CHECKING:
     from taupi.signals.columns import Columns
@@ -40,13 +40,31 @@ class LogSource:
     format: str = "python"
 
 
+@dataclass(frozen=True, slots=True)
+class Filtering:
+    """How a log was filtered, "zero-phase", "causal" or "none", with which Butterworth, and how it was differentiated."""
+
+    kind: str
+    cutoff_hz: float | None
+    order: int
+    derivatives: str
+
+    @property
+    def note(self) -> str:
+        """What was done, in words."""
+        if self.kind == "none":
+            return "not filtered"
+        return f"filtered by a {self.kind} Butterworth of order {self.order}, cutoff {self.cutoff_hz:.4g} Hz"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
     """N samples of n joints: time (N,) in s; q, qd, qdd, tau, current, voltage (N, n) and the motor side: theta,
     thetad, thetadd, tau_m.
 
     SI units. Only `time` and `q` are needed; what was not recorded is None. `names` are the joints', `units` their "rad" or
-    "m". `notes` say what was done to the log and what was found on the way. The arrays cannot be written to.
+    "m". `filtering` says how the log was filtered and differentiated, None for one as it was recorded; `notes` say in words
+    what was done to it and what was found on the way. The arrays cannot be written to.
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -74,6 +92,7 @@ class Log:
     units: tuple[str, ...] = ()
     source: LogSource = LogSource()
     notes: tuple[str, ...] = ()
+    filtering: Filtering | None = None
 
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
@@ -119,6 +138,11 @@ class Log:
     def rate_hz(self) -> float:
         """Samples a second: one over the mean step; NaN where there are no two samples."""
         return (len(self) - 1) / self.duration if self.duration > 0 else float("nan")
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether it is ready for a regressor: filtered, or left unfiltered on purpose, with its accelerations."""
+        return self.filtering is not None and self.qdd is not None
 
     def need(self, *names: str) -> tuple[np.ndarray, ...]:
         """Return signals by name; one that was not recorded is an error that lists what there is."""
@@ -170,7 +194,7 @@ class Log:
         keep = np.isfinite(self.time)
         for value in self.signals.values():
             keep &= np.isfinite(value).all(axis=1)
-        lost = Runs.of(~keep)
+        lost = Stretches.of(~keep)
         note = f"left out {lost.count} samples with missing values: {lost}" if lost else "no sample has missing values"
         return self.rows(keep, note)
 

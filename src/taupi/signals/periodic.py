@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError
-from taupi.signals.columns import positive
 from taupi.signals.log import Log
 
 # A lag counts as a period if the motion and its shifted self correlate like this.
@@ -45,7 +45,7 @@ def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
     """
     q = np.asarray(q, dtype=float)
     q = q[:, None] if q.ndim == 1 else q
-    rate = positive(rate_hz, "rate_hz")
+    rate = positive("rate_hz", rate_hz)
     spread = q.std(axis=0)
     if len(q) < 16 or not (spread > 0).any():
         return None
@@ -116,7 +116,7 @@ def fourier(
     True
     """
     x = np.asarray(x, dtype=float)
-    rate, seconds = positive(rate_hz, "rate_hz"), positive(period, "period")
+    rate, seconds = positive("rate_hz", rate_hz), positive("period", period)
     flat = x.reshape(len(x), -1)
     most = int(min(0.4 * rate * seconds, len(x) / 8))
     if most < 1 or (harmonics is not None and not 1 <= harmonics <= max(most, 1)):
@@ -157,7 +157,7 @@ def _solved(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 def period_of(log: Log, period: float | None) -> float:
     """Return the period that is given, or that which is found in a log's q; none is an error."""
     if period is not None:
-        return positive(period, "period")
+        return positive("period", period)
     found = find_period(log.q, log.rate_hz)
     if found is None:
         raise TaupiError(

@@ -9,34 +9,27 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from taupi.errors import TaupiError, shown, unknown
+from taupi.checks import whole_number
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.files import path_of, write_file
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns, positive
+from taupi.settings import takes
+from taupi.signals.columns import Columns
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.files import readable, sha256
 from taupi.signals.log import Log, LogSource
+from taupi.signals.reading import Reading
 
 ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
-def read_log(
-    path: str | os.PathLike[str],
-    robot: Robot | None = None,
-    columns: ColumnsLike = None,
-    *,
-    rate_hz: float | None = None,
-    topic: str | None = None,
-    format: str | None = None,
-) -> Log:
-    """Return the log in a file: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
+@takes(reading=Reading)
+def read_log(path: str | os.PathLike[str], robot: Robot | None = None, *, reading: Reading) -> Log:
+    """Return the log in the file at a `path`: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
 
-    `columns` says which column is which signal, in which unit, and what the gears are: a mapping or a TOML file (see
-    `taupi.signals.columns.Columns`). Signals that it does not name are guessed from the headers if it names none; the guess
-    is in `log.notes`, and headers with two readings are refused. With a `robot`, joints are found by name and brought into
-    its order. `rate_hz` stands for a missing time column, `topic` chooses one of a bag. The result is in SI units.
+    Signals that `columns` does not name are guessed from the headers if it names none; the guess is in `log.notes`, and headers
+    with two readings are refused. With a `robot`, joints are found by name and brought into its order. The result is in SI
+    units.
 
     >>> import pathlib, tempfile, taupi as tp
     >>> path = pathlib.Path(tempfile.mkdtemp(), "run.csv")
@@ -47,22 +40,19 @@ def read_log(
     >>> log.notes[0]
     'columns guessed from their headers: time = t_ms (ms); q = q1_deg (deg); tau = tau1 (SI)'
     """
-    file, name, settled = _prepared(path, columns, rate_hz, topic, format)
+    file, name, columns = _opened(path, reading)
     source = LogSource(str(path), sha256(file), name)
-    log: Log = _module(name).read(file, settled, _checked(robot), source)
+    log: Log = _module(name).read(file, columns, _checked(robot), source)
     return log
 
 
+@takes(reading=Reading)
 def log_blocks(
-    path: str | os.PathLike[str],
-    size: int = 100_000,
-    robot: Robot | None = None,
-    columns: ColumnsLike = None,
-    *,
-    rate_hz: float | None = None,
-    format: str | None = None,
+    path: str | os.PathLike[str], size: int = 100_000, robot: Robot | None = None, *, reading: Reading
 ) -> Iterator[Log]:
-    """Yield a long log in pieces of `size` samples, in bounded memory: CSV, Parquet and NPZ. Arguments as in `read_log`.
+    """Yield a long log in pieces of `size` samples, in bounded memory: CSV, Parquet and NPZ.
+
+    `path`, `robot` and everything else as in `read_log`.
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> path = os.path.join(tempfile.mkdtemp(), "run.npz")
@@ -70,41 +60,31 @@ def log_blocks(
     >>> [len(block) for block in tp.log_blocks(path, size=4)]
     [4, 4, 2]
     """
-    return block_reader(path, size, robot, columns, rate_hz=rate_hz, format=format)()
+    return block_reader(path, size, robot, reading)()
 
 
 def block_reader(
-    path: str | os.PathLike[str],
-    size: int = 100_000,
-    robot: Robot | None = None,
-    columns: ColumnsLike = None,
-    *,
-    rate_hz: float | None = None,
-    format: str | None = None,
+    path: str | os.PathLike[str], size: int, robot: Robot | None, reading: Reading
 ) -> Callable[[], Iterator[Log]]:
-    """Return a function that yields the blocks of a log, from the start at each call; the file is hashed once, here.
-
-    Arguments as in `log_blocks`.
-    """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise TaupiError(f"size is {shown(size)}, expected a whole number of samples.")
-    file, name, settled = _prepared(path, columns, rate_hz, None, format)
+    """Return a function that yields the blocks of a log, from the start at each call; the file is hashed once, here."""
+    whole_number("size", size)
+    file, name, columns = _opened(path, reading)
     if not FORMATS[name].streams:
         streaming = [k for k, f in FORMATS.items() if f.streams]
         raise TaupiError(
             f"{file.name} is a {name} file, which has no blocks. Convert it to one of {', '.join(streaming)}."
         )
-    motor = settled.motor
-    if motor is not None and motor.volts_per_speed and "thetad" not in settled.channels:
+    motor = columns.motor
+    if motor is not None and motor.volts_per_speed and "thetad" not in columns.channels:
         raise TaupiError(
-            f"{file.name}: motor.volts_per_speed takes the speed from theta, which has no neighbours where blocks end. Map a "
-            "recorded thetad, or read the file whole: read_log, stream=False."
+            f"{file.name}: motor.volts_per_speed takes the speed from theta, which has no neighbours where blocks end.",
+            remedy=("Map a recorded thetad, or read the file whole: ", Argument("stream", False), "."),
         )
     source = LogSource(str(path), sha256(file), name)
     known = _checked(robot)
 
     def blocks() -> Iterator[Log]:
-        found: Iterator[Log] = _module(name).blocks(file, settled, known, source, int(size))
+        found: Iterator[Log] = _module(name).blocks(file, columns, known, source, int(size))
         return found
 
     return blocks
@@ -136,18 +116,17 @@ def write_log(log: Log, path: str | os.PathLike[str], force: bool = False) -> No
     write_file(file, lambda stream: _module(name).write(log, stream, file), force)
 
 
-def _prepared(
-    path: str | os.PathLike[str], columns: ColumnsLike, rate_hz: float | None, topic: str | None, format: str | None
-) -> tuple[Path, str, Columns]:
+def _opened(path: str | os.PathLike[str], reading: Reading) -> tuple[Path, str, Columns]:
+    """Return the file, its format and its column mapping, which the settings complete."""
     file = readable(path, folder=True)
-    settled = Columns.of(columns)
-    if rate_hz is not None:
-        settled = dataclasses.replace(settled, rate_hz=positive(rate_hz, "rate_hz"))
-    if topic is not None:
-        settled = dataclasses.replace(settled, topic=topic)
-    if format is not None and format not in FORMATS:
-        raise unknown("format", format, FORMATS)
-    return file, format or _sniffed(file), settled
+    columns = Columns.of(reading.columns)
+    if reading.rate_hz is not None:
+        columns = dataclasses.replace(columns, rate_hz=reading.rate_hz)
+    if reading.topic is not None:
+        columns = dataclasses.replace(columns, topic=reading.topic)
+    if reading.format is not None and reading.format not in FORMATS:
+        raise unknown(Argument("format"), reading.format, FORMATS)
+    return file, reading.format or _sniffed(file), columns
 
 
 def _sniffed(file: Path) -> str:

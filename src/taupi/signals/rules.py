@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.signals.stretches import GAP, Runs, median_step
+from taupi.signals.stretches import GAP, Stretches, median_step
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log
@@ -69,31 +69,45 @@ def commonest(x: np.ndarray) -> tuple[float, float]:
     return float(values[k]) + 0.0, float(counts[k] / len(x))
 
 
-def saturated(x: np.ndarray) -> Runs:
+def saturated(x: np.ndarray) -> Stretches:
     """Return the runs of at least `STUCK` samples at the channel's largest or smallest value, where there are two or more."""
     high, low = np.fmax.reduce(x), np.fmin.reduce(x)
-    none = Runs.of(np.zeros(len(x), dtype=bool))
+    none = Stretches.of(np.zeros(len(x), dtype=bool))
     if high == low:
         return none
-    kept = [r for r in (Runs.of(x == high).at_least(STUCK), Runs.of(x == low).at_least(STUCK)) if len(r) >= 2]
+    kept = [r for r in (Stretches.of(x == high).at_least(STUCK), Stretches.of(x == low).at_least(STUCK)) if len(r) >= 2]
     mask = np.zeros(len(x), dtype=bool)
     for runs in kept:
         mask |= runs.mask(len(x))
-    return Runs.of(mask) if kept else none
+    return Stretches.of(mask) if kept else none
 
 
-def standstill(log: Log) -> Runs:
+def still_window(step: float) -> int:
+    """Return half of the window over which a standstill is judged, in samples that are `step` seconds apart."""
+    return max(1, round(STILL_WINDOW / step / 2))
+
+
+def still_rows(step: float) -> int:
+    """Return how many samples that are `step` seconds apart a standstill has at least."""
+    return max(3, round(STILL_SECONDS / step))
+
+
+def displacement(q: np.ndarray, half: int) -> np.ndarray:
+    """Return |q(k + half) - q(k - half)| (N - 2 half, n) for the rows k of q (N, n) that have such neighbours."""
+    return np.abs(q[2 * half :] - q[: -2 * half])
+
+
+def standstill(log: Log) -> Stretches:
     """Return the stretches in which no joint moves: |q(t + w/2) - q(t - w/2)| small for all, w = 0.1 s."""
     step = median_step(log.time)
     if step <= 0:
-        return Runs.of(np.zeros(len(log), dtype=bool))
-    half = max(1, min(round(STILL_WINDOW / step / 2), len(log) // 8))
-    padded = np.pad(log.q, ((half, half), (0, 0)), mode="edge")
-    moved = np.abs(padded[2 * half :] - padded[: -2 * half])
+        return Stretches.of(np.zeros(len(log), dtype=bool))
+    half = max(1, min(still_window(step), len(log) // 8))
+    moved = displacement(np.pad(log.q, ((half, half), (0, 0)), mode="edge"), half)
     largest = np.fmax.reduce(moved, axis=0)
     with np.errstate(invalid="ignore"):
         still = (moved <= STILL * largest).all(axis=1)
-    return Runs.of(still).at_least(max(3, round(STILL_SECONDS / step)))
+    return Stretches.of(still).at_least(still_rows(step))
 
 
 def travel(x: np.ndarray) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Runs of rows: stretches of a log in which something is so."""
+"""Stretches of rows: stretches of a log in which something is so."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ GAP = 3.5
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class Stretches:
     """Rows in stretches: `starts` and `stops` (K,), each stretch start <= row < stop.
 
     >>> import numpy as np
-    >>> runs = Runs.of(np.array([False, True, True, False, True]))
+    >>> runs = Stretches.of(np.array([False, True, True, False, True]))
     >>> str(runs), runs.count
     ('rows 1-2, 4', 3)
     """
@@ -25,7 +25,7 @@ class Runs:
     stops: np.ndarray
 
     @classmethod
-    def of(cls, mask: np.ndarray) -> Runs:
+    def of(cls, mask: np.ndarray) -> Stretches:
         """Return the stretches in which a mask holds."""
         padded = np.concatenate(([False], np.asarray(mask, dtype=bool), [False])).astype(np.int8)
         edges = np.diff(padded)
@@ -41,10 +41,10 @@ class Runs:
         """How many rows there are in all stretches together."""
         return int(self.lengths.sum())
 
-    def at_least(self, rows: int) -> Runs:
+    def at_least(self, rows: int) -> Stretches:
         """Return the stretches with at least so many rows."""
         keep = self.lengths >= rows
-        return Runs(self.starts[keep], self.stops[keep])
+        return Stretches(self.starts[keep], self.stops[keep])
 
     def mask(self, rows: int) -> np.ndarray:
         """Return the mask (rows,) that holds in these stretches."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Channel, Columns, Motor, fitted
 from taupi.signals.guess import guess, parse
-from taupi.signals.log import SIGNALS, Log, LogSource
+from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.stretches import median_step
 from taupi.signals.units import DIMENSION, factor, joint_unit
 
@@ -49,6 +49,7 @@ class Layout:
     notes: tuple[str, ...]
     where: str
     sprung: bool = False  # whether the robot has elastic joints, so that motors are not where their links are
+    filtering: Filtering | None = None  # as a file of our own says
 
 
 def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
@@ -77,7 +78,17 @@ def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout
     names, order, said = _joints(labels, columns, robot, n, table.where)
     units = _joint_units(columns, robot, own, n, order)
     sprung = robot is not None and bool(robot.elastic_joints)
-    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung)
+    filtering = None if own is None else _filtering(own.get("filtering"), table.where)
+    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung, filtering)
+
+
+def _filtering(data: object, where: str) -> Filtering | None:
+    if data is None:
+        return None
+    try:
+        return Filtering(**data)  # type: ignore[arg-type]
+    except TypeError:
+        raise TaupiError(f"{where}: filtering is {shown(data)}, expected what taupi.write_log wrote.") from None
 
 
 def build(table: Table, layout: Layout, source: LogSource) -> Log:
@@ -88,13 +99,22 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
     notes = list(layout.notes)
     _motor_side(signals, layout, notes, time)
     if "q" not in signals:
+        gears = Argument("columns", {"motor": {"ratio": ...}})
         raise TaupiError(
-            f"{layout.where}: q is missing, only the motor side is known. Give the gears: columns={{'motor': {{'ratio': ...}}}}."
+            f"{layout.where}: q is missing, only the motor side is known.", remedy=("Give the gears: ", gears, ".")
         )
     order = list(layout.order)
     kept = order == list(range(next(iter(signals.values())).shape[1]))
     chosen = signals if kept else {k: v[:, order] for k, v in signals.items()}
-    return Log(time, **chosen, names=layout.names, units=layout.units, source=source, notes=tuple(notes))
+    return Log(
+        time,
+        **chosen,
+        names=layout.names,
+        units=layout.units,
+        source=source,
+        notes=tuple(notes),
+        filtering=layout.filtering,
+    )
 
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
@@ -155,7 +175,8 @@ def _count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) 
                 )
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
-        raise TaupiError(f"{where}: no joint signal is known. Map its columns: columns={{'time': ..., 'q': ...}}.")
+        mapping = Argument("columns", {"time": ..., "q": ...})
+        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, "."))
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
@@ -233,7 +254,10 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     rate, where = layout.columns.rate_hz, layout.where
     if raw is None or "time" not in layout.picks:
         if rate is None:
-            raise TaupiError(f"{where} has no time column that is known. Say columns={{'time': ...}} or rate_hz=... .")
+            raise TaupiError(
+                f"{where} has no time column that is known.",
+                remedy=("Say ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), "."),
+            )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
     channel = layout.columns.channels["time"]
@@ -241,9 +265,9 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     step = median_step(time)
     if not channel.unit and not channel.gain and step > 5.0:
         likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")
+        unit = Argument("columns", {"time": {"columns": layout.picks["time"][0][0], "unit": likely}})
         raise TaupiError(
-            f"{where}: time steps by {step:.4g}, too much for seconds. Give its unit, perhaps "
-            f"columns={{'time': {{'columns': {layout.picks['time'][0][0]!r}, 'unit': {likely!r}}}, ...}}."
+            f"{where}: time steps by {step:.4g}, too much for seconds.", remedy=("Give its unit, perhaps ", unit, ".")
         )
     return time
 
@@ -308,5 +332,7 @@ def embedded(log: Log, flat: bool) -> dict[str, object]:
     for name in log.signals:
         data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name
     data["notes"] = list(log.notes)
+    if log.filtering is not None:
+        data["filtering"] = dataclasses.asdict(log.filtering)
     assert set(log.signals) <= set(SIGNALS)
     return data

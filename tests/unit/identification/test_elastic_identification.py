@@ -7,7 +7,7 @@ import pytest
 import sprung
 
 import taupi as tp
-from taupi.identification.rows.equations import Equations, spring_torque
+from taupi.identification.equations import Equations, spring_torque
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth
 

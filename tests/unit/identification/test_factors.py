@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from problems import FRICTION, problem_of, real_truth, states
 
 import taupi as tp
-from taupi.identification.fitted_terms import basis_of
 from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.friction.fitted_terms import basis_of
 from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import Compressor, extended, merged, stacked, triangle
 from taupi.identification.rows.row_maker import RowMaker

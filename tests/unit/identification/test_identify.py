@@ -63,7 +63,7 @@ def test_wls_solves_the_weighted_equations(arm):
     """Its own noise levels, put into a dense weighted problem, give its own answer; and they are the noise that was added."""
     logs = [prepared(arm, 0, np.array([0.2, 2.0])), prepared(arm, 1, np.array([1.0, 0.1]))]
     problem = tp.build_problem(arm, logs, preparation=tp.Preparation(slow=0))
-    from taupi.identification.estimators.wls import weighted
+    from taupi.identification.weighting import weighted
 
     solution, weights = weighted(problem, 5)
     sigma = np.array([[1 / weights[f, j] for j in range(2)] for f in range(2)])
@@ -134,7 +134,7 @@ def test_intervals_cover_the_truth_with_correlated_noise(arm):
 
 
 def _spread(problem):
-    from taupi.identification.estimators.wls import weighted
+    from taupi.identification.weighting import weighted
 
     return weighted(problem, 5)[0].spread
 
@@ -191,14 +191,13 @@ def test_several_files_are_one_fit(arm):
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet", "csv"])
-def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending, monkeypatch):
-    monkeypatch.setattr("taupi.identification.rows.recording._BLOCK", 4000)
+def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending):
     log = fourier(arm, TERMS, 0, 12000, 500.0)
     path = tmp_path / f"run.{ending}"
     tp.write_log(log, path)
     settings = {"cutoff_hz": 20.0, "decimate": 2, "trim": False, "velocity": "position"}
     whole = tp.identify(arm, path, stream=False, **settings)
-    streamed = tp.identify(arm, path, stream=True, **settings)
+    streamed = tp.identify(arm, path, stream=True, block=4000, **settings)
     assert np.abs(streamed.values / whole.values - 1).max() < 1e-9
     assert np.allclose(streamed.stderr, whole.stderr, rtol=1e-6)
     assert streamed.provenance["runs"][0]["sha256"] == whole.provenance["runs"][0]["sha256"] != ""

@@ -1,4 +1,4 @@
-"""Motors alone: the simulation behind springs against another integrator, its sensitivities, and what it finds."""
+"""Motors alone: the simulation links springs against another integrator, its sensitivities, and what it finds."""
 
 import dataclasses
 
@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import taupi as tp
-from taupi.identification.estimators.hidden_links import Behind
-from taupi.identification.fitted_terms import basis_of, resolved
+from taupi.identification.friction.fitted_terms import basis_of, resolved
+from taupi.identification.hidden_links.links import HiddenLinks
 
 TERMS = ("coulomb", "viscous", "damping")
 PENDULUM = tp.Robot.from_dh(
@@ -35,10 +35,10 @@ def test_the_simulation_is_that_of_another_integrator(arm):
     """SciPy's, on the package's inverse dynamics solved for the links by differences: not the same rows, nor the same steps."""
     n = arm.n
     base = basis_of(arm, resolved(TERMS, True), elastic=True)
-    behind, x = Behind(base), base.project(base.standard)
+    links, x = HiddenLinks(base), base.project(base.standard)
     t, motors = motors_of(arm)
     start = np.concatenate([motors[0, :n], np.zeros(n)])
-    answer = behind.run(x, start, motors, 1 / 500, 1)
+    answer = links.run(x, start, motors, 1 / 500, 1)
     inverse = tp.elastic_inverse_dynamics(arm, terms=TERMS).compile("numpy")
     curve = CubicSpline(t, motors)
 
@@ -61,17 +61,17 @@ def test_the_simulation_is_that_of_another_integrator(arm):
 
 def test_sensitivities_are_differences():
     base = basis_of(ZOLLO, resolved(TERMS, True), elastic=True)
-    behind, x = Behind(base), base.project(base.standard)
+    links, x = HiddenLinks(base), base.project(base.standard)
     _, motors = motors_of(ZOLLO, duration=0.5)
     start = np.concatenate([motors[0, :2], np.zeros(2)])
-    slope = behind.run(x, start, motors, 1 / 500, 1).slope
+    slope = links.run(x, start, motors, 1 / 500, 1).slope
     for k in range(len(x) + 4):
         h = 1e-5 * max(1.0, abs(np.concatenate([x, start])[k]))
         sides = []
         for sign in (1, -1):
             v = np.concatenate([x, start])
             v[k] += sign * h
-            sides.append(behind.run(v[: len(x)], v[len(x) :], motors, 1 / 500, 1).torque)
+            sides.append(links.run(v[: len(x)], v[len(x) :], motors, 1 / 500, 1).torque)
         ours, difference = slope[:, :, k], (sides[0] - sides[1]) / (2 * h)
         assert np.abs(ours - difference).max() < 1e-4 * max(np.abs(difference).max(), 1e-3)
 

@@ -6,12 +6,13 @@ from excite import fourier, motion
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.fitted_terms import basis_of
 from taupi.identification.friction.dry_friction import Past, built_up, friction_plan
-from taupi.identification.rows.recording import Preparation
+from taupi.identification.friction.fitted_terms import basis_of
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter, RowMaker
 from taupi.identification.rows.samples import Samples
-from taupi.identification.tuning.model_bandwidth import agreements
+from taupi.identification.tuning.model_bandwidth import explained_bandwidths
 
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 
@@ -164,19 +165,19 @@ def test_the_cutoff_is_where_the_model_ends(arm):
     assert noisy < 0.7 * quiet and 0.8 < noisy < 4.5
     problem = tp.build_problem(arm, loud)
     assert "the model explains the torque up to" in " ".join(problem.notes)
-    assert agreements(problem.base, problem.runs)[0] < 4.5
+    assert explained_bandwidths(problem.base, problem.recordings)[0] < 4.5
     given = tp.identify(arm, loud, cutoff_hz=12).provenance["runs"][0]["cutoff_hz"]
     assert given == 12
 
 
 def test_decimation_is_what_was_asked_for():
     for decimate in (None, 1, 4, 6, 7):
-        light, first, through = Preparation(decimate=decimate).steps(1000.0, 10.0)
+        light, first, through = filter_plan(Preparation(decimate=decimate), 1000.0, 10.0)
         assert light == 30 and first <= 3 and through.rate_hz == 1000.0 / first
         assert first * through.step == (9 if decimate is None else decimate)
-    assert Preparation().steps(100.0, 30.0)[0] == 40.0  # no more than the rate allows
+    assert filter_plan(Preparation(), 100.0, 30.0)[0] == 40.0  # no more than the rate allows
     with pytest.raises(TaupiError, match="decimate is 0"):
-        Preparation(decimate=0).steps(100.0, 3.0)
+        Preparation(decimate=0)
 
 
 def test_bad_friction():

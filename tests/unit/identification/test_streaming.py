@@ -10,9 +10,8 @@ import pytest
 from excite import fourier
 
 import taupi as tp
-from taupi.identification import identify as identifying
+from taupi.identification import build
 from taupi.identification.estimators import huber
-from taupi.identification.rows import recording as runs
 from taupi.progress import counted, progress
 from taupi.signals import read
 
@@ -34,11 +33,10 @@ def files(arm, tmp_path_factory):
 
 
 @pytest.mark.parametrize("estimator", ["wls", tp.Huber(iterations=3)], ids=["wls", "huber"])
-def test_files_in_parallel_give_the_same_answer(arm, files, estimator, monkeypatch):
-    monkeypatch.setattr(runs, "_BLOCK", 2500)
+def test_files_in_parallel_give_the_same_answer(arm, files, estimator):
     whole = tp.identify(arm, files, estimator, stream=False, workers=1, **SETTINGS)
     for workers in (1, 3):
-        fit = tp.identify(arm, files, estimator, stream=True, workers=workers, **SETTINGS)
+        fit = tp.identify(arm, files, estimator, stream=True, block=2500, workers=workers, **SETTINGS)
         assert np.abs(fit.values - whole.values).max() < 1e-9 * np.abs(whole.values).max()
         assert np.allclose(fit.stderr, whole.stderr, rtol=1e-6)
         assert [r["name"] for r in fit.provenance["runs"]] == ["run0.parquet", "run1.parquet", "run2.parquet"]
@@ -54,14 +52,13 @@ def test_a_file_is_hashed_once(arm, files, monkeypatch):
 @pytest.mark.parametrize(
     ("value", "words"), [(np.nan, "tau of elbow is missing in row 7001"), (1e12, r"tau of elbow is 1e\+12 in row 7001")]
 )
-def test_what_is_wrong_far_into_a_stream_has_its_row(arm, tmp_path, monkeypatch, value, words):
-    monkeypatch.setattr(runs, "_BLOCK", 2500)
+def test_what_is_wrong_far_into_a_stream_has_its_row(arm, tmp_path, value, words):
     log = fourier(arm, TERMS, 0, 9000, 500.0)
     tau = log.tau.copy()
     tau[7001, 1] = value
     tp.write_log(log.with_(tau=tau), tmp_path / "run.parquet")
     with pytest.raises(tp.TaupiError, match="run.parquet: " + words):
-        tp.identify(arm, tmp_path / "run.parquet", stream=True, **SETTINGS)
+        tp.identify(arm, tmp_path / "run.parquet", stream=True, block=2500, **SETTINGS)
 
 
 CHILD = """
@@ -110,7 +107,7 @@ def test_progress_counts_all_samples(arm, files, monkeypatch):
         def __exit__(self, *ignored):
             pass
 
-    monkeypatch.setattr(identifying, "counted", Counting)
+    monkeypatch.setattr(build, "counted", Counting)
     tp.identify(arm, files, stream=True, **SETTINGS)
     (title, total), *parts = told
     assert (title, total) == ("samples", 30_000)

@@ -194,7 +194,7 @@ def test_what_is_no_file(tmp_path):
     (tmp_path / "run.csv").write_text(GOOD)
     with pytest.raises(TaupiError, match="No format 'excel'"):
         tp.read_log(tmp_path / "run.csv", format="excel")
-    with pytest.raises(TaupiError, match="size is 0, expected a whole number of samples"):
+    with pytest.raises(TaupiError, match="size is 0, expected a whole number of at least 1"):
         tp.log_blocks(tmp_path / "run.csv", size=0)
     with pytest.raises(TaupiError, match="which has no blocks"):
         tp.log_blocks(tmp_path / "run.csv", format="mat")

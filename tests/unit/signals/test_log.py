@@ -6,7 +6,7 @@ import pytest
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.log import SIGNALS, LogSource
-from taupi.signals.stretches import Runs
+from taupi.signals.stretches import Stretches
 
 
 def made(rows=50, n=3, seed=0, **more):
@@ -111,10 +111,10 @@ def test_runs_are_the_inverse_of_masks():
     rng = np.random.default_rng(1)
     for _ in range(50):
         mask = rng.random(30) < 0.4
-        runs = Runs.of(mask)
+        runs = Stretches.of(mask)
         assert np.array_equal(runs.mask(30), mask) and runs.count == mask.sum()
         assert all(mask[a:b].all() and not mask[a - 1 : a].any() and not mask[b : b + 1].any() for a, b in runs)
-    assert str(Runs.of(np.arange(20) % 2 == 0)) == "rows 0, 2, 4, 6, 8 and 5 more stretches"
+    assert str(Stretches.of(np.arange(20) % 2 == 0)) == "rows 0, 2, 4, 6, 8 and 5 more stretches"
 
 
 def test_frames_in_and_out():

@@ -153,7 +153,7 @@ def test_a_long_file_passes_in_bounded_memory(tmp_path, ending):
         ({"velocity": "measure"}, r"No velocity 'measure'. Did you mean 'measured'"),
         ({"cutoff_hz": 0.01}, "log has 12000 samples, too few for a cutoff of 0.01 Hz"),
         ({"cutoff_hz": 600}, "cutoff_hz is 600, expected below 500"),
-        ({"decimate": 0}, "k is 0"),
+        ({"decimate": 0}, "decimate is 0"),
         ({"derivatives": "fourier", "period": -1}, "period is -1"),
     ],
 )

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
-from taupi.identification.estimators.feasible import EXACT, Feasible
-from taupi.identification.estimators.wls import weighted
+from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
-from taupi.identification.results.fit import Fit
+from taupi.identification.results.fit import Fit, Outcome
 from taupi.identification.rows.factors import stacked
+from taupi.identification.weighting import weighted
 
 _ROUNDS = 5
 # Constraints that make the weighted residual this many times larger do not belong to this robot, or to this log. They are worth
@@ -47,7 +47,7 @@ class Consistent:
         every = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
             strict = Feasible().fitted(problem, self.name, asdict(self))
-            if strict.status.message == EXACT:
+            if strict.status.outcome is Outcome.UNCONSTRAINED:
                 return strict
             loose = Feasible().fitted(problem, self.name, asdict(self), every)
             negative = self._insisting(problem, strict, loose)

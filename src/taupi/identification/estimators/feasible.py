@@ -11,21 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError, shown
-from taupi.identification.estimators.wls import noise_weights, weighted
 from taupi.identification.physical.least_squares import Realised, closest, exactly
 from taupi.identification.physical.link_shapes import Shape
 from taupi.identification.physical.region import Range, Region, region
 from taupi.identification.physical.standard_parameters import SHARE, share_of, term_sizes
 from taupi.identification.problem import Problem
-from taupi.identification.results.assemble import Weights, assemble
-from taupi.identification.results.fit import Fit, Status
+from taupi.identification.results.assemble import assemble
+from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import stacked
 from taupi.identification.solve import Solution, solve
+from taupi.identification.weighting import Weights, noise_weights, weighted
 
 # Weights before the first consistent solution are those of weighted least squares, after so many rounds.
 _FREE_ROUNDS = 5
-EXACT = "no constraint holds"  # what a status says where bodies have the parameters of weighted least squares
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,7 @@ class Feasible:
             free = solve(stacked(problem.factors, weights), problem.prior_base, problem.metric)
             found = self._inside(problem, here, free, weights)
         covariance, _ = sandwich(problem.pieces, weights, free.x, free.spread)
-        word = EXACT if found.exact else f"{found.word}, {len(found.active)} constraints hold"
-        status = Status(found.ok, word, found.remedy)
+        status = _status(found)
         told = [*notes, *self._notes(problem, here, free, found, weights)]
         # Friction below zero is no parameter of a real joint: those that are come from `fit.consistency`.
         standard = None if signless else found.pi
@@ -158,3 +156,10 @@ class Feasible:
         )
         held = "; ".join(found.active) or "none, it is for the prior"
         return [f"Physical consistency raises the weighted residual {told}. Constraints that hold: {held}."]
+
+
+def _status(found: Realised) -> Status:
+    if found.exact:
+        return Status(Outcome.UNCONSTRAINED)
+    detail = f"{found.word}, {len(found.active)} constraints hold"
+    return Status(Outcome.CONSTRAINED if found.ok else Outcome.NOT_CONSISTENT, detail)

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.estimators.wls import spring_scales, weighted
 from taupi.identification.problem import Problem
-from taupi.identification.results.assemble import Weights, assemble
+from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import stacked
 from taupi.identification.rows.row_maker import Rows
-from taupi.identification.rows.whitening import Weighed, gathered
 from taupi.identification.solve import Solution, solve
+from taupi.identification.weighting import Weights, spring_scales, weighted
+from taupi.identification.whitening import Weighed, gathered
 
 # Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.
 _MOST = 100_000
@@ -105,7 +105,7 @@ def _scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return sigma of each (file, joint) from the median absolute residual."""
     result: Weights = {}
     scales = spring_scales(problem, x)
-    for f in range(len(problem.runs)):
+    for f in range(len(problem.recordings)):
         kept = [Thinned() for _ in range(problem.regressor.outputs[0].shape[0])]
         power = np.zeros(len(kept))
         for rows in problem.rows(f):

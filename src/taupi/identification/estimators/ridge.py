@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.estimators.wls import weighted
 from taupi.identification.problem import Problem
-from taupi.identification.results.assemble import Weights, assemble
+from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import JointFactor, stacked, triangle
 from taupi.identification.solve import Solution, solve
+from taupi.identification.weighting import Weights, weighted
 from taupi.model.parameters import LINK_KINDS
 
 # Weights that are tried, as shares of the rows' own weight.

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
-from taupi.identification.fitted_terms import dry_parts, plain
-from taupi.identification.rows.equations import Equations
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.equations import Equations
+from taupi.identification.friction.fitted_terms import dry_parts, plain
 from taupi.program.program import Program
 
 

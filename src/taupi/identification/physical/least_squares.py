@@ -26,11 +26,6 @@ class Realised:
     ok: bool = True  # otherwise they are consistent and no more
     exact: bool = False  # whether a x = z
 
-    @property
-    def remedy(self) -> str:
-        """What to do where they are not."""
-        return "" if self.ok else "Give a larger prior_weight, or wider bounds: the solver lost its way between them."
-
 
 def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
     """Return the consistent parameters nearest to the prior with a x = z, x = pi / scale; None where there are none.

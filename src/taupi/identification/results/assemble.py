@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import NotIdentifiedError
+from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, JointStatistics, Status
 from taupi.identification.results.uncertainty import sandwich
-from taupi.identification.rows.equations import Equations, spring_columns
 from taupi.identification.rows.factors import JointFactor, residual_squares, stacked
 from taupi.identification.solve import WEAK, Solution
+from taupi.identification.weighting import Weights, torque_squares
+from taupi.model.robot import Robot
 from taupi.threads import small_algebra
 from taupi.version import __version__
-
-Weights = dict[tuple[int, int], float]
 
 
 @small_algebra
@@ -57,18 +57,12 @@ def assemble(
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
         notes=(*problem.notes, *_weak(problem, solution), *notes),
-        provenance=provenance(problem),
+        logs=tuple(r.record for r in problem.recordings),
+        record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
         standard=standard,
         triangle=stacked(problem.factors, weights) if pieces is None else stacked(pieces),
     )
-
-
-def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> float:
-    """Return |tau|^2 of a factor: of the measured torque, or of what the spring passes on to a link at x."""
-    places = spring_columns(problem.base, factor.joint)
-    torque = factor.r[:, -1] - factor.r[:, places] @ x[places]
-    return float(torque @ torque)
 
 
 def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[JointStatistics, ...]:
@@ -96,15 +90,9 @@ def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[Joint
     return tuple(result)
 
 
-def provenance(problem: Problem) -> dict[str, Any]:
-    """Return what a fit was made from: version, robot, files with their hashes, seed."""
-    return {
-        "version": __version__,
-        "robot": problem.robot.name,
-        "fingerprint": problem.robot.fingerprint,
-        "seed": problem.seed,
-        "runs": [run.to_dict() for run in problem.runs],
-    }
+def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
+    """Return what a fit was made from beside its logs: version, robot, seed."""
+    return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
 
 
 def _weak(problem: Problem, solution: Solution) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,15 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.inputs import LogLike
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
+from taupi.settings import Changes, takes
+from taupi.signals.reading import Reading
 from taupi.tables import table
 
 if TYPE_CHECKING:
@@ -23,13 +29,59 @@ if TYPE_CHECKING:
     from taupi.identification.results.validation import Validation
 
 
+class Outcome(Enum):
+    """What came of an estimator's work, each with what to do about it."""
+
+    SOLVED = ("solved", "")
+    UNCONSTRAINED = ("no constraint holds", "")
+    CONSTRAINED = ("solved, with constraints that hold", "")
+    NOT_CONVERGED = ("did not converge", "Begin nearer to the robot's values, or raise iterations.")
+    NOT_CONSISTENT = (
+        "found no consistent parameters",
+        "Give a larger prior_weight, or wider bounds: the solver found no way between them.",
+    )
+
+    def __init__(self, message: str, remedy: str) -> None:
+        self.message = message
+        self.remedy = remedy
+
+    @property
+    def ok(self) -> bool:
+        """Whether the estimator did what it set out to do."""
+        return not self.remedy
+
+
 @dataclass(frozen=True)
 class Status:
-    """Whether an estimator did what it set out to do, what happened, and what to do about it."""
+    """What came of an estimator's work, and, where there is more to say, a `detail`."""
 
-    ok: bool = True
-    message: str = "solved"
-    remedy: str = ""
+    outcome: Outcome = Outcome.SOLVED
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the estimator did what it set out to do."""
+        return self.outcome.ok
+
+    @property
+    def message(self) -> str:
+        """What happened."""
+        return self.detail or self.outcome.message
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where all is well."""
+        return self.outcome.remedy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"outcome": self.outcome.name, "ok": self.ok, "message": self.message, "remedy": self.remedy}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Status:
+        """Return what `to_dict` gave."""
+        outcome = Outcome[data.get("outcome", "SOLVED" if data["ok"] else "NOT_CONVERGED")]
+        return cls(outcome, "" if data["message"] == outcome.message else data["message"])
 
 
 @dataclass(frozen=True)
@@ -53,7 +105,8 @@ class Fit:
     """Base parameters `values` (b,) with their `covariance` (b, b), and where they come from.
 
     `basis` says what they stand for: pi_b = B pi. `undetermined` (b,) marks those that the runs do not tell by themselves;
-    they are as near to the prior as the runs allow, and their standard error is infinite.
+    they are as near to the prior as the runs allow, and their standard error is infinite. `logs` is what is remembered of the
+    fitted logs, `record` the rest of where a fit comes from: version, robot, seed, command.
     """
 
     robot: Robot
@@ -69,7 +122,8 @@ class Fit:
     conditioning: Mapping[str, Any]
     joints: tuple[JointStatistics, ...]
     notes: tuple[str, ...]
-    provenance: Mapping[str, Any]
+    logs: tuple[LogRecord, ...]
+    record: Mapping[str, Any]
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(
@@ -156,11 +210,31 @@ class Fit:
 
         return predict(self, log)
 
-    def validate(self, log: Any, **settings: Any) -> Validation:
-        """Return how the fit predicts a log, or a file, that it has not seen; see `taupi.validate`."""
-        from taupi.identification.results.validation import validate
+    @takes(reading=Reading, preparation=Changes(Preparation))
+    def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
+        """Return how the fit predicts a `log`, or a file, that it has not seen; see `taupi.validate`."""
+        from taupi.identification.results.validation import validated
 
-        return validate(self, log, **settings)
+        return validated(self, log, reading, preparation)
+
+    @property
+    def preparation(self) -> Preparation:
+        """How the logs were prepared."""
+        return Preparation.from_dict(self.settings["preparation"])
+
+    @property
+    def motors_only(self) -> bool:
+        """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
+        return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
+
+    def with_record(self, **facts: Any) -> Fit:
+        """Return a fit that remembers more `facts` of where it comes from, such as the command."""
+        return replace(self, record={**self.record, **facts})
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the fit comes from, as plain data: its record, and under "runs" the logs."""
+        return {**self.record, "runs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
 from taupi.errors import TaupiError, unknown
-from taupi.identification.fitted_terms import basis_of, term_to_dict
+from taupi.identification.friction.fitted_terms import basis_of, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.rows.recording import LogRecord
 from taupi.model.robot import Robot
 
 # Raised when a reader of older data would misread newer data.
@@ -45,7 +46,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "terms": [term_to_dict(t) for t in fit.terms],
         "estimator": fit.estimator,
         "settings": dict(fit.settings),
-        "status": dataclasses.asdict(fit.status),
+        "status": fit.status.to_dict(),
         "base": base,
         "freedom": fit.freedom,
         "covariance": fit.covariance.tolist(),
@@ -55,7 +56,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "joints": [dataclasses.asdict(j) for j in fit.joints],
         "conditioning": dict(fit.conditioning),
         "notes": list(fit.notes),
-        "provenance": dict(fit.provenance),
+        "provenance": fit.provenance,
     }
 
 
@@ -82,11 +83,12 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         freedom=float(data["freedom"]),
         estimator=data["estimator"],
         settings=data["settings"],
-        status=Status(**data["status"]),
+        status=Status.from_dict(data["status"]),
         conditioning=data["conditioning"],
         joints=tuple(JointStatistics(**j) for j in data["joints"]),
         notes=tuple(data["notes"]),
-        provenance=data["provenance"],
+        logs=tuple(LogRecord.from_dict(run) for run in data["provenance"].get("runs", ())),
+        record={k: v for k, v in data["provenance"].items() if k != "runs"},
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),

@@ -74,7 +74,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
         return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
-        raise TaupiError(f"{file}: {error}") from None
+        raise error.about(str(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise TaupiError(f"{file} is damaged: {type(error).__name__} {shown(str(error))}. Identify again.") from None
 
@@ -99,15 +99,14 @@ def fit_text(fit: Fit) -> str:
         ["torque on the fitted logs", *table(joints)],
         ["combinations", *table(stands)],
         ["notes", *(f"- {note}" for note in fit.notes)],
-        ["record", *_record(fit.provenance)],
+        ["record", *_record(fit)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _record(provenance: Mapping[str, Any]) -> list[str]:
-    lines = [f"{k}: {v}" for k, v in provenance.items() if not isinstance(v, list | tuple | dict)]
-    for run in provenance.get("runs", ()):
-        lines.append(f"log: {run.get('path') or run.get('name')} sha256 {run.get('sha256') or '-'}")
+def _record(fit: Fit) -> list[str]:
+    lines = [f"{k}: {v}" for k, v in fit.record.items() if not isinstance(v, list | tuple | dict)]
+    lines += [f"log: {log.path or log.name} sha256 {log.sha256 or '-'}" for log in fit.logs]
     return [line for text in lines for line in textwrap.wrap(text, 130, subsequent_indent="  ")]
 
 

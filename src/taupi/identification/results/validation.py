@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.equations import COORDINATES, Equations, arguments, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.hidden_links.solver import motor_torques
+from taupi.identification.inputs import LogLike
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.equations import COORDINATES, Equations, arguments, spring_torque
-from taupi.identification.rows.recording import Preparation, Run, naming
+from taupi.identification.rows.block_source import naming, open_source
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker
-from taupi.signals.clean import clean_log
+from taupi.settings import Changes, takes
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
 from taupi.signals.log import Log
-from taupi.signals.read import ColumnsLike, read_log
+from taupi.signals.read import read_log
+from taupi.signals.reading import Reading, Streaming
 from taupi.tables import html_table, table
 from taupi.threads import small_algebra
 
@@ -96,14 +101,12 @@ class Validation:
         return html_table(self.summary, self._rows(), self.notes)
 
 
-@small_algebra
-def validate(
-    fit: Fit, log: Any, *, columns: ColumnsLike = None, rate_hz: float | None = None, **preparation: Any
-) -> Validation:
-    """Return how a fit predicts a log, or the file at a path: tau_hat = Y_b pi_b beside tau.
+@takes(reading=Reading, preparation=Changes(Preparation))
+def validate(fit: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
+    """Return how a `fit` predicts a `log`, or the file at a path: tau_hat = Y_b pi_b beside tau.
 
-    The log is prepared as the fit's own were, with the largest of their cutoffs; `preparation` changes settings of that
-    (`cutoff_hz`, `decimate`, ...). Every row counts, slow ones too.
+    The log is prepared as the fit's own were, with the largest of their cutoffs, unless settings of that are named. Every row
+    counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -114,40 +117,62 @@ def validate(
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
+    return validated(fit, log, reading, preparation)
+
+
+@small_algebra
+def validated(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str, Any]) -> Validation:
+    """Return how a fit predicts a log prepared as its own were, but for some changes."""
+    settings = dataclasses.replace(fit.preparation, **changes)
     with naming(log if isinstance(log, str | os.PathLike) else None):
-        return _validated(fit, _log(log, fit, columns, rate_hz), preparation)
+        log = _read(log, fit, reading)
+        log.need("tau")
+        if fit.motors_only:
+            refuse_absurd(log)
+            return validate_motors(fit, log, settings)
+        equations = Equations.of(fit.basis)
+        # The log is predicted as it is, prepared or not.
+        source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
+        if settings.cutoff_hz is None:
+            settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz))
+        return validate_recording(fit, Recording.of(source, equations, settings))
 
 
-def _validated(fit: Fit, log: Log, preparation: dict[str, Any]) -> Validation:
-    settings = _settings(fit, preparation)
-    if fit.estimator == "output_error":
-        from taupi.identification.estimators.output_error import validate_motors
-
-        return validate_motors(fit, log, settings)
-    equations = Equations.of(fit.basis)
-    equations.refuse(log)
-    log.need("tau")
-    refuse_absurd(log)
-    whole = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
-    if settings.cutoff_hz is None:
-        settings = dataclasses.replace(settings, cutoff_hz=_cutoff(fit, whole.rate_hz))
-    made = settings.smoothed(whole, equations)
-    every = np.zeros(equations.count)
-    run = Run("", "", "", whole.rate_hz, (), equations, lambda: iter([made.log]), every, made.through, made.span)
-    parts = list(run.rows(RowMaker(friction_plan(fit.basis))))
+@small_algebra
+def validate_recording(fit: Fit, recording: Recording) -> Validation:
+    """Return how a fit predicts a recording that is in memory, with the largest of the fit's cutoffs; every row counts."""
+    equations = recording.equations
+    cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
+    if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
+        recording = recording.with_cutoff(cutoff_hz)
+    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), ways={}, leave_out="row")
+    parts = list(recording.rows(RowMaker(friction_plan(fit.basis))))
     if not parts:
-        raise TaupiError(f"The log has no rows left to predict after filtering at {made.through.cutoff_hz:.3g} Hz.")
+        raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
     time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
     predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
-    recorded = whole.rows(np.rint((time - whole.time[0]) * whole.rate_hz).astype(int))
+    source = recording.source
+    (log,) = source.blocks()
+    recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
     raw = equations.torque(recorded)
-    if equations.free:  # in a link's row: what its spring passes on, beside what the link needs
-        x, xd, _ = equations.motion(made.log)
-        at = np.searchsorted(made.log.time, time - 0.5 / made.log.rate_hz)
-        spring = made.through(spring_torque(fit.basis, fit.values, x, xd))[at]
+    if equations.free and recording.through is not None:
+        # In a link's row: what its spring passes on, beside what the link needs.
+        ready = recording.log
+        x, xd, _ = equations.motion(ready)
+        at = np.searchsorted(ready.time, time - 0.5 / ready.rate_hz)
+        spring = recording.through(spring_torque(fit.basis, fit.values, x, xd))[at]
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    return compared(fit, time, measured, predicted, raw, log.source.path, made.log.notes)
+    return compared(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+
+
+def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
+    """Return how a fit from motors alone predicts a log's motor torques; where the links start is found from the log."""
+    motors = motor_torques(fit.basis, fit.values, log, settings)
+    names = Equations.of(fit.basis).names[fit.robot.n :]
+    return compared(
+        fit, motors.time, motors.measured, motors.predicted, motors.raw, log.source.path, motors.notes, names
+    )
 
 
 def compared(
@@ -208,7 +233,7 @@ def _differentiated(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Eq
     (position,), have, rate = log.need(x), log.signals, log.rate_hz
     if xd in have and xdd in have:
         return log
-    cutoff = _settings(fit, {}).cutoff_hz or _cutoff(fit, rate) or choose_cutoff(equations.positions(log), rate).hz
+    cutoff = fit.preparation.cutoff_hz or _cutoff_hz(fit, rate) or choose_cutoff(equations.positions(log), rate).hz
     smooth = butterworth(position, rate, cutoff)
     first, second = central(smooth, rate)
     if xd in have:
@@ -259,8 +284,9 @@ class Comparison:
         return "\n".join([self.summary, *table(rows)])
 
 
-def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
-    """Return two fits of one robot beside each other on a log, or a file; `settings` as in `taupi.validate`.
+@takes(reading=Reading, preparation=Changes(Preparation))
+def compare(first: Fit, second: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Comparison:
+    """Return two fits of one robot, `first` and `second`, beside each other on a `log`, or a file; see `taupi.validate`.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -273,7 +299,7 @@ def compare(first: Fit, second: Fit, log: Any, **settings: Any) -> Comparison:
     """
     if first.robot.joint_names != second.robot.joint_names:
         raise TaupiError(f"The fits are of different robots: {first.robot.name} and {second.robot.name}.")
-    a, b = validate(first, log, **settings), validate(second, log, **settings)
+    a, b = (validated(fit, log, reading, preparation) for fit in (first, second))
     shared = [n for n in first.names if n in second.names]
     i, j = ([f.names.index(n) for n in shared] for f in (first, second))
     difference = second.values[j] - first.values[i]
@@ -293,24 +319,15 @@ def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float
     )
 
 
-def _log(log: Any, fit: Fit, columns: ColumnsLike, rate_hz: float | None) -> Log:
+def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
     if isinstance(log, Log):
         return log
     if isinstance(log, str | os.PathLike):
-        return read_log(log, fit.robot, columns, rate_hz=rate_hz)
-    raise TaupiError(f"log is {shown(log)}, expected a Log or the path of a file.")
+        return read_log(log, fit.robot, reading=reading)
+    raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")
 
 
-def _cutoff(fit: Fit, rate_hz: float) -> float | None:
-    """Return the largest cutoff of the fit's own runs, or what the log's rate allows; None for logs that came prepared."""
-    known = [run.get("cutoff_hz") for run in fit.provenance.get("runs", ())]
-    own = [c for c in known if c]
+def _cutoff_hz(fit: Fit, rate_hz: float) -> float | None:
+    """Return the largest cutoff of the fit's own logs, or what a log's rate allows; None for logs that came prepared."""
+    own = [log.cutoff_hz for log in fit.logs if log.cutoff_hz]
     return min(max(own), 0.4 * rate_hz) if own else None
-
-
-def _settings(fit: Fit, changes: dict[str, Any]) -> Preparation:
-    known = [f.name for f in dataclasses.fields(Preparation)]
-    for name in changes:
-        if name not in known:
-            raise unknown("setting", name, known, "validate")
-    return Preparation(**{**dict(fit.settings["preparation"]), **changes})

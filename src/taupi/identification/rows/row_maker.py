@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from taupi.identification.equations import arguments
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
-from taupi.identification.rows.equations import arguments
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
 from taupi.signals.filters import butterworth, edge_rows, overlapped, settle_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.rows.equations import Equations
+from taupi.identification.equations import Equations
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log

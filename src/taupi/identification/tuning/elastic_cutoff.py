@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.identification.estimators.wls import weighted
+from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
-from taupi.identification.rows.equations import Equations
+from taupi.identification.weighting import weighted
 from taupi.signals.filters import choose_cutoff
 from taupi.signals.log import Log
 
@@ -24,8 +24,6 @@ _TRIED, _ABOVE, _BELOW, _PERIODS = 14, 3.0, 100.0, 4.0
 _ALIKE = 0.1
 # Rounds of weighted least squares.
 _ROUNDS = 3
-# Samples of a long log that are enough to choose by.
-ENOUGH = 50_000
 
 
 def digits(problem: Problem, hz: float, duration: float) -> float:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
-from taupi.identification.fitted_terms import Shape
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.dry_friction import FrictionPlan, Past, friction_plan
+from taupi.identification.friction.fitted_terms import Shape
 from taupi.identification.rows.factors import reweighted, triangle
-from taupi.identification.rows.recording import Extent, Run
+from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import one_way
 
@@ -41,7 +41,7 @@ def plain_shapes(owners: Sequence[str], extent: Extent, widths: np.ndarray | Non
 
 
 def best_shapes(
-    basis: BaseParameters, runs: Sequence[Run], extents: dict[str, tuple[float, float]]
+    basis: BaseParameters, runs: Sequence[Recording], extents: dict[str, tuple[float, float]]
 ) -> dict[str, Shape]:
     """Return the shape of each owner in `extents` (its largest speed and its range) with which the runs' beginnings fit best.
 
@@ -71,7 +71,7 @@ def best_shapes(
 Triangles = list[tuple[np.ndarray, int]]  # of each joint: [Y_b, all shapes, tau] compressed, and how many rows it had
 
 
-def _compressed(maker: RowMaker, plan: FrictionPlan, run: Run) -> Triangles:
+def _compressed(maker: RowMaker, plan: FrictionPlan, run: Recording) -> Triangles:
     """Return the triangles of a run's beginning, with K columns for each owner behind those of Y_b."""
     result: Triangles = []
     for rows in run.rows(maker, head=True):

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
-from taupi.identification.rows.equations import Equations, arguments, spring_columns
-from taupi.identification.rows.recording import Preparation, Smoothed
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.equations import Equations, arguments, spring_columns
+from taupi.identification.rows.block_source import open_source
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import Filter
 from taupi.signals.derivatives import central
 from taupi.signals.log import Log
+from taupi.signals.reading import Streaming
 
 # A time is believed where it is this many standard errors from zero.
 _SURE = 4.0
@@ -46,16 +49,17 @@ class Times:
         return bool(told.any() and (np.abs(self.torque[told] * rate - _HALF) < _ABOUT).all())
 
 
-def times_of(made: Smoothed, base: BaseParameters) -> Times:
-    """Return the times of a prepared log, from each elastic joint's own two rows, through the filter.
+def times_of(recording: Recording, base: BaseParameters) -> Times:
+    """Return the times of a recording, from each elastic joint's own two rows, through the filter.
 
     Link: theta - q = (other columns) + d thetad, d > 0 for a theta that is early. Friction of the link at its speed would look
     the same, so it is taken for a delay. Motor: tau = (columns) + d tau', d > 0 for a torque that is early.
     """
-    equations, ready, through = Equations.of(base), made.log, made.through
-    program, (x, xd, xdd), tau = base.regressor(), equations.motion(ready), equations.torque(ready)
+    equations, log, through = recording.equations, recording.log, recording.through
+    assert through is not None
+    program, (x, xd, xdd), tau = base.regressor(), equations.motion(log), equations.torque(log)
     y = np.asarray(program(*arguments(program, x, xd, xdd)))
-    rate, _ = central(tau, ready.rate_hz)
+    rate, _ = central(tau, log.rate_hz)
     result = np.zeros((4, base.robot.n))
     result[1], result[3] = np.inf, np.inf
     speeds = [k for k, name in enumerate(base.names) if name.endswith((".link_viscous", ".link_coulomb"))]
@@ -89,21 +93,24 @@ def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, throu
     return float(solution[0] / size[0]), error / float(size[0])
 
 
-def timed(log: Log, rows: Equations, base: BaseParameters, settings: Preparation) -> tuple[Preparation, list[str]]:
-    """Return settings with the delay of encoders and the kind of torque that a log shows, where they are left open."""
+def timed(log: Log, base: BaseParameters, settings: Preparation) -> tuple[Preparation, list[str]]:
+    """Return settings with the delay of encoders and the kind of torque that a clean log shows, where they are left open."""
+    equations = Equations.of(base)
     as_is = dataclasses.replace(
         settings, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
     )
-    found, rate, notes = times_of(as_is.smoothed(log, rows), base), log.rate_hz, list[str]()
+    source = open_source(log, equations, as_is, Streaming())
+    times, rate, notes = times_of(Recording.of(source, equations, as_is), base), log.rate_hz, list[str]()
     delay = settings.encoder_delay
     if delay is None:
-        delay = found.encoder_delay(rate)
+        delay = times.encoder_delay(rate)
         if delay is not None:
-            told = ", ".join(f"{n} {1e3 * d:.3g}" for n, d in zip(rows.robot.joint_names, delay, strict=True) if d)
-            notes.append(f"theta is later than q by so many ms, and was brought forward: {told}")
+            joints = zip(base.robot.joint_names, delay, strict=True)
+            late = ", ".join(f"{name} {1e3 * d:.3g}" for name, d in joints if d)
+            notes.append(f"theta is later than q by so many ms, and was brought forward: {late}")
     torque = settings.torque
     if torque is None:
-        torque = "held" if found.held(rate) else "sampled"
+        torque = "held" if times.held(rate) else "sampled"
         if torque == "held":
             notes.append("torques are held from sample to sample, so they were taken half a sample later")
     return dataclasses.replace(settings, torque=torque, encoder_delay=delay or 0.0), notes

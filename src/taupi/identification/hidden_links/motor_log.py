@@ -1,0 +1,81 @@
+"""What the motors of a log did, on the grid that a simulation of the links behind their springs needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.identification.equations import Equations
+from taupi.identification.hidden_links.links import HiddenLinks
+from taupi.identification.rows.preparation import Preparation
+from taupi.model.robot import Robot
+from taupi.signals.clean import clean_log
+from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
+from taupi.signals.log import Log
+from taupi.signals.prepare import prepare
+from taupi.signals.standstill import trim_standstill
+
+# Positions are filtered at so many times the cutoff: for derivatives, while what is compared has the cutoff's own.
+_WIDER = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What the motors of a log did: positions every half step (2 N steps + 1, 3n), torque (N, n), and the length of a step.
+
+    Positions come smoothed a little, torques as recorded; what is compared passes the same filter, F(u) = F(u_hat), but for a
+    period of the cutoff at each end.
+    """
+
+    time: np.ndarray
+    motors: np.ndarray
+    torque: np.ndarray
+    h: float
+    steps: int
+    cutoff_hz: float
+    notes: tuple[str, ...]
+
+    def passed(self, x: np.ndarray) -> np.ndarray:
+        """Return x (N, ...) through the filter, without the ends."""
+        rate = 1 / (self.h * self.steps)
+        edge = edge_rows(rate, self.cutoff_hz)
+        return butterworth(x, rate, self.cutoff_hz)[edge : len(x) - edge]
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the links are at the start if springs are not bent: (q, qd), (2n,)."""
+        n = self.torque.shape[1]
+        return np.asarray(self.motors[0, : 2 * n])
+
+
+def motors_of(log: Log, robot: Robot) -> Log:
+    """Return a log whose q are the motors' positions."""
+    log.need("tau")
+    if log.theta is not None:
+        log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None)
+    Equations(robot).refuse(log)
+    return log
+
+
+def smoothed_motors(log: Log, settings: Preparation) -> tuple[Log, float]:
+    """Return the log with positions filtered far above the cutoff, and the cutoff (Hz)."""
+    clean = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+    cutoff = settings.cutoff_hz or choose_cutoff(clean.q, clean.rate_hz).hz
+    moving = trim_standstill(clean) if settings.trim else clean
+    wide = min(_WIDER * cutoff, 0.4 * clean.rate_hz)
+    return prepare(moving, cutoff_hz=wide, velocity=settings.velocity, trim=False, decimate=1), float(cutoff)
+
+
+def drive_of(links: HiddenLinks, x: np.ndarray, smooth: Log, log: Log, cutoff_hz: float) -> Drive:
+    """Return the motors of a smoothed log on the grid that the simulation needs, with the torque as it was recorded."""
+    from scipy.interpolate import CubicSpline
+
+    steps = links.steps(x, smooth.q[0], smooth.rate_hz)
+    h = 1 / (smooth.rate_hz * steps)
+    curve = CubicSpline(smooth.time, smooth.q)
+    at = smooth.time[0] + np.arange(2 * steps * (len(smooth) - 1) + 1) * h / 2
+    motors = np.concatenate([curve(at), curve(at, 1), curve(at, 2)], axis=1)
+    (tau,) = clean_log(log).need("tau")
+    rows = np.rint((smooth.time[:-1] - log.time[0]) * smooth.rate_hz).astype(int)
+    return Drive(smooth.time[:-1], motors, tau[rows], h, steps, cutoff_hz, smooth.notes)
