@@ -44,9 +44,9 @@ def arm():
     rows = [{"a": 0.5, "alpha": "pi/2"}, {"d": 0.1, "joint": "prismatic"}]
     links = [{"m": 2, "com": (0.1, 0, 0), "inertia": (0.1, 0, 0, 0.2, 0, 0.3)}] * 2
     links = [dict(k, name=f"l{i}") for i, k in enumerate(links)]
-    made = tp.Robot.from_dh(rows, links=links)
-    made = made.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
-    return made.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
+    robot = tp.Robot.from_dh(rows, links=links)
+    robot = robot.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
+    return robot.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
 
 
 def test_every_term_has_a_formula_here():
@@ -117,7 +117,7 @@ def test_shapes_may_differ_from_joint_to_joint(arm, kind):
     both = tp.regressor(arm, terms=(kind((0.05, 0.3)),))(q, qd, QDD)[:, :, 20:]
     for i, shape in enumerate((0.05, 0.3)):
         assert error(both[:, i, i], tp.regressor(arm, terms=(kind(shape),))(q, qd, QDD)[:, i, 20 + i]) < ROUNDING
-    with pytest.raises(TaupiError, match="one a joint"):
+    with pytest.raises(TaupiError, match="one per joint"):
         tp.regressor(arm, terms=(kind((0.05,)),))
 
 
@@ -183,5 +183,5 @@ def test_bad_terms(arm):
         (),
         {"name": "loose", "__hash__": None, **{k: getattr(tp.Viscous, k) for k in ("unit", "value", "column")}},
     )
-    with pytest.raises(TaupiError, match="freeze their class"):
+    with pytest.raises(TaupiError, match="freeze its class"):
         tp.regressor(arm, terms=(loose(),))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.cli.programs import PROGRAMS, built
+from taupi.cli.programs import PROGRAMS, build_program
 
 
 def taupi(*arguments, cwd=None):
@@ -55,7 +55,7 @@ def test_every_program_can_be_emitted(name, language):
     robot = tp.load("planar3r")
     if name.startswith("elastic"):
         robot = robot.with_transmissions(stiffness=100, rotor_inertia=0.01, gear_ratio=10)
-    program = built(name, robot)
+    program = build_program(name, robot)
     assert program.name in getattr(program, language)()
 
 

@@ -142,7 +142,7 @@ def test_lump_into_prescribed_parameters():
         (["explicit", "elbow2r", "--what", "mass-matrix", "--task", "xy"], "mass-matrix takes no task"),
         (["explicit", "elbow2r", "--what", "operational-mass", "--task", "xyy"], "Did you mean 'xy'"),
         (["explicit", "elbow2r", "--terms", "viscus"], "Did you mean 'viscous'"),
-        (["explicit", "elbow2r", "--digits", "-1"], "digits is -1, expected a whole number of 1 or more"),
+        (["explicit", "elbow2r", "--digits", "-1"], "digits is -1, expected a whole number of at least 1"),
         (["explicit", "elbow2r", "--intermediates", "0"], "intermediates is 0, expected"),
         (["explicit", "elbow2r", "--force"], "name it by --output"),
         (["explicit", "elbow2r", "-o", "no/where.txt"], "no/where.txt cannot be written"),

@@ -85,8 +85,8 @@ def test_model_matrices_make_the_torque_and_c_is_christoffels(seed, coupling):
     B, C = b(q), tp.elastic_coriolis_matrix(robot, coupling).compile("numpy")(q, qd, thetad)
     tau = tp.elastic_inverse_dynamics(robot, terms=(), coupling=coupling)(q, qd, qdd, theta, thetad, thetadd)
     K = tp.elastic_stiffness_matrix(robot)()
-    made = B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + tp.elastic_gravity_torque(robot)(q) + K @ np.r_[q, theta]
-    assert error(made, tau) < ROUNDING
+    blocks = B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + tp.elastic_gravity_torque(robot)(q) + K @ np.r_[q, theta]
+    assert error(blocks, tau) < ROUNDING
     assert error(B, B.T) < 1e-14
     # Christoffel's symbols from B itself: dB/dq by the chain rule, zero with respect to theta.
     v = np.r_[qd, thetad]

@@ -105,19 +105,19 @@ def test_compiled_objects_and_symbols_are_not_guarded():
 
 
 @pytest.mark.parametrize(
-    ("task", "wrist", "turn", "told"),
+    ("task", "wrist", "turn", "message"),
     [
         ("pose_zyz", (2, 1, 0), 0.0, "its coordinates have no derivative there"),
         ("pose", (2, 1, 2), np.pi / 2, "of the largest"),
     ],
 )
-def test_singularities_of_the_coordinates_are_refused(task, wrist, turn, told):
+def test_singularities_of_the_coordinates_are_refused(task, wrist, turn, message):
     """Euler's angles at no rotation, and roll, pitch and yaw at a pitch of 90 degrees, on three slides and a wrist."""
     screws = np.vstack([np.eye(6)[3:], np.eye(6)[list(wrist)]])
     arm = tp.Robot.from_poe(screws, [(0, 0, 0)] * 6, links=[{"m": 1, "inertia": np.eye(3)}] * 6)
     mass = tp.operational_mass(arm, task=task)
     assert np.isfinite(mass([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])).all()
-    with pytest.raises(TaupiError, match=told):
+    with pytest.raises(TaupiError, match=message):
         mass([0.1, 0.2, 0.3, 0.0, turn, 0.0])
     if wrist == (2, 1, 0):
         assert np.isfinite(tp.operational_mass(arm, task="pose_vector")(np.zeros(6))).all()

@@ -116,7 +116,7 @@ def broken(q):
 
 
 @pytest.mark.parametrize(
-    ("task", "told"),
+    ("task", "message"),
     [
         (broken, r"The task function broken failed on q, a CasADi SX column of 6: RuntimeError"),
         (lambda q: None, r"returned None, expected an SX column"),
@@ -130,10 +130,10 @@ def broken(q):
         (("xy",), r"No task "),
     ],
 )
-def test_bad_tasks(task, told):
+def test_bad_tasks(task, message):
     arm = tp.load("puma560")
     for build in (tp.task_coordinates, tp.operational_mass, tp.singularity):
-        with pytest.raises(TaupiError, match=told):
+        with pytest.raises(TaupiError, match=message):
             build(arm, task=task)
 
 

@@ -42,5 +42,5 @@ def test_block_formulas_without_coupling():
 
 
 def test_bow_of_the_vectors():
-    given = VECTORS["operators"]["bow"]
-    assert error(blocks.bow(given["a"]), given["matrix"]) < 1e-12
+    inputs = VECTORS["operators"]["bow"]
+    assert error(blocks.bow(inputs["a"]), inputs["matrix"]) < 1e-12

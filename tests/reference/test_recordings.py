@@ -1,7 +1,7 @@
 """Recordings of real robots: each loads with a mapping of a few lines, and what is known of it is found.
 
 The recordings lie beside the checkout (or where TAUPI_RECORDINGS says) and are no part of the project; without them
-these tests are skipped.
+these tests are skipped, and `test_standins.py` checks the same on simulated ones.
 """
 
 import json

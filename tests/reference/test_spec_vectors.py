@@ -23,15 +23,15 @@ JOINT = {"R": "revolute", "P": "prismatic"}
 
 @cache
 def robot(case: str) -> tp.Robot:
-    given = CASES[case]["inputs"]
+    inputs = CASES[case]["inputs"]
     rows = [
         {"a": r["a"], "alpha": r["alpha"], "d": r["d"], "theta": r["theta_offset"], "joint": JOINT[r["type"]]}
-        for r in given["dh"]
+        for r in inputs["dh"]
     ]
-    if "links" in given:
-        links = [{"m": k["m"], "com": k["p"], "inertia": k["I_G"]} for k in given["links"]]
-        return tp.Robot.from_dh(rows, gravity=given["g0"], links=links)
-    return tp.Robot.from_dh(rows, gravity=given["g0"], parameters=given["pi"])
+    if "links" in inputs:
+        links = [{"m": k["m"], "com": k["p"], "inertia": k["I_G"]} for k in inputs["links"]]
+        return tp.Robot.from_dh(rows, gravity=inputs["g0"], links=links)
+    return tp.Robot.from_dh(rows, gravity=inputs["g0"], parameters=inputs["pi"])
 
 
 def state(case: str, *names: str) -> list[np.ndarray]:
@@ -144,11 +144,11 @@ def test_forward_dynamics_inverts(case, algorithm):
 
 
 def lecture(case: str) -> tp.Robot:
-    given = CASES[case]["inputs"]
-    values = {k: given[k] for k in ("L1", "L2", "m1", "m2", "g") if k in given}
+    inputs = CASES[case]["inputs"]
+    values = {k: inputs[k] for k in ("L1", "L2", "m1", "m2", "g") if k in inputs}
     arm = tp.load("lecture2r").bind(**values)
-    if "friction" in given:
-        f = given["friction"]
+    if "friction" in inputs:
+        f = inputs["friction"]
         arm = arm.with_friction(coulomb=[f["Fs1"], f["Fs2"]], viscous=[f["Fv1"], f["Fv2"]])
     return arm
 
@@ -230,11 +230,11 @@ def rate_of_inverse(chain, q, qd):
 
 @pytest.mark.parametrize("case", [k for k, c in CASES.items() if c["kind"] == "planar_3R_operational"])
 def test_planar3r_joint_space(case):
-    given, want = CASES[case]["inputs"], CASES[case]["expected"]
+    inputs, want = CASES[case]["inputs"], CASES[case]["expected"]
     groups = (("m", "m"), ("I", "I_com"), ("l", "l"), ("lc", "lc"))
-    values = {f"{s}{i + 1}": given[k][i] for s, k in groups for i in range(3)}
-    arm = tp.load("planar3r").bind(g=given["g"], **values)
-    q, qd, qdd = given["q"], given["dq"], given["ddq"]
+    values = {f"{s}{i + 1}": inputs[k][i] for s, k in groups for i in range(3)}
+    arm = tp.load("planar3r").bind(g=inputs["g"], **values)
+    q, qd, qdd = inputs["q"], inputs["dq"], inputs["ddq"]
     assert error(tp.mass_matrix(arm)(q), want["Mbar"]) < SPEC
     assert error(tp.coriolis_matrix(arm)(q, qd), want["Cbar"]) < SPEC
     assert error(tp.gravity_torque(arm)(q), want["gbar"]) < SPEC
@@ -246,7 +246,7 @@ def test_planar3r_joint_space(case):
     assert error(np.exp(1j * r[2]).real, np.cos(want["r"][2])) < SPEC  # the angle up to whole turns
     assert error(np.exp(1j * r[2]).imag, np.sin(want["r"][2])) < SPEC
     assert error(np.linalg.det(tp.jacobian(arm, task="planar")(q)), want["detJ"]) < SPEC
-    assert error(given["l"][0] * given["l"][1] * np.sin(q[1]), want["detJ"]) < SPEC
+    assert error(inputs["l"][0] * inputs["l"][1] * np.sin(q[1]), want["detJ"]) < SPEC
     rate = trace_robot("rate", arm, rate_of_inverse, ["q", "qd"], [Port("B", (3, 3))])
     assert error(rate(q, qd), want["dJinv_dt"]) < SPEC_INVERSE
     for form in ("inverse", "congruence"):
@@ -257,8 +257,8 @@ def test_planar3r_joint_space(case):
     y = tp.operational_regressor(arm, task="planar")
     pi = arm.parameters.values
     force = tp.operational_force(arm, task="planar")
-    assert error(y(q, qd, given["V"], given["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
-    assert error(force(q, qd, given["V"], given["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    assert error(y(q, qd, inputs["V"], inputs["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    assert error(force(q, qd, inputs["V"], inputs["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
     assert error(y(q, qd, want["rdot"], want["rddot"]) @ pi, want["u"]) < SPEC_INVERSE
     assert error(force(q, qd, want["rdot"], want["rddot"]), want["u"]) < SPEC_INVERSE
     j = tp.jacobian(arm, task="planar")(q)

@@ -10,9 +10,9 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import NotIdentifiedError, TaupiError
-from taupi.identifiability.base import BaseParameters
-from taupi.identifiability.conditioning import judged
-from taupi.identifiability.motion import joint_facts
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identifiability.conditioning import conditioning_of_factor
+from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
@@ -69,7 +69,7 @@ def build(inputs: FitInputs) -> Problem:
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
     extremes = np.concatenate([e for _, _, e in gathered], axis=1)
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
-    conditioning = judged(program, samples, stacked(factors)[:, :-1], facts)
+    conditioning = conditioning_of_factor(program, samples, stacked(factors)[:, :-1], facts)
     told = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
     return Problem(
         robot=inputs.robot,

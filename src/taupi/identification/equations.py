@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.errors import Argument, InPython, TaupiError
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
@@ -115,14 +115,20 @@ class Equations:
         if log.n != robot.n:
             raise TaupiError(
                 f"The log has {log.n} joints ({', '.join(log.names)}), {robot.name} has {robot.n} "
-                f"({', '.join(robot.joint_names)}). Choose columns by a mapping, or joints by log.select(...)."
+                f"({', '.join(robot.joint_names)}).",
+                remedy=("Choose columns by a mapping", InPython(", or joints by log.select(...)"), "."),
             )
         if self.sprung and log.theta is None:
             names = ", ".join(robot.elastic_joints)
             raise TaupiError(
-                f"theta is missing: {robot.name} has elastic joints ({names}), and the log has one position a joint. Map the "
-                f"motors' positions to theta, as seen behind the gears. Where only motors are measured, use "
-                f"taupi.output_error(robot, log); to take the joints as rigid, elastic=False."
+                f"theta is missing: {robot.name} has elastic joints ({names}), and the log has one position per joint. Map the "
+                "motors' positions to theta, as seen behind the gears. Where only motors are measured, use ",
+                *(
+                    Argument("estimator", "output_error"),
+                    "; to take the joints as rigid, ",
+                    Argument("elastic", False),
+                    ".",
+                ),
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taupi.dynamics.terms import TermsLike
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
 from taupi.identification.inputs import FitInputs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
+from taupi.signals.clean import CLEAN_FIRST
 from taupi.signals.log import Log
 from taupi.signals.stretches import median_step
 
@@ -48,7 +49,7 @@ def refuse_missing(log: Log, first_row: int = 0) -> None:
             told = name if name == "time" else f"{name} of {log.names[joint]}"
             raise TaupiError(
                 f"{told} is missing in row {first_row + row}. A file that is streamed has to be complete:",
-                remedy=("clean it first with taupi.clean_log, or read it whole with ", Argument("stream", False), "."),
+                remedy=CLEAN_FIRST,
             )
 
 

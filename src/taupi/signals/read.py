@@ -78,7 +78,7 @@ def block_reader(
     if motor is not None and motor.volts_per_speed and "thetad" not in columns.channels:
         raise TaupiError(
             f"{file.name}: motor.volts_per_speed takes the speed from theta, which has no neighbours where blocks end.",
-            remedy=("Map a recorded thetad, or read the file whole: read_log, ", Argument("stream", False), "."),
+            remedy=("Map a recorded thetad, or read the file whole: ", Argument("stream", False), "."),
         )
     source = LogSource(str(path), sha256(file), name)
     known = _checked(robot)

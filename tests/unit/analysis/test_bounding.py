@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from support import random_robot
 
 import taupi as tp
-from taupi.analysis.bounding.branch import Problem, enclose
-from taupi.analysis.bounding.climb import climb
-from taupi.analysis.bounding.directions import directions
-from taupi.analysis.bounding.expansion import Contracted, Expansion
-from taupi.analysis.bounding.fields import gravity_field, mass_field, pairs, velocity_field
-from taupi.analysis.bounding.measures import (
+from taupi.analysis.bounding.branch_and_bound import Maximisation, enclose
+from taupi.analysis.bounding.local_ascent import ascend
+from taupi.analysis.bounding.norms import (
     ColumnSum,
     LargestEntry,
     SingularValue,
@@ -24,7 +21,10 @@ from taupi.analysis.bounding.measures import (
     VectorNorm,
     Weighted,
 )
-from taupi.analysis.bounding.waves import Waves, waves
+from taupi.analysis.bounding.robot_functions import gravity_function, mass_function, pairs, velocity_function
+from taupi.analysis.bounding.taylor_expansion import Contracted, Expansion
+from taupi.analysis.bounding.trigonometric_polynomial import TrigonometricPolynomial, trigonometric
+from taupi.analysis.bounding.velocity_directions import directions
 
 VECTORS = [VectorNorm(1), VectorNorm(2), VectorNorm(np.inf)]
 SYMMETRIC = [TopEigenvalue(1), TopEigenvalue(-1), SpectralNorm()]
@@ -136,12 +136,12 @@ def test_remainder_is_of_second_order():
 
 
 @pytest.mark.parametrize("half", [1.5, 0.2, 1e-2])
-@pytest.mark.parametrize("make", [mass_field, gravity_field, velocity_field])
+@pytest.mark.parametrize("make", [mass_function, gravity_function, velocity_function])
 def test_waves_are_the_term(make, half):
     """The puma: values of the waves against the program, and Taylor's formula on boxes."""
     field = make(tp.load("puma560"))
     function = field.function
-    assert isinstance(function, Waves)
+    assert isinstance(function, TrigonometricPolynomial)
     x = np.random.default_rng(0).uniform(-3, 3, (20, len(field.turning)))
     middle, _ = function.enclosed(x)
     value, slopes = function.at(x)
@@ -154,12 +154,12 @@ def test_waves_are_the_term(make, half):
 
 def test_waves_of_known_frequencies():
     e = Expansion(lambda x: cs.vertcat(3 + 2 * cs.cos(x[0] - x[1]), cs.sin(2 * x[1])), 2, (2,))
-    w = waves(e, (2, 2))
+    w = trigonometric(e, (2, 2))
     assert sorted(map(tuple, w.frequencies)) == [(0, 2), (1, -1)]
     assert np.allclose(w.mean, [3, 0])
     assert w.error.max() < 1e-11  # a worst case of some thousand roundings
     # A degree that is too low shows as an error between the nodes: the check above is able to fail.
-    low = waves(e, (1, 1))
+    low = trigonometric(e, (1, 1))
     assert np.abs(low.at(np.array([[0.3, 0.4]]))[0] - e.at(np.array([[0.3, 0.4]]))[0]).max() > 0.1
 
 
@@ -170,7 +170,7 @@ def test_fields_of_robots_with_slides(seed, half):
     robot = random_robot(seed, joints=3, mimic=seed % 2 == 0)
     rng = np.random.default_rng(seed)
     q = rng.uniform(-2, 2, (4, robot.n))
-    for make, program in ((mass_field, tp.mass_matrix), (gravity_field, tp.gravity_torque)):
+    for make, program in ((mass_function, tp.mass_matrix), (gravity_function, tp.gravity_torque)):
         field = make(robot)
         x = q[:, list(field.turning)] if field.turning else np.zeros((4, 1))
         x = np.hstack([x, q[:, list(field.sliding)]])
@@ -201,7 +201,7 @@ def test_directions_are_the_unit_sphere(n, p):
 @pytest.mark.parametrize("p", [1, 2, np.inf])
 def test_contraction_is_the_velocity_term(p):
     robot = tp.load("puma560")
-    field, sphere = velocity_field(robot), directions(6, p)
+    field, sphere = velocity_function(robot), directions(6, p)
     c = field.contracted(sphere.products, len(pairs(6)), sphere.size, sphere.fixed)
     assert isinstance(c, Contracted)
     rng = np.random.default_rng(0)
@@ -222,9 +222,9 @@ def test_climb_reaches_the_top_inside_and_at_the_edge():
         )
 
     start = np.array([[2.0, -2.0], [-1.0, 0.5]])
-    top = climb(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.full((2, 2), 3.0))
+    top = ascend(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.full((2, 2), 3.0))
     assert np.abs(ascent(top)[1]).max() < 1e-6
-    edge = climb(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.array([[3.0, -1.0], [3.0, 0.2]]))
+    edge = ascend(lambda x: ascent(x)[0], ascent, start, np.full((2, 2), -3.0), np.array([[3.0, -1.0], [3.0, 0.2]]))
     assert np.allclose(edge[:, 1], [-1.0, 0.2])
 
 
@@ -232,10 +232,10 @@ def test_climb_reaches_the_top_inside_and_at_the_edge():
 def test_enclosure_of_a_known_maximum(tolerance):
     """max |(sin x, cos x y)|^2 by hand: the 1-norm |sin x| + |y cos x|, y <= 2, is sqrt(5)."""
     e = Expansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
-    problem = Problem(e, VectorNorm(1), np.array([[-3.0, -1.0]]), np.array([[3.0, 2.0]]))
-    found = enclose(problem, tolerance, 20_000)
-    assert found.lower <= math.sqrt(5) <= found.upper
-    assert found.upper - found.lower <= tolerance * found.lower
-    assert math.isclose(abs(math.tan(found.at[0])), 0.5, rel_tol=1e-3)
+    problem = Maximisation(e, VectorNorm(1), np.array([[-3.0, -1.0]]), np.array([[3.0, 2.0]]))
+    enclosure = enclose(problem, tolerance, 20_000)
+    assert enclosure.lower <= math.sqrt(5) <= enclosure.upper
+    assert enclosure.upper - enclosure.lower <= tolerance * enclosure.lower
+    assert math.isclose(abs(math.tan(enclosure.at[0])), 0.5, rel_tol=1e-3)
     few = enclose(problem, tolerance, 1)
     assert few.lower <= math.sqrt(5) <= few.upper

@@ -19,16 +19,16 @@ def test_motor_torques_are_those_of_virtual_work(states):
     arm = tp.load("planar3r")
     values = {name: 0.3 + 0.1 * k for k, (name, value) in enumerate(arm.symbols) if value is None}
     arm = arm.bind(**values)
-    made = arm.with_coupling(A)
+    coupled = arm.with_coupling(A)
     joints = [x @ A.T for x in states]
     want = tp.inverse_dynamics(arm)(*joints) @ A
-    assert np.allclose(tp.inverse_dynamics(made)(*states), want, atol=1e-12)
-    Y = tp.regressor(made)
+    assert np.allclose(tp.inverse_dynamics(coupled)(*states), want, atol=1e-12)
+    Y = tp.regressor(coupled)
     assert np.allclose(Y(*states) @ Y.parameters.values, want, atol=1e-12)
     assert np.allclose(Y(*states), np.einsum("jk,njp->nkp", A, tp.regressor(arm)(*joints)), atol=1e-12)
-    assert np.allclose(tp.mass_matrix(made)(states[0]), A.T @ tp.mass_matrix(arm)(joints[0]) @ A, atol=1e-12)
-    assert np.allclose(tp.forward_dynamics(made)(states[0], states[1], want), states[2], atol=1e-8)
-    assert tp.base_parameters(made).count == tp.base_parameters(arm).count  # a change of coordinates loses nothing
+    assert np.allclose(tp.mass_matrix(coupled)(states[0]), A.T @ tp.mass_matrix(arm)(joints[0]) @ A, atol=1e-12)
+    assert np.allclose(tp.forward_dynamics(coupled)(states[0], states[1], want), states[2], atol=1e-8)
+    assert tp.base_parameters(coupled).count == tp.base_parameters(arm).count  # a change of coordinates loses nothing
 
 
 def test_what_cannot_be_coupled():

@@ -73,12 +73,12 @@ def test_accumulators_travel(problem):
 @pytest.mark.parametrize("kind", ["normal", "qr"])
 def test_parts_merge_into_the_whole(problem, kind):
     y, states, tau, _ = problem
-    whole, left, right = (tp.Accumulator(y, kind=kind) for _ in range(3))
-    whole.add(tau, *states)
+    single, left, right = (tp.Accumulator(y, kind=kind) for _ in range(3))
+    single.add(tau, *states)
     left.add(tau[:900], *(s[:900] for s in states))
     right.add(tau[900:], *(s[900:] for s in states))
     left.merge(right)
-    a, b = whole.result(), left.result()
+    a, b = single.result(), left.result()
     names = ("matrix", "vector") if kind == "normal" else ("r", "z")
     for name in names:
         assert error(getattr(b, name), getattr(a, name)) < ROUNDING
@@ -116,14 +116,14 @@ def test_products_are_programs_of_their_own(problem):
 
 def test_bad_input(problem):
     y, states, tau, _ = problem
-    with pytest.raises(TaupiError, match="No accumulator 'lu'"):
+    with pytest.raises(TaupiError, match="No kind 'lu'"):
         tp.Accumulator(y, kind="lu")
     with pytest.raises(TaupiError, match="not a regressor"):
         tp.Accumulator(tp.gravity_torque(tp.load("elbow2r")))
     with pytest.raises(TaupiError, match="tau has batch shape"):
         tp.Accumulator(y).add(tau[:10], *states)
     for other in (tp.Accumulator(y, kind="qr"), tp.Accumulator(tp.regressor(tp.load("elbow2r"))), 3):
-        with pytest.raises(TaupiError, match="gather different things"):
+        with pytest.raises(TaupiError, match="same regressor and the same kind"):
             tp.Accumulator(y).merge(other)
     for block in (0, -1, "x", 1.5):
         with pytest.raises(TaupiError, match="block is"):

@@ -9,8 +9,8 @@ import taupi as tp
 
 
 def check(program, lumped, states, tolerance=ROUNDING):
-    whole = program(*states)
-    assert error(lumped.known(*states) + lumped.regressor(*states) @ lumped.parameters.values, whole) < tolerance
+    full = program(*states)
+    assert error(lumped.known(*states) + lumped.regressor(*states) @ lumped.parameters.values, full) < tolerance
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_quotients_of_unknowns():
     bound = {"a": 2.0, "b": 3.0}
     theta = np.array([float(e.subs(bound)) for e in lumped.expressions])
     x = 1.7
-    whole = program.bind(**bound)(x)
-    assert abs(lumped.known(x) + lumped.regressor(x) @ theta - whole) < 1e-14
+    full = program.bind(**bound)(x)
+    assert abs(lumped.known(x) + lumped.regressor(x) @ theta - full) < 1e-14
 
 
 def test_prescribed_parameters_keep_their_order_and_say_what_is_missing():
@@ -144,7 +144,7 @@ def test_relations_and_the_smaller_form():
 
 def test_what_cannot_be_lumped_is_refused():
     arm = tp.load("lecture2r")
-    with pytest.raises(tp.TaupiError, match=r"forward_dynamics holds 1/\(.*\), which mixes unknowns with the rest"):
+    with pytest.raises(tp.TaupiError, match=r"forward_dynamics contains 1/\(.*\), which mixes unknowns with the rest"):
         tp.lump(tp.forward_dynamics(arm), unknown=["m1", "m2"])
     with pytest.raises(tp.TaupiError, match="No symbol 'm3'"):
         tp.lump(tp.inverse_dynamics(arm), unknown=["m3"])
@@ -156,7 +156,7 @@ def test_what_cannot_be_lumped_is_refused():
     with pytest.raises(tp.TaupiError, match="2 outputs"):
         tp.lump(two, unknown=["a"])
     mixed = tp.trace("f", lambda x: cs.exp(a * x), [tp.Port("x")], [tp.Port("y")], constants)
-    with pytest.raises(tp.TaupiError, match=r"f holds exp\(a\*x\), which mixes"):
+    with pytest.raises(tp.TaupiError, match=r"f contains exp\(a\*x\), which mixes"):
         tp.lump(mixed, unknown=["a"])
 
 

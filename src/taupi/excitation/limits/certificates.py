@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.inverse import inverse_dynamics
 from taupi.excitation.limits.enclosures import enclosed
 from taupi.excitation.limits.motion_limits import MotionLimits
 from taupi.excitation.limits.torque_rows import described_terms, torque_rate_program
 from taupi.excitation.motions.bounded import BoundedMotion
-from taupi.dynamics.inverse import inverse_dynamics
 from taupi.model.robot import Robot
 from taupi.regressors.classical import regressor
 

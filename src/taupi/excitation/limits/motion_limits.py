@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import tomllib
 
 from taupi.checks import is_number
 from taupi.errors import Argument, TaupiError, shown, unknown

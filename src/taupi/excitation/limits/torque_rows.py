@@ -14,7 +14,8 @@ from taupi.dynamics.inverse import inverse_dynamics
 from taupi.dynamics.terms import Coulomb, Term, resolve_terms
 from taupi.excitation.criteria.information import SMOOTH
 from taupi.model.robot import Robot
-from taupi.program.program import Port, Program, trace
+from taupi.program.port import Port
+from taupi.program.program import Program, trace
 
 # What the description says about friction and drives, all of which takes torque.
 _TERMS = ("rotor", "viscous", "coulomb", "offset")

@@ -14,8 +14,8 @@ from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import NotIdentifiedError, TaupiError
-from taupi.identifiability.base import BaseParameters
-from taupi.identifiability.conditioning import judged
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.equations import Equations
 from taupi.identification.friction.fitted_terms import basis_of, given_widths, open_friction, resolved, shaped
 from taupi.identification.hidden_links.links import HiddenLinks
@@ -184,7 +184,7 @@ def _fit(
     linear = solve(r, v)
     covariance, freedom = sandwich(pieces, {}, v, linear.spread)
     square = np.asarray(np.linalg.qr(r, mode="r"))[size:, size:]  # the start eliminated
-    conditioning = judged(base.regressor(), len(solver.drive.time), square[:, :-1])
+    conditioning = conditioning_of_factor(base.regressor(), len(solver.drive.time), square[:, :-1])
     solution = Solution(v[size:], linear.spread[size:], linear.undetermined[size:], linear.condition)
     fit = Fit(
         robot=base.robot,

@@ -10,7 +10,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.forward import solve_positive
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 
 # A step of the integration turns the fastest spring by at most this angle (rad): RK4 is then true to 1e-4 of a period.

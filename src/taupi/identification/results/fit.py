@@ -13,7 +13,7 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.inputs import LogLike
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import LogRecord

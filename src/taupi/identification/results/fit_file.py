@@ -19,8 +19,8 @@ from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
 from taupi.model.formats.toml import reads
-from taupi.model.formats.toml_write import writes
-from taupi.model.records import Source
+from taupi.model.formats.toml_writer import writes
+from taupi.model.robot_parts import Source
 from taupi.tables import table
 
 KIND = "taupi.fit"
@@ -74,7 +74,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
         return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
-        raise TaupiError(f"{file}: {error}") from None
+        raise error.about(str(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise TaupiError(f"{file} is damaged: {type(error).__name__} {shown(str(error))}. Identify again.") from None
 
