@@ -13,8 +13,10 @@ __all__ = [
     "BaseParameters",
     "Bound",
     "Bounds",
+    "Certificate",
     "Comparison",
     "Conditioning",
+    "Excitation",
     "Finding",
     "Fit",
     "LogReport",
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from taupi.analysis.ellipses import MassEllipses
     from taupi.control.law_trial import Trial
     from taupi.control.lyapunov import LyapunovRecord
+    from taupi.excitation.excitation import Excitation
+    from taupi.excitation.limits.certificates import Certificate
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tomllib
 
 from taupi.checks import is_number
 from taupi.errors import Argument, TaupiError, shown, unknown
@@ -127,10 +128,14 @@ def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) 
     return MotionLimits(
         tuple(j.name for j in robot.joints),
         np.array(coupling_of(robot), dtype=float),
-        *(values[name] for name in QUANTITIES[:5]),
-        effort=values["effort"][owners],
-        torque_rate=values["torque_rate"][owners],
-        notes=tuple(notes),
+        values["lower"],
+        values["upper"],
+        values["velocity"],
+        values["acceleration"],
+        values["jerk"],
+        values["effort"][owners],
+        values["torque_rate"][owners],
+        tuple(notes),
     )
 
 
@@ -180,7 +185,7 @@ def _require(robot: Robot, owners: Sequence[int], values: np.ndarray, quantity: 
     remedy: list[Any] = [*_give(missing[0], quantity)]
     if quantity == "effort":
         remedy[-1] = ", or leave torques unchecked by "
-        remedy += [Argument("effort", "none"), "."]
+        remedy += [Argument("effort", 0), "."]
     raise TaupiError(f"{robot.name} has no {quantity} limit of {', '.join(missing)}: {what} is needed.", remedy=remedy)
 
 
@@ -234,8 +239,10 @@ def _checked(joint: str, quantity: str, value: Any) -> float:
 
 def _read(path: Any) -> Mapping[str, Any]:
     file = path_of(path, "the path of a TOML file, or a mapping from joints to their limits")
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        table: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        return table
     except OSError as error:
         raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -57,7 +57,7 @@ class Outcome:
     feasible: bool
 
 
-class _Function(cs.Callback):  # type: ignore[misc]
+class _Function(cs.Callback):
     """A vector function of x with a dense Jacobian, both from Python."""
 
     def __init__(
@@ -91,7 +91,7 @@ class _Function(cs.Callback):  # type: ignore[misc]
         return self.slope
 
 
-class _Jacobian(cs.Callback):  # type: ignore[misc]
+class _Jacobian(cs.Callback):
     def __init__(self, name: str, of: _Function) -> None:
         cs.Callback.__init__(self)
         self.size, self.count, self.jacobian_of = of.size, of.count, of.jacobian_of
@@ -113,7 +113,7 @@ class _Jacobian(cs.Callback):  # type: ignore[misc]
         return [self.jacobian_of(np.array(arguments[0]).ravel())]
 
 
-class _Watcher(cs.Callback):  # type: ignore[misc]
+class _Watcher(cs.Callback):
     """Called by IPOPT after each iteration: remembers the best iterate within the rows, and may stop."""
 
     def __init__(self, size: int, rows: int, seen: Callable[[np.ndarray, float, np.ndarray], bool]) -> None:

@@ -1,0 +1,45 @@
+"""The files of a design: the motion for controllers, all about it for machines, for people and for the record."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from taupi.excitation.excitation import Excitation
+from taupi.files import write_folder
+
+RESULTS = ("excitation.json", "excitation.txt")
+
+
+def excitation_json(plan: Excitation) -> str:
+    """Return a design as JSON text."""
+    return json.dumps(plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def excitation_text(plan: Excitation) -> str:
+    """Return a design as text: what is proven, what was assumed, and the errors to be expected."""
+    record = [f"{k}: {v}" for k, v in plan.record.items()]
+    return "\n\n".join(["\n".join(part) for part in ([repr(plan)], plan.table(), record)]) + "\n"
+
+
+def write_excitation(
+    plan: Excitation,
+    folder: str | os.PathLike[str],
+    formats: Any,
+    speed: float,
+    force: bool,
+    more: dict[str, str] | None = None,
+) -> list[Path]:
+    """Write a design, all files or none; `more` are further texts by their names, such as a report."""
+    texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
+    written: list[str] = []
+
+    def fill(staged: Path) -> None:
+        for name, text in texts.items():
+            (staged / name).write_text(text, encoding="utf-8")
+        written.extend(sorted(path.name for path in staged.iterdir()))
+
+    write_folder(folder, fill, force, own=RESULTS)
+    return [Path(folder) / name for name in written]
