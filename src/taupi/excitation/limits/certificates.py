@@ -84,19 +84,12 @@ def motion_certificates(motion: BoundedMotion, limits: MotionLimits) -> list[Cer
         limited = np.isfinite(limit)
         if not limited.any():
             continue
-        low, high = _spread(motion, limits.spread, order)
+        low, high = motion.extent(order, limits.spread)
         middle = limits.middle if order == 0 else np.zeros(len(low))
         bound = np.maximum(high - middle, middle - low)[limited]
         joints = tuple(j for j, use in zip(limits.joints, limited, strict=True) if use)
         result.append(Certificate(name, joints, bound, limit[limited], HULL, np.full(len(bound), np.nan)))
     return result
-
-
-def _spread(motion: BoundedMotion, spread: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the extent of joints that are moved by coordinates: the sum of each one's."""
-    low, high = motion.extent(order)
-    up, down = np.maximum(spread, 0.0), np.minimum(spread, 0.0)
-    return up @ low + down @ high, up @ high + down @ low
 
 
 def torque_certificate(

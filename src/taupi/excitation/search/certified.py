@@ -68,8 +68,8 @@ def _tightened(rows: SampledRows, proofs: Proofs) -> SampledRows:
         return rows
     if isinstance(rows, ClearanceRows):
         return dataclasses.replace(rows, lower=rows.lower + _MORE * max(-proof.least, 1e-3) / UNIT)
-    over: np.ndarray = np.maximum(proof.used - 1.0, 0.0) * _MORE + 1e-3 * (proof.used > 1)
-    return dataclasses.replace(rows, lower=rows.lower + over, upper=rows.upper - over)  # type: ignore[type-var]
+    share = 1 / np.maximum(1.01 * proof.used, 1.0)
+    return dataclasses.replace(rows, lower=share * rows.lower, upper=share * rows.upper)  # type: ignore[type-var]
 
 
 def failures(several: Sequence[Proven]) -> list[str]:
