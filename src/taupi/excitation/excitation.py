@@ -33,6 +33,11 @@ class Excitation:
     motions within the same limits. `expected` (b,) are the standard errors that it promises for the parameters `base`,
     `information` (b, b) is G. `certificates` are proofs for all times, by quantity; what was not checked is in `unchecked`, with
     the reason. `certified` tells whether every proof has succeeded.
+
+    `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that were
+    kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that links were kept apart by, None without any.
+    `notes` say what was assumed, `starts` what each start came to, `stopped` whether the search ended early, `record` where the
+    design comes from.
     """
 
     robot: Robot
@@ -138,7 +143,7 @@ class Excitation:
     # To keep ------------------------------------------------------------------------------------------------------
 
     def with_record(self, **record: Any) -> Excitation:
-        """Return it with more of where it comes from, such as command= or description_sha256=."""
+        """Return it with more in its `record` of where it comes from, such as command= or description_sha256=."""
         return dataclasses.replace(self, record={**self.record, **record})
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,9 +25,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a quantity reaches at most, at any time, of each joint, beside its limit; positions are counted from mid range.
+    """What a `quantity` of each of `joints` reaches at most, `bound` (k,), at any time, beside its `limit` (k,).
 
-    `time` (s) is where the torque is largest, NaN where no time stands out.
+    Positions are counted from the middle of their range. `how` says by which argument it is proven. `time` (k,), in s, is where
+    the torque is largest, NaN where no time stands out.
     """
 
     quantity: str

@@ -30,7 +30,7 @@ class BoundedMotion(Reference, Protocol):
         ...
 
     def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays, or `spread` (m, n) times it."""
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         ...
 
     def bounds(self, order: int) -> np.ndarray:
@@ -57,7 +57,7 @@ class SplineMotion(_Bounded, BSpline):
     """
 
     def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays, or `spread` (m, n) times it."""
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         return piecewise_extent(self, order, spread)
 
 
@@ -71,7 +71,7 @@ class StraightMotion(_Bounded, MinimumJerk):
         return float(self.breaks[-1] - self.breaks[0])
 
     def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays, or `spread` (m, n) times it."""
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         return piecewise_extent(self, order, spread)
 
 
@@ -91,7 +91,7 @@ class FourierMotion(_Bounded, Sinusoids):
         return round(float(np.max(self.omega)) * self.duration / (2 * math.pi))
 
     def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays, or `spread` (m, n) times it."""
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         count = _DENSITY * self.harmonics
         angle = np.arange(count)[:, None, None] * (self.duration / count) * self.omega + self.phase
         value = (self.amplitude * self.omega**order * np.sin(angle + order * math.pi / 2)).sum(axis=2)
@@ -143,7 +143,7 @@ class JoinedMotion(_Bounded):
         return result
 
     def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays, or `spread` (m, n) times it."""
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         low, high = zip(*(part.extent(order, spread) for part in self.parts), strict=True)
         return np.min(low, axis=0), np.max(high, axis=0)
 
