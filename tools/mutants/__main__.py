@@ -163,4 +163,7 @@ def conclude(
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Stopped. The same command goes on from here.")
