@@ -92,7 +92,7 @@ def test_single_precision(y, arm, layout, n):
 
 
 def test_several_outputs_in_every_layout(arm):
-    program = tp.newton_euler_matrices(arm)
+    program = tp.closed_form.newton_euler_matrices(arm)
     states = random_states(arm, 13, 1)
     want = program.compile("numpy")(*states)
     for got, w in zip(program(*states), want, strict=True):

@@ -58,7 +58,7 @@ def test_settings_change_the_form_and_not_the_meaning(name, how):
 def test_formulas_with_quotients_and_functions():
     arm = tp.load("lecture2r")
     check(tp.forward_dynamics(arm), tolerance=1e-9)
-    check(tp.operational_mass(arm, task="xy"), tolerance=1e-9)
+    check(tp.operational.mass(arm, task="xy"), tolerance=1e-9)
     friction = ("viscous", "coulomb")
     check(tp.inverse_dynamics(tp.load("elbow2r"), terms=friction))
 
@@ -266,7 +266,7 @@ def test_settings_that_are_no_counts_are_refused(setting):
 
 
 def test_fractions_and_powers_in_pages_and_papers():
-    mass = tp.operational_mass(tp.load("lecture2r"), task="xy").explicit()
+    mass = tp.operational.mass(tp.load("lecture2r"), task="xy").explicit()
     page, paper = mass.html(), mass.latex()
     assert "<msup><mi>sin</mi><mn>2</mn></msup><mo>(</mo>" in page
     assert "<mo>(</mo><msub><mi>M</mi><mi>C</mi></msub><mo>)</mo>" in page
