@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.control.spatial import spatial_dynamics
+    from taupi.control.spatial_algebra import spatial_dynamics
     from taupi.dynamics.closed_form import moving_base_dynamics
     from taupi.dynamics.closed_form import newton_euler_matrices
     from taupi.regressors.explicit import explicit_regressor

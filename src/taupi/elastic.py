@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.control.elastic_pd_gravity import ElasticPDGravity
+    from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity
     from taupi.dynamics.elastic import elastic_coriolis_matrix as coriolis_matrix
     from taupi.dynamics.elastic import elastic_gravity_torque as gravity_torque
     from taupi.dynamics.elastic import elastic_inverse_dynamics as inverse_dynamics
@@ -33,4 +33,4 @@ if TYPE_CHECKING:
     from taupi.dynamics.elastic import elastic_stiffness_matrix as stiffness_matrix
     from taupi.dynamics.elastic_forward import elastic_forward_dynamics as forward_dynamics
     from taupi.regressors.elastic import elastic_regressor as regressor
-    from taupi.simulation.elastic import ElasticPlant
+    from taupi.simulation.plants.elastic_plant import ElasticPlant

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +112,14 @@ class TaupiWarning(_Message, UserWarning):
 
 class MovedWarning(TaupiWarning, DeprecationWarning):
     """A public name was used at a place that it has moved from; the message says where it is now."""
+
+
+def warn(message: str, category: type[Warning] = TaupiWarning) -> None:
+    """Warn of an answer that is usable but suspect, at the line outside of taupi that asked for it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "taupi":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -23,7 +23,7 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi.analysis.ellipses import mass_ellipses
     from taupi.analysis.singularity import singularity
-    from taupi.control.operational import OperationalSlotineLi
+    from taupi.control.laws.operational_slotine_li import OperationalSlotineLi
     from taupi.dynamics.kinematics import task_coordinates
     from taupi.dynamics.operational import operational_dynamics as dynamics
     from taupi.dynamics.operational import operational_force as force

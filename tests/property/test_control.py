@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support import ROUNDING, error, random_robot, random_states, robots, trees_with_mimic
 
 import taupi as tp
-from taupi.control import spatial
+from taupi.control import spatial_algebra as spatial
 from taupi.control.lyapunov import plant_parameters
 
 ALL_TERMS = ("viscous", "coulomb", "offset", "rotor")
@@ -46,11 +46,11 @@ def spd(rng, n):
 
 
 @settings(max_examples=6, deadline=None, derandomize=True)
-@given(robot=trees_with_mimic, seed=seeds, columns=st.sampled_from([None, "*.m", ("l0.*",), "base"]))
-def test_recursive_laws_are_the_closed_ones(robot, seed, columns):
-    p = len(tp.SlotineLi(robot, K=1.0, Gamma_inv=1.0, terms=ALL_TERMS, columns=columns).parameters)
+@given(robot=trees_with_mimic, seed=seeds, adapt=st.sampled_from([None, "*.m", ("l0.*",), "base"]))
+def test_recursive_laws_are_the_closed_ones(robot, seed, adapt):
+    p = len(tp.SlotineLi(robot, K=1.0, Gamma_inv=1.0, terms=ALL_TERMS, adapt=adapt).parameters)
     rng = np.random.default_rng(seed)
-    told = {"terms": ALL_TERMS, "columns": columns, "Lambda": rng.uniform(1, 6, robot.n), "Gamma_inv": spd(rng, p)}
+    told = {"terms": ALL_TERMS, "adapt": adapt, "Lambda": rng.uniform(1, 6, robot.n), "Gamma_inv": spd(rng, p)}
     K = spd(rng, robot.n)
     state = random_states(robot, 3, 5, seed)
     pairs = [
@@ -126,7 +126,7 @@ LAWS = {
     "niemeyer_slotine": lambda r, g: tp.NiemeyerSlotine(r, K=3.0, terms=ALL_TERMS, **g),
     "walker": lambda r, g: tp.Walker(r, gamma=4.0, terms=ALL_TERMS, **g),
     "composite": lambda r, g: tp.CompositeAdaptation(r, K=3.0, terms=ALL_TERMS, **g),
-    "forgetting": lambda r, g: tp.CompositeAdaptation(r, K=3.0, columns="base", forgetting=2.0),
+    "forgetting": lambda r, g: tp.CompositeAdaptation(r, K=3.0, adapt="base", forgetting=2.0),
     "natural": lambda r, g: tp.NaturalAdaptation(r, g["Lambda"], K=3.0, gamma=0.5, Gamma_inv=0.3, terms=ALL_TERMS),
 }
 
@@ -226,7 +226,7 @@ def test_closed_form_costs_more_for_each_further_joint():
 @given(robot=robots, seed=seeds)
 def test_base_parameters_give_the_same_torque(robot, seed):
     whole = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",))
-    base = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",), columns="base")
+    base = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",), adapt="base")
     state = random_states(robot, 3, 5, seed)
     pi_hat = estimate(whole, seed)
     projected = tp.base_parameters(robot, terms=("viscous",)).project(pi_hat)

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from support import error
 
 import taupi as tp
-from taupi.control import spatial
+from taupi.control import spatial_algebra as spatial
 from taupi.dynamics.chain import trace_robot
 
 SPEC = 1e-10  # the file's own: relative to max(1, largest entry)

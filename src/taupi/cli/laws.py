@@ -29,7 +29,7 @@ LAWS = {
 ELASTIC_LAW = "elastic-pd-gravity"
 # Of many parameters the composite law adapts the base alone: its filters hold a number per joint and parameter.
 _ADAPTS_BASE = ("composite",)
-_NO_GAINS = ("robot", "terms", "modifications", "columns", "form")
+_NO_GAINS = ("robot", "terms", "modifications", "adapt", "form")
 
 
 def law_names(options: Sequence[str], default: str) -> list[str]:
@@ -60,7 +60,7 @@ def build_laws(
         for law in having:
             keywords[law][gain] = _gain(text, value)
     for law in chosen:
-        keywords[law] |= {"columns": "base"} if law in _ADAPTS_BASE else {}
+        keywords[law] |= {"adapt": "base"} if law in _ADAPTS_BASE else {}
         keywords[law] |= {"terms": terms} if law != ELASTIC_LAW else {}
     return {law: classes[law](robot, **keywords[law]) for law in chosen}
 

@@ -14,7 +14,7 @@ from taupi.settings import Settings
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
-    from taupi.simulation.plant import ArmPlant, Payload
+    from taupi.simulation.plants.plant import ArmPlant, Payload
     from taupi.simulation.sensors import Sensors
 
 _TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from taupi.files import refuse_to_replace, write_folder
 
 if TYPE_CHECKING:
-    from taupi.control.trial import Trial
+    from taupi.control.law_trial import Trial
 
 PAGE, STRIP, RUN, PICTURE = "report.html", "arm.svg", "run.parquet", "run.png"
 MEASURED = "measured.parquet"  # what the sensors saw, a log to identify from

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.errors import Argument, TaupiError, shown
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.results.fit import Fit

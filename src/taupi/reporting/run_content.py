@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.reporting.chart import COLOURS, Line, chart, coloured

@@ -116,6 +116,21 @@ def test_constant_damping_decays_at_least_at_its_bound():
     assert bound == pytest.approx(2 * 80 / largest, rel=2e-3)
 
 
+def test_rotors_slow_the_decay():
+    """A pendulum is one number: H = I + k^2 J whatever q, so that the rate is 2 K / H. The arm's rotors bound it from above."""
+    pendulum = tp.Robot.from_dh([{"a": 0.5, "alpha": 0, "d": 0}], links=[{"m": 2.0, "com": (-0.1, 0, 0)}])
+    geared = pendulum.with_transmissions(gear_ratio=50.0, rotor_inertia=2e-4)
+    inertia, rotor = 2.0 * 0.4**2, 50.0**2 * 2e-4
+    assert tp.convergence_rate(tp.SlotineLi(pendulum, K=3.0)) == pytest.approx(2 * 3.0 / inertia, rel=2e-3)
+    known = tp.convergence_rate(tp.SlotineLi(geared, K=3.0, terms=("rotor",)))
+    assert known == pytest.approx(2 * 3.0 / (inertia + rotor), rel=2e-3)
+    arm = ARM.with_transmissions(gear_ratio=[60.0, 40.0], rotor_inertia=[2e-3, 4e-3])
+    law = tp.SlotineLi(arm, K=[300.0, 80.0], terms=("viscous", "rotor"))
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (200, 2))
+    largest = np.linalg.eigvalsh(tp.mass_matrix(arm, terms=("rotor",))(q)).max()
+    assert tp.convergence_rate(law) <= 2 * 80.0 / largest < tp.convergence_rate(tp.SlotineLi(arm, K=[300.0, 80.0]))
+
+
 @pytest.mark.parametrize("kind", [BorrowedWalker, ForgetfulWalker])
 def test_inconsistent_adaptations_of_walkers_law_break_the_claim(kind):
     rng = np.random.default_rng(0)
@@ -137,7 +152,7 @@ def test_inconsistent_adaptations_of_walkers_law_break_the_claim(kind):
 
 def test_friction_is_learnt_through_terms():
     robot = ARM.with_friction(viscous=[20.0, 10.0], coulomb=[0.0, 0.0])
-    law = tp.NiemeyerSlotine(robot, K=[300.0, 80.0], terms=("viscous",), columns=("*.viscous",), Gamma_inv=50.0)
+    law = tp.NiemeyerSlotine(robot, K=[300.0, 80.0], terms=("viscous",), adapt=("*.viscous",), Gamma_inv=50.0)
     assert law.parameters.names == ("joint1.viscous", "joint2.viscous")
     _, _, _, estimates, _ = loop(law, 12.0, [0.0, 0.0], robot, terms=("viscous",), samples=20)
     assert error(estimates[-1], [20.0, 10.0]) < 0.02
@@ -195,9 +210,9 @@ def test_natural_step_keeps_bodies_however_long_it_is():
 def test_composite_adaptation_learns_the_base_parameters():
     base = tp.base_parameters(ARM)
     true = base.project(TRUE)
-    plain = tp.SlotineLi(ARM, K=[300.0, 80.0], columns="base")
-    constant = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], columns="base", weight=0.1)
-    forgetting = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], columns="base", weight=0.1, forgetting=1.0)
+    plain = tp.SlotineLi(ARM, K=[300.0, 80.0], adapt="base")
+    constant = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], adapt="base", weight=0.1)
+    forgetting = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], adapt="base", weight=0.1, forgetting=1.0)
     wrong = {}
     for name, law in (("plain", plain), ("constant", constant), ("forgetting", forgetting)):
         times, q, qd, states, motion = loop(law, 4.0, 0.5 * true, samples=400)
@@ -209,7 +224,7 @@ def test_composite_adaptation_learns_the_base_parameters():
 
 
 def test_bounded_gain_forgetting_bounds_the_gain():
-    law = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], columns="base", forgetting=5.0, gain_limit=3.0)
+    law = tp.CompositeAdaptation(ARM, K=[300.0, 80.0], adapt="base", forgetting=5.0, gain_limit=3.0)
     p = len(law.parameters)
 
     def still(t):

@@ -1,5 +1,7 @@
 """The contract of a law: shapes, batches, states, settings, and what bad settings are told."""
 
+import inspect
+
 import numpy as np
 import pytest
 from support import error, random_robot, random_states
@@ -85,9 +87,9 @@ def test_gains_of_every_shape_mean_the_same():
         assert error(other.adaptation(*state), plain.adaptation(*state)) < 1e-14
 
 
-def test_columns_hold_the_rest_at_the_robots_values():
+def test_adapt_holds_the_rest_at_the_robots_values():
     state = [x[0] for x in random_states(ARM, 1, 5)]
-    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, columns=("forearm.m", "*.mx"))
+    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, adapt=("forearm.m", "*.mx"))
     assert some.parameters.names == ("upper_arm.mx", "forearm.m", "forearm.mx")
     estimate = whole.parameters.values.copy()
     places = [whole.parameters.layout.index(n) for n in some.parameters.names]
@@ -116,8 +118,8 @@ BAD = [
     ({"Lambda": [[0.0, 1.0], [-1.0, -0.1]]}, "Lambda has an eigenvalue"),
     ({"Gamma_inv": -np.ones(20)}, "Gamma_inv has an entry of -1, expected 0 or more: a number, one per parameter"),
     ({"Gamma_inv": np.ones(10)}, r"Gamma_inv has shape \(10,\), expected 0 or more: .* \(20\)"),
-    ({"columns": "forearm.mass"}, "No parameter 'forearm.mass'"),
-    ({"columns": 3}, "columns is 3, expected names"),
+    ({"adapt": "forearm.mass"}, "No parameter 'forearm.mass'"),
+    ({"adapt": 3}, "adapt is 3, expected names"),
     ({"terms": "vicsous"}, "Did you mean 'viscous'"),
     ({"modifications": "dead zone"}, "A modification is 'dead zone', expected DeadZone"),
     ({"modifications": tp.Projection(lower={"*.mass": 0})}, "No parameter"),
@@ -137,16 +139,16 @@ def test_bad_settings_say_what_is_wrong(settings, told):
     ("make", "told"),
     [
         (lambda: tp.SlotineLi("elbow2r"), "robot is str, expected a Robot"),
-        (lambda: tp.Walker(ARM, gamma=0), "gamma is 0, expected one positive number"),
-        (lambda: tp.Walker(ARM, gamma=[1, 2]), "gamma is .1, 2., expected one positive number"),
+        (lambda: tp.Walker(ARM, gamma=0), "gamma is 0, expected a finite number above 0"),
+        (lambda: tp.Walker(ARM, gamma=[1, 2]), "gamma is .1, 2., expected a finite number above 0"),
         (lambda: tp.Walker(ARM, form="open"), "No form of Walker's law 'open'"),
         (lambda: tp.PDGravity(ARM, Kp=-1), "Kp has an entry of -1"),
         (lambda: tp.ComputedTorque(ARM, Kd=[1, 2, 3]), "Kd has shape"),
         (lambda: tp.CompositeAdaptation(ARM, forgetting=-1), "forgetting is -1, expected"),
         (lambda: tp.CompositeAdaptation(ARM, forgetting=1, gain_limit=1), r"gain_limit is 1\.0, expected more than 1"),
         (lambda: tp.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
-        (lambda: tp.NaturalAdaptation(ARM, columns="base"), "columns is 'base', expected whole links"),
-        (lambda: tp.NaturalAdaptation(ARM, columns="*.m"), r"part of upper_arm, expected all ten"),
+        (lambda: tp.NaturalAdaptation(ARM, adapt="base"), "adapt is 'base', expected whole links"),
+        (lambda: tp.NaturalAdaptation(ARM, adapt="*.m"), r"part of upper_arm, expected all ten"),
         (lambda: tp.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
         (lambda: tp.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
         (lambda: tp.OperationalSlotineLi(ARM, task="xyz"), "No task"),
@@ -209,6 +211,66 @@ def test_dead_zone_sigma_and_projection():
     assert error(boxed.adaptation(*state, parameters=estimate), np.maximum(rate, 0)) < 1e-12
     _, after = boxed.step(boxed.init(estimate), *state, dt=10.0)
     assert error(after.parameters, np.where(rate > 0, estimate + 1e-3, estimate)) < 1e-12
+
+
+def test_a_projection_has_two_bounds():
+    """At its lower bound an entry may rise, at its upper bound it may fall, between them it does as it likes."""
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
+    estimate = plain.parameters.values + 0.1
+    rate = plain.adaptation(*state, parameters=estimate)
+    assert (rate > 0).any() and (rate < 0).any()
+
+    def projected(lower, upper):
+        law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(lower, upper))
+        _, after = law.step(law.init(estimate), *state, dt=10.0)
+        return law.adaptation(*state, parameters=estimate), after.parameters
+
+    at_upper, after = projected(estimate - 1.0, estimate)
+    assert error(at_upper, np.minimum(rate, 0)) < 1e-12
+    assert (after <= estimate).all() and (after >= estimate - 1.0).all() and (after < estimate).any()
+    at_lower, after = projected(estimate, None)
+    assert error(at_lower, np.maximum(rate, 0)) < 1e-12 and (after >= estimate).all()
+    between, after = projected(estimate - 1e-3, estimate + 1e-3)
+    assert error(between, rate) < 1e-12
+    assert error(after, estimate + 1e-3 * np.sign(rate) * (rate != 0)) < 1e-12  # the step is long: each is at a bound
+
+
+def test_a_projection_bounds_what_it_names():
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    names, estimate = ARM.parameters.names, ARM.parameters.values + 0.1
+    plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
+    limit = {name: value for name, value in zip(names, estimate, strict=True) if name.endswith((".m", ".mx"))}
+    law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(upper=limit))
+    rate = plain.adaptation(*state, parameters=estimate)
+    bounded = np.array([name in limit for name in names])
+    assert (rate[bounded] > 0).any() and (rate[~bounded] > 0).any()
+    assert error(law.adaptation(*state, parameters=estimate), np.where(bounded, np.minimum(rate, 0), rate)) < 1e-12
+
+
+def test_what_is_adapted_had_another_name():
+    with pytest.warns(DeprecationWarning, match="columns is now called adapt") as caught:
+        law = tp.Walker(ARM, columns=("forearm.m",))
+    assert law.adapt == ("forearm.m",) and law.parameters.names == ("forearm.m",) and caught[0].filename == __file__
+    with pytest.raises(tp.TaupiError, match="columns and adapt are the same: give one"):
+        tp.SlotineLi(ARM, columns="base", adapt="base")
+
+
+def test_gains_stand_in_the_order_of_the_contract():
+    orders = {
+        tp.SlotineLi: "robot Lambda K Gamma_inv terms adapt modifications",
+        tp.NiemeyerSlotine: "robot Lambda K Gamma_inv terms adapt modifications",
+        tp.Walker: "robot Lambda gamma Gamma_inv terms adapt modifications form",
+        tp.NaturalAdaptation: "robot Lambda K gamma Gamma_inv terms adapt",
+        tp.OperationalSlotineLi: "robot task frame Lambda K Gamma_inv terms adapt modifications damping",
+        tp.ComputedTorque: "robot Kp Kd terms",
+    }
+    for law, order in orders.items():
+        assert list(inspect.signature(law).parameters) == order.split()
+        for name in order.split():
+            assert f"`{name}`" in law.__doc__, f"{law.__name__} does not describe {name}"
+    walker = tp.Walker(ARM, 4.0, 6.0, 0.3)
+    assert (walker.Lambda[0], walker.gamma, walker.Gamma_inv[0]) == (4.0, 6.0, 0.3)
 
 
 def test_dead_zone_is_the_same_in_both_forms():

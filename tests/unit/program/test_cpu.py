@@ -1,4 +1,4 @@
-"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled machine_code."""
+"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled code."""
 
 import copy
 import os
@@ -234,11 +234,35 @@ def test_bound_inputs_are_one_array(y):
     assert np.array_equal(step.inputs["qd"], np.arange(5.0, 10.0))
 
 
+GUARDED = """
+import ctypes, mmap
+import casadi as cs, numpy as np, taupi as tp
+
+page = mmap.PAGESIZE
+memory = mmap.mmap(-1, 2 * page)
+start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0) == 0  # reading beyond the page ends the process
+program = tp.trace("total", lambda x: cs.sum1(x), [tp.Port("x", ({size},))], [tp.Port("y")])
+x = np.frombuffer(memory, np.float64, 3 * {size}, page - 8 * 3 * {size}).reshape(3, {size})
+x[:] = np.arange(3 * {size}).reshape(3, {size})
+assert np.allclose(program(x), x.sum(axis=1))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect is called by its Linux signature")
+@pytest.mark.parametrize("size", [3, 11, 19])
+def test_nothing_beyond_an_input_is_read(size):
+    subprocess.run([sys.executable, "-c", GUARDED.format(size=size)], check=True)
+
+
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])
 def test_threads_do_not_change_a_bit(y, arm, layout):
     states = random_states(arm, 5003, 3)
-    one, many = (y.compile("cpu", layout=layout, threads=k)(*states) for k in (1, 3))
-    assert np.array_equal(one, many)
+    kernels = [y.compile("cpu", layout=layout, threads=k) for k in (1, 2, 3)]
+    one, two, three = (kernel(*states) for kernel in kernels)
+    assert np.array_equal(one, two) and np.array_equal(one, three)
+    assert [len(kernel._pools) for kernel in kernels] == [0, 1, 1]  # two threads are worth having, one is not
 
 
 def test_bound_form(y, arm):
@@ -270,7 +294,7 @@ def test_groups_cover_every_nonzero_once():
             assert rows.starts[0][group] + lane == place
 
 
-# The cache of compiled objects ----------------------------------------------------------------------------------------
+# The cache of compiled code ----------------------------------------------------------------------------------------
 
 
 def fresh(folder, robot_seed=5):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support import ROUNDING, error, random_robot
 
 import taupi as tp
+from taupi import Port, trace
 from taupi.program.explicit.expand import expand
 from taupi.program.explicit.writers import number_text
 
@@ -176,6 +177,25 @@ def test_mathml_is_well_formed_and_markdown_has_the_latex():
         ET.fromstring(f"<div>{form.html()}</div>")
         assert form.latex() in form.markdown()
     assert tp.mass_matrix(tp.load("lecture2r")).explicit()._repr_latex_().startswith("$$")
+
+
+def test_a_sine_and_a_cosine_of_one_angle_are_not_merged():
+    program = trace("f", lambda x, q: x * (cs.cos(q) + cs.sin(q)), [Port("x"), Port("q")], [Port("y")])
+    assert program.explicit().text() in ("y = x*(cos(q) + sin(q))", "y = x*(sin(q) + cos(q))")
+
+
+def test_terms_are_grouped_by_a_letter_that_two_of_them_share():
+    names = ("a", "b", "c", "d", "e")
+    program = trace("f", lambda a, b, c, d, e: a * b + a * c + d * e, [Port(n) for n in names], [Port("y")])
+    assert program.explicit().terms == 4  # a (b + c) + d e
+    assert "(b + c)" in program.explicit().text() or "(c + b)" in program.explicit().text()
+
+
+def test_a_fraction_bar_needs_no_brackets():
+    program = trace("f", lambda a, b, c: (a + b) / c, [Port("a"), Port("b"), Port("c")], [Port("y")])
+    form = program.explicit()
+    assert form.text().endswith(")/c")
+    assert "bigl(" not in form.latex() and "<mo>(</mo>" not in form.html()
 
 
 def test_sympy_of_a_form_equals_the_expanded_one():

@@ -99,6 +99,9 @@ def test_constants_that_are_not_rational_are_refused():
     c = tp.Constants()
     program = columns(lambda x: cs.sqrt(c("l", Fraction(2), named=True)) * x[0], constants=c)
     assert active_columns(program) == [0]  # doubles decide
+    root = cs.sqrt(c("l", Fraction(2), named=True))
+    program = columns(lambda x: root * x[0], lambda x: (root * root - 2) * x[0], lambda x: x[1], constants=c)
+    assert active_columns(program) == [0, 2]  # what rounding leaves of the second column does not count
     with pytest.raises(tp.TaupiError, match="give its value as a number"):
         independent_columns(program)
     d = tp.Constants()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from taupi.control.law import Law
+from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.laws.slotine_li import SlotineLi
+from taupi.control.laws.walker import Walker
 from taupi.control.lyapunov import lyapunov
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
-from taupi.control.slotine_li import SlotineLi
-from taupi.control.walker import Walker
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.model.robot import Robot
 from taupi.papers.kubozono.walker_mistakes import BorrowedWalker, ForgetfulWalker

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from taupi.control.gains import scales
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
-from taupi.control.slotine_li import SlotineLi
-from taupi.control.walker import Walker
+from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.laws.slotine_li import SlotineLi
+from taupi.control.laws.walker import Walker
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.errors import unknown
 from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.papers.kubozono.walker_mistakes import ForgetfulWalker
 from taupi.regressors.classical import reference_motion
+from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.references import Sinusoids
-from taupi.simulation.rigid import RigidPlant
 from taupi.simulation.run import Run, RunBatch
 from taupi.simulation.simulate import simulate, simulate_many
 

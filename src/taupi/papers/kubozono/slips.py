@@ -8,7 +8,7 @@ from typing import Any
 import casadi as cs
 import numpy as np
 
-from taupi.control import spatial
+from taupi.control import spatial_algebra as spatial
 from taupi.dynamics.chain import Chain, trace_robot
 from taupi.dynamics.coriolis import coriolis_matrix
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics

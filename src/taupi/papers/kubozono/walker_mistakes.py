@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from taupi.control.law import Signals
-from taupi.control.niemeyer_slotine import NiemeyerSlotine
-from taupi.control.walker import Walker
+from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
+from taupi.control.laws.walker import Walker
 from taupi.program.program import Constants
 
 

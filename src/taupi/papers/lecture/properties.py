@@ -15,7 +15,7 @@ from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix, mass_ma
 from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.papers.study import Row, compared, holding, off, statement
-from taupi.simulation.rigid import RigidPlant
+from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.simulate import simulate
 
 PROPERTIES, METHODS = "properties", "dynamic terms"

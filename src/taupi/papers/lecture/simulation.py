@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.model.load import load
 from taupi.papers.study import Picture, Row, Table, figure
-from taupi.simulation.rigid import RigidPlant
+from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.run import Run
 from taupi.simulation.simulate import simulate
 

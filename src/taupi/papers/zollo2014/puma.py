@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from taupi.control.elastic_pd_gravity import ElasticPDGravity
+from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity
 from taupi.identification.identify import identify
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.load import load
 from taupi.papers.zollo2014 import pipelines as pipe
 from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log
 from taupi.signals.log import Log
-from taupi.simulation.elastic import ElasticPlant
+from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.record import record
 from taupi.simulation.references import BSpline
 from taupi.simulation.run import Run

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.reporting.run_content import RunContent
 from taupi.reporting.stick_figures import film, strip
 

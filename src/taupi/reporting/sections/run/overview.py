@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any, ClassVar
 
-from taupi.control.trial import Trial
+from taupi.control.law_trial import Trial
 from taupi.reporting.run_content import RunContent
 from taupi.reporting.sections.base import cell, figure, head, number
 
