@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
+
+# What to do about files that are there already.
+OVERWRITE = ("Use another name, or ", Argument("force", True), " to overwrite.")
 
 
 def path_of(path: str | os.PathLike[str], expected: str = "the path of a file") -> Path:
@@ -25,7 +28,7 @@ def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Pa
     if file.is_dir():
         raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
     if file.exists() and not force:
-        raise TaupiError(f"{file} exists already. Use another name, or force=True to overwrite it.")
+        raise TaupiError(f"{file} exists already.", remedy=OVERWRITE)
     return file
 
 
@@ -64,7 +67,7 @@ def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], forc
         )
     there = [name for name in names if (real / name).exists()]
     if there and not force:
-        raise TaupiError(f"{given} holds {', '.join(there)} already. Use another name, or force=True to overwrite.")
+        raise TaupiError(f"{given} holds {', '.join(there)} already.", remedy=OVERWRITE)
     return real
 
 

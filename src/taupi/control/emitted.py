@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.control.law import Law
 from taupi.errors import TaupiError
-from taupi.files import path_of, write_text
+from taupi.files import OVERWRITE, path_of, write_text
 from taupi.program.emit import emit, sources
 
 # Steps and states of the harness; C and Python differ by the last bits of sine and cosine.
@@ -171,7 +171,7 @@ def emit_controller(
     folder = path_of(directory, "the path of a directory")
     there = [file for file in texts if (folder / file).exists()]
     if there and not force:
-        raise TaupiError(f"{folder} has {', '.join(there)} already. Use another name, or force=True to overwrite.")
+        raise TaupiError(f"{folder} has {', '.join(there)} already.", remedy=OVERWRITE)
     paths = emit(program, "c", folder, chosen, force=force)
     for file, text in texts.items():
         if folder / file not in paths:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base import BaseParameters
 from taupi.model.robot import Robot
 from taupi.program.program import Program
@@ -121,8 +121,13 @@ class Equations:
             names = ", ".join(robot.elastic_joints)
             raise TaupiError(
                 f"theta is missing: {robot.name} has elastic joints ({names}), and the log has one position a joint. Map the "
-                f"motors' positions to theta, as seen behind the gears. Where only motors are measured, use "
-                f"taupi.output_error(robot, log); to take the joints as rigid, elastic=False."
+                f"motors' positions to theta, as seen behind the gears. Where only motors are measured, use ",
+                *(
+                    Argument("estimator", "output_error"),
+                    "; to take the joints as rigid, ",
+                    Argument("elastic", False),
+                    ".",
+                ),
             )
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from taupi.errors import TaupiError, unknown
-from taupi.files import path_of, write_text
+from taupi.files import OVERWRITE, path_of, write_text
 from taupi.program.program import Program
 
 # Each module has `files(program, name, dtype)`: texts by file name, the main one first.
@@ -71,7 +71,7 @@ def _make_room(folder: Path, paths: list[Path], force: bool) -> None:
         raise TaupiError(f"{folder} is a file, expected a directory to write in.")
     there = [p.name for p in paths if p.exists()]
     if there and not force:
-        raise TaupiError(f"{folder} has {', '.join(there)} already. Use another name, or force=True to overwrite.")
+        raise TaupiError(f"{folder} has {', '.join(there)} already.", remedy=OVERWRITE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.errors import unknown as unknown_name
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
@@ -297,8 +297,10 @@ class _Split:
         convert = Converter(self.ring)
         factor = convert.sum(self.ring.context.from_dict({known: fmpq(1)}))
         raise TaupiError(
-            f"into cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is no "
-            "combination of the parameters given. Add the missing ones, or leave `into` out."
+            Argument("into"),
+            f" cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is no "
+            "combination of the parameters given.",
+            remedy=("Add the missing ones, or leave ", Argument("into"), " out."),
         )
 
     def column(self, columns: fmpq_mat, h: int, k: int) -> Quotient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.signals import rules
 from taupi.signals.log import Log
 from taupi.signals.stretches import Stretches, mean_step, median_step
@@ -130,8 +130,11 @@ def _complete(log: Log, limit: float, long_gaps: str) -> Log:
             if long.any() and long_gaps == "refuse":
                 at = Stretches(runs.starts[long], runs.stops[long])
                 raise TaupiError(
-                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}. Use log.drop_gaps(), "
-                    f"short_gap=..., or long_gaps='interpolate' or 'longest'."
+                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}.",
+                    remedy=(
+                        *("Use ", InPython("log.drop_gaps(), "), Argument("short_gap", ...), ", "),
+                        *(Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"), "."),
+                    ),
                 )
             if long_gaps == "longest":
                 cut |= Stretches(runs.starts[long], runs.stops[long]).mask(len(log))
@@ -152,7 +155,11 @@ def _ends(log: Log) -> Log:
             continue
         for j in np.flatnonzero(~finite.any(axis=0)):
             raise TaupiError(
-                f"{name} of {log.names[j]} holds no number at all. Leave the joint out with log.select(...)."
+                f"{name} of {log.names[j]} holds no number at all.",
+                remedy=InPython(
+                    "Leave the joint out with log.select(...).",
+                    "Leave its columns out of the mapping, and lock the joint.",
+                ),
             )
         known &= (np.maximum.accumulate(finite) & np.maximum.accumulate(finite[::-1])[::-1]).all(axis=1)
     if known.all():
@@ -176,7 +183,11 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
         worst = int(long[np.argmax(steps[long])])
         raise TaupiError(
             f"time has {len(long)} gap{'s' * (len(long) > 1)} longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is "
-            f"after row {worst}. Use log.segments(), or long_gaps='longest' or 'interpolate'."
+            f"after row {worst}.",
+            remedy=(
+                *("Use ", InPython("log.segments(), "), Argument("long_gaps", "longest"), " or "),
+                *(Argument("long_gaps", "interpolate"), "."),
+            ),
         )
     if long_gaps == "interpolate":
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")

@@ -10,7 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from taupi.checks import positive, whole_number
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
+
+GIVE_CUTOFF = ("Give ", Argument("cutoff_hz"), ".")
 
 # What is left of a filter's memory after `settle_rows`; blocks then agree with the whole record to about this.
 _FORGOTTEN = 1e-12
@@ -72,7 +74,8 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     k = whole_number("decimate", decimate)
     if cutoff_hz > rate_hz / k / 2:
         raise TaupiError(
-            f"cutoff_hz is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}."
+            Argument("cutoff_hz"),
+            f" is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}.",
         )
     return butterworth(x, rate_hz, cutoff_hz, order)[::k]
 
@@ -166,11 +169,11 @@ def choose_cutoff(
     q = q[:, None] if q.ndim == 1 else q
     rate_hz = positive("rate_hz", rate_hz)
     if len(q) < 32:
-        raise TaupiError(f"q has {len(q)} samples, expected at least 32 to see a spectrum. Give cutoff_hz.")
+        raise TaupiError(f"q has {len(q)} samples, expected at least 32 to see a spectrum.", remedy=GIVE_CUTOFF)
     noise, energy = _motion_band(q, rate_hz)
     moving = noise > 0
     if not moving.any():
-        raise TaupiError("q does not move, so it has no spectrum to choose a cutoff from. Give cutoff_hz.")
+        raise TaupiError("q does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF)
     meets, ends = float(np.median(noise[moving])), float(np.median(energy[moving]))
     most = min(_MARGIN * meets, 0.4 * rate_hz)
     hz = min(_ABOVE_ENERGY * ends, most)

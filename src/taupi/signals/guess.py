@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.signals.units import DIMENSION, UNITS
+
+_SAY_WHICH = ("Say which: ", Argument("columns", {...}), ".")
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "time": ("t", "time", "timestamp", "timestamps", "stamp", "secs", "seconds", "clock"),
@@ -112,7 +114,8 @@ def guess(names: Mapping[str, int], where: str) -> Guess:
                 [next(h.name for h in mine if h.stem == s) for s in stems] if len(stems) > 1 else [h.name for h in mine]
             )
             told = ", ".join(repr(n) for n in first[:6])
-            raise TaupiError(f"{where}: {signal} could be {told}. Say which: columns={{'{signal}': ...}}.")
+            which = Argument("columns", {signal: ...})
+            raise TaupiError(f"{where}: {signal} could be {told}.", remedy=("Say which: ", which, "."))
         if signal != "time":
             mine, labels = _ordered(mine, labels, signal, where)
         columns[signal] = tuple(h.name for h in mine)
@@ -131,7 +134,7 @@ def _ordered(
     by_label = {h.label: h for h in mine}
     if len(by_label) < len(mine):
         told = _few([h.name for h in mine])
-        raise TaupiError(f"{where}: {signal} has several columns for one joint ({told}). Say which: columns={{...}}.")
+        raise TaupiError(f"{where}: {signal} has several columns for one joint ({told}).", remedy=_SAY_WHICH)
     own = list(by_label)
     if all(label.isdigit() for label in own):
         own.sort(key=int)
@@ -139,7 +142,7 @@ def _ordered(
         if len(mine) == 1 and own == [""]:  # an array of several columns
             return mine, labels
         raise TaupiError(
-            f"{where}: {signal} has the joints {_few(own)}, but other signals {_few(labels)}. Say which: columns={{...}}."
+            f"{where}: {signal} has the joints {_few(own)}, but other signals {_few(labels)}.", remedy=_SAY_WHICH
         )
     order = labels or tuple(own)
     return [by_label[label] for label in order], order

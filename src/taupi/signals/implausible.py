@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, InPython, TaupiError
 from taupi.signals.log import Log
 from taupi.signals.stretches import median_step
 

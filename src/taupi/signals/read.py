@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from taupi.checks import whole_number
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.files import path_of, write_file
 from taupi.model.robot import Robot
 from taupi.settings import takes

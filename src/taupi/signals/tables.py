@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Channel, Columns, Motor, fitted
 from taupi.signals.guess import guess, parse
@@ -99,8 +99,9 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
     notes = list(layout.notes)
     _motor_side(signals, layout, notes, time)
     if "q" not in signals:
+        gears = Argument("columns", {"motor": {"ratio": ...}})
         raise TaupiError(
-            f"{layout.where}: q is missing, only the motor side is known. Give the gears: columns={{'motor': {{'ratio': ...}}}}."
+            f"{layout.where}: q is missing, only the motor side is known.", remedy=("Give the gears: ", gears, ".")
         )
     order = list(layout.order)
     kept = order == list(range(next(iter(signals.values())).shape[1]))
@@ -174,7 +175,8 @@ def _count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) 
                 )
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
-        raise TaupiError(f"{where}: no joint signal is known. Map its columns: columns={{'time': ..., 'q': ...}}.")
+        mapping = Argument("columns", {"time": ..., "q": ...})
+        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, "."))
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
@@ -252,7 +254,10 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     rate, where = layout.columns.rate_hz, layout.where
     if raw is None or "time" not in layout.picks:
         if rate is None:
-            raise TaupiError(f"{where} has no time column that is known. Say columns={{'time': ...}} or rate_hz=... .")
+            raise TaupiError(
+                f"{where} has no time column that is known.",
+                remedy=("Say ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), "."),
+            )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
     channel = layout.columns.channels["time"]
@@ -260,9 +265,9 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     step = median_step(time)
     if not channel.unit and not channel.gain and step > 5.0:
         likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")
+        unit = Argument("columns", {"time": {"columns": layout.picks["time"][0][0], "unit": likely}})
         raise TaupiError(
-            f"{where}: time steps by {step:.4g}, too much for seconds. Give its unit, perhaps "
-            f"columns={{'time': {{'columns': {layout.picks['time'][0][0]!r}, 'unit': {likely!r}}}, ...}}."
+            f"{where}: time steps by {step:.4g}, too much for seconds.", remedy=("Give its unit, perhaps ", unit, ".")
         )
     return time
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, TaupiWarning, shown, unknown
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown, unknown
 from taupi.simulation.arguments import positive, schedule, setting_rows, whole, with_payloads
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import FIXED, UNDAMPED, checked_integrator
@@ -138,12 +138,12 @@ class Jobs:
         step, swing = 1 / (self.rate * self.substeps), self.plant.fastest(q)
         if step * swing > UNDAMPED[self.integrator]:
             enough = math.ceil(swing / self.rate / UNDAMPED[self.integrator] * 1.5)
-            warnings.warn(
+            problem = (
                 f"A spring of {self.plant.robot.name} swings at {swing:.4g} rad/s, too fast for {self.integrator} in steps of "
-                f"{step:.3g} s: use substeps={enough} or more, or integrator='rosenbrock'.",
-                TaupiWarning,
-                stacklevel=4,
+                f"{step:.3g} s:"
             )
+            remedy = ("use ", Argument("substeps", enough), " or more, or ", Argument("integrator", "rosenbrock"), ".")
+            warnings.warn(TaupiWarning(problem, remedy=remedy), stacklevel=4)
 
     def _reference(self, controller: Controller) -> Callable[[np.ndarray], Motion] | None:
         if self.reference is None:

@@ -13,7 +13,7 @@ from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.spatial import SX
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import body_from_com, move_body, why_not_physical
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Constants, Port, Program
@@ -112,7 +112,9 @@ class ArmPlant:
             return joint_values(self.torque_limits, self.robot.n, "torque_limits")
         efforts = [j.limits.effort for j in self.robot.driving_joints]
         if all(e is None for e in efforts):
-            raise TaupiError(f"torque_limits is True, but {self.robot.name} states no effort: give the limits.")
+            raise TaupiError(
+                Argument("torque_limits"), f" is True, but {self.robot.name} states no effort: give the limits."
+            )
         return np.array([math.inf if e is None else e for e in efforts])
 
     @property

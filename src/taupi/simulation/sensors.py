@@ -10,7 +10,7 @@ from typing import Any
 import casadi as cs
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 
 VELOCITIES = ("exact", "difference", "filter")
 
@@ -51,7 +51,9 @@ class Sensors:
         if self.velocity != "exact" and np.any(np.asarray(self.qd_noise)):
             raise TaupiError("qd_noise is for velocity='exact': other velocities have the noise of q.")
         if self.snr_db is not None and np.any(np.asarray(self.q_noise)):
-            raise TaupiError("q_noise and snr_db both say how large the noise of q is: give one.")
+            raise TaupiError(
+                Argument("q_noise"), " and ", Argument("snr_db"), " both say how large the noise of q is: give one."
+            )
         if self.snr_db is not None and not (
             isinstance(self.snr_db, int | float | np.number) and math.isfinite(self.snr_db)
         ):
@@ -67,7 +69,7 @@ class Sensors:
                 good = False
             if not good or (name == "resolution" and value is not None and not np.all(value)):
                 least = " above 0" if name == "resolution" else ", 0 or more"
-                raise TaupiError(f"{name} is {shown(value)}, expected a finite number{least}.")
+                raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number{least}.")
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -80,7 +82,12 @@ class Sensors:
         q = each(self.q_noise, joints)
         if self.snr_db is not None:
             if reference is None:
-                raise TaupiError("snr_db is relative to the reference, and there is none: give q_noise instead.")
+                raise TaupiError(
+                    Argument("snr_db"),
+                    " is relative to the reference, and there is none: give ",
+                    Argument("q_noise"),
+                    " instead.",
+                )
             q = each(np.sqrt(np.mean(reference**2, axis=0)) * 10 ** (-float(self.snr_db) / 20), joints)
         return np.concatenate([q, each(self.qd_noise, joints)])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base import BaseParameters
 from taupi.identification.physical.least_squares import closest, exactly
 from taupi.identification.physical.region import Region, inconsistencies, region
@@ -137,6 +137,6 @@ def _refuse_far(base: BaseParameters, prior: np.ndarray, before: float, after: f
     why = f"{base.robot.name} states no inertias" if missing else wrong[0].rstrip(".")
     raise TaupiError(
         f"No consistent parameters explain the runs as the estimate does: the weighted relative error would rise from "
-        f"{before:.1%} to {after:.1%}, and the description is no guide: {why}. "
-        'Use estimator="feasible", or give a prior of real bodies.'
+        f"{before:.1%} to {after:.1%}, and the description is no guide: {why}.",
+        remedy=("Use ", Argument("estimator", "feasible"), ", or give a prior of real bodies."),
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import doubts
@@ -38,7 +38,10 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
     wrong = inconsistencies(pi)
     if wrong:
         more = f" ({len(wrong)} such in all)" if len(wrong) > 1 else ""
-        raise TaupiError(f'{wrong[0]}{more} Use estimator="feasible", whose parameters can be exported.')
+        raise TaupiError(
+            f"{wrong[0]}{more}",
+            remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
+        )
     _refuse(doubts(fit), anyway)
     robot = fit.robot
     links = len(robot.parameters)
@@ -57,7 +60,9 @@ def _refuse(sentences: Sequence[str], anyway: bool) -> None:
     if not sentences:
         return
     if not anyway:
-        raise TaupiError(f"{' '.join(sentences)} It is not exported; anyway=True does so all the same.")
+        raise TaupiError(
+            f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " does so all the same.")
+        )
     warnings.warn(" ".join(sentences), TaupiWarning, stacklevel=4)
 
 

@@ -74,7 +74,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
         return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
-        raise TaupiError(f"{file}: {error}") from None
+        raise error.about(str(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise TaupiError(f"{file} is damaged: {type(error).__name__} {shown(str(error))}. Identify again.") from None
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, InPython, TaupiError
 from taupi.program.angles import Point, turned
 from taupi.program.explicit.names import symbol_name
 from taupi.program.explicit.quotient import Quotient
@@ -175,6 +175,13 @@ class _Run:
     def _refuse(self, step: int) -> NoReturn:
         name, steps = self.ring.program.name, len(self.ring.tape.instructions)
         raise TaupiError(
-            f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that. "
-            "Use intermediates=20, which names intermediate terms so that little is longer than that, or raise limit."
+            f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that.",
+            remedy=(
+                *(
+                    "Use ",
+                    Argument("intermediates", 20),
+                    ", which names intermediate terms so that little is longer than that",
+                ),
+                *(InPython(", or raise limit"), "."),
+            ),
         )
