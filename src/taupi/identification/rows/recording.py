@@ -18,7 +18,7 @@ from taupi.identification.rows.samples import one_way, samples_of
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
 from taupi.signals.log import Log
 from taupi.signals.periodic import period_of
-from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smoothed_blocks
+from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 
 # Samples handed on at once of a log that is in memory.
 _CHUNK = 50_000
@@ -113,7 +113,7 @@ class SmoothedBlocks:
         # A series has the period of the motion; everything else passes the filter with its standstill, which is cut from the
         # rows: a cut before would be a step.
         blocks = iter([_moving(self.source)]) if self.smoother.derivatives == "fourier" else self.source.blocks()
-        yield from smoothed_blocks(blocks, self.smoother, self.step)
+        yield from smooth_blocks(blocks, self.smoother, self.step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from taupi.identification.equations import arguments
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
-from taupi.signals.filters import butterworth, edge_rows, overlapped, settle_rows
+from taupi.signals.filters import butterworth, edge_rows, overlapping_pieces, settle_rows
 
 # Samples that are evaluated and filtered at once.
 _CHUNK = 4096
@@ -99,7 +99,7 @@ class RowMaker:
             return
         row, held = 0, None
         overlap = settle_rows(through.rate_hz, through.cutoff_hz, through.order)
-        for piece, keep in overlapped(self._packed(blocks, ways or {}), overlap):
+        for piece, keep in overlapping_pieces(self._packed(blocks, ways or {}), overlap):
             done = np.concatenate([piece[keep, : self._plain], through(piece[:, self._plain :])[keep]], axis=1)
             if held is not None:  # the end of the record is only known when the next piece does not come
                 yield from self._kept(held, row - len(held), None, through)
