@@ -21,6 +21,7 @@ from taupi.signals.log import Log, LogSource
 from taupi.signals.reading import Reading
 
 PathLike = str | os.PathLike[str]
+LogLike = Log | PathLike
 
 
 @takes(reading=Reading)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from fits import friction_fit
 
-from taupi.identification.physical.standard_parameters import Standard
-from taupi.identification.results.plausibility import doubts
+from taupi.identification.physical.standard_parameters import Consistency
+from taupi.identification.results.plausibility import implausibilities
 
 
 def judged(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
@@ -17,12 +17,12 @@ def judged(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=
     made = dataclasses.replace(fit, joints=joints, prior=fit.prior * prior)
     values = fit.prior.copy()
     values[:20:10] *= masses
-    made.__dict__["consistency"] = Standard(values, exact, before, after, 1.0)
-    return doubts(made)
+    made.__dict__["consistency"] = Consistency(values, exact, before, after, 1.0)
+    return implausibilities(made)
 
 
 def test_a_good_fit_leaves_none():
-    assert doubts(friction_fit()) == () == judged()
+    assert implausibilities(friction_fit()) == () == judged()
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_good_fit_leaves_none():
     [
         ({"relative": 0.6}, "The fit leaves 60% of the torque it was fitted to unexplained"),
         ({"before": 0.01, "after": 0.2}, "with a relative error of 20% instead of 1.0%"),
-        ({"masses": [1.0, 25.0]}, r"Link 'forearm' would weigh .* kg, and its description says"),
+        ({"masses": [1.0, 25.0]}, r"Link 'forearm' would weigh .* kg, but its description says"),
         ({"masses": 1e-3}, "2 of 2 links would weigh less than 3% of what their description says"),
     ],
 )
