@@ -75,7 +75,7 @@ def control(
             parameters=starting_estimate(controller, known),
             seed=sensing.seed,
         )
-        trials.append(tp.Trial(run, controller, plant, name))
+        trials.append(tp.laws.Trial(run, controller, plant, name))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]
     print(json.dumps({"robot": arm.name, "runs": rows}, indent=2) if as_json else comparison_text(rows))
     for trial in trials:

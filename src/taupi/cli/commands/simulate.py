@@ -70,7 +70,7 @@ def simulate(
         initial=motion.start(arm.n),
         seed=sensing.seed,
     )
-    trial = tp.Trial(run, controller, plant, "" if free else name)
+    trial = tp.laws.Trial(run, controller, plant, "" if free else name)
     print(json.dumps(run_data(run), indent=2) if as_json else run)
     for remark in trial.remarks:
         print(remark, file=sys.stderr)
