@@ -20,6 +20,7 @@ __all__ = [
     "ComputedTorque",
     "ElasticPlant",
     "Fit",
+    "Horizon",
     "Log",
     "MinimumJerk",
     "NiemeyerSlotine",
@@ -113,8 +114,8 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
-    from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.emitted_controller import emit_controller
+    from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
     from taupi.control.laws.pd_gravity import PDGravity
     from taupi.control.laws.slotine_li import SlotineLi
@@ -171,14 +172,15 @@ if TYPE_CHECKING:
     from taupi.signals.reading import Reading
     from taupi.signals.reading import Streaming
     from taupi.signals.smoothing import Smoothing
+    from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload
+    from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.record import record
     from taupi.simulation.references import BSpline
     from taupi.simulation.references import MinimumJerk
     from taupi.simulation.references import SampledMotion
     from taupi.simulation.references import Sinusoids
-    from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.run import Run
     from taupi.simulation.sensors import Sensors
     from taupi.simulation.simulate import simulate

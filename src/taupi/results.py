@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from taupi.analysis.bound_results import Bound
     from taupi.analysis.bound_results import Bounds
     from taupi.analysis.ellipses import MassEllipses
-    from taupi.control.lyapunov import LyapunovRecord
     from taupi.control.law_trial import Trial
+    from taupi.control.lyapunov import LyapunovRecord
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit

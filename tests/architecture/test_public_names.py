@@ -136,8 +136,6 @@ NOT_YET = {
     "dynamics": 78,
     "identifiability": 17,
     "identification": 55,
-    "model": 46,
-    "program": 34,
     "regressors": 10,
     "signals": 26,
     "simulation": 56,

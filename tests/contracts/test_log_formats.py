@@ -192,7 +192,9 @@ def test_controller_states_and_the_choice_of_a_topic(tmp_path, kind):
 
     words = [("/words", "std_msgs/msg/String", START, lambda types, ros1: bags.text(types, ros1, "hello"))]
     path = bags.write_bag(tmp_path, [*states(["b", "a"], -q, qd, tau), *controller(), *words], kind)
-    with pytest.raises(TaupiError, match=r"has 2 topics of joint states: /arm/state, /joint_states. Choose: topic="):
+    with pytest.raises(
+        TaupiError, match=r"has 2 topics of joint states: /arm/state, /joint_states. Choose one: topic="
+    ):
         tp.read_log(path)
     log = tp.read_log(path, topic="/arm/state")
     for got, want in ((log.q, q), (log.qd, qd), (log.qdd, qdd), (log.tau, tau)):
@@ -224,7 +226,7 @@ def test_bad_bags(tmp_path, kind):
     path = bags.write_bag(tmp_path / "second", states(["b", "a"], q, qd, tau), kind)
     with pytest.raises(TaupiError, match=r"No joint .*Known: b, a"):
         tp.read_log(path, robot=robot)
-    with pytest.raises(TaupiError, match="is a rosbag file, which has no blocks"):
+    with pytest.raises(TaupiError, match="is a rosbag file, which cannot be read in blocks"):
         tp.log_blocks(path)
     file = path if path.is_file() else next(path.glob("*.db3"))
     data = file.read_bytes()

@@ -98,7 +98,7 @@ def test_terms_without_a_place_are_named(tmp_path):
     fit = tp.Feasible().fit(problem_of(arm, truth, terms=terms))
     told = r"2 parameters have no place in a description: shoulder\.spring, elbow\.spring"
     for take in (fit.robot_identified, lambda: tp.write_toml(fit, tmp_path / "arm.toml")):
-        with pytest.raises(TaupiError, match=told + r".*predicts another torque.*anyway=True"):
+        with pytest.raises(TaupiError, match=told + r".*predicts a different torque.*anyway=True"):
             take()
     assert not list(tmp_path.iterdir())
     with pytest.warns(TaupiWarning, match=told):
@@ -134,7 +134,7 @@ def wrong_logs(log):
     tau = log.tau
     return {
         "flipped": (log.with_(tau=-tau), "would weigh|far worse than the estimate"),
-        "millinewtons": (log.with_(tau=1000 * tau), r"would weigh \S+ kg, and its description says"),
+        "millinewtons": (log.with_(tau=1000 * tau), r"would weigh \S+ kg, but its description says"),
         "another unit": (log.with_(tau=tau / 100), "links would weigh less than 3%"),
         "other joints": (log.with_(tau=tau[:, ::-1]), "links would weigh less than 3%"),
         "noise": (

@@ -10,7 +10,7 @@ from problems import FRICTION, assert_real, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.physical.region import consistent
+from taupi.identification.physical.region import is_consistent
 
 
 def truth_of(robot, terms=FRICTION):
@@ -33,7 +33,7 @@ def test_any_data_give_robots_that_exist():
     )
     def check(seed, noise, sign, samples):
         fit = tp.Feasible().fit(problem_of(arm, truth_of(arm), noise, samples, seed, sign))
-        assert consistent(fit.parameters)
+        assert is_consistent(fit.parameters)
         assert_real(fit.parameters.values, 6)
         assert np.allclose(fit.basis.project(fit.parameters), fit.values, rtol=0, atol=1e-9 * np.abs(fit.values).max())
 
@@ -48,7 +48,7 @@ def test_exact_data_of_another_robot_that_exists_are_reproduced(name):
     motion = states(arm, 50, 99)
     tau = tp.regressor(arm, terms=FRICTION)(*motion) @ truth
     assert np.abs(torque(fit, motion) - tau).max() < 1e-6 * np.abs(tau).max()
-    assert consistent(fit.parameters)
+    assert is_consistent(fit.parameters)
     assert "no constraint holds" in fit.notes[-1]
 
 
@@ -99,7 +99,7 @@ def test_a_run_that_leaves_parameters_open_takes_them_from_the_prior():
         still[:, :3] = 0.0  # three joints never move
     fit = tp.Feasible().fit(problem_of(arm, truth_of(arm), noise=0.05, motion=(q, qd, qdd)))
     assert fit.undetermined.any()
-    assert consistent(fit.parameters)
+    assert is_consistent(fit.parameters)
     m = fit.parameters.values[0]
     assert np.isclose(m, arm.parameters.values[0], rtol=0.05)
 
@@ -167,4 +167,4 @@ def test_a_saved_fit_keeps_its_parameters():
     again = tp.Fit.from_dict(fit.to_dict(), arm)
     assert np.allclose(again.parameters.values, fit.parameters.values, rtol=1e-6, atol=1e-9)
     from_covariance = dataclasses.replace(fit, triangle=None)
-    assert consistent(from_covariance.parameters)
+    assert is_consistent(from_covariance.parameters)

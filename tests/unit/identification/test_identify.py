@@ -63,9 +63,9 @@ def test_wls_solves_the_weighted_equations(arm):
     """Its own noise levels, put into a dense weighted problem, give its own answer; and they are the noise that was added."""
     logs = [prepared(arm, 0, np.array([0.2, 2.0])), prepared(arm, 1, np.array([1.0, 0.1]))]
     problem = tp.build_problem(arm, logs, preparation=tp.Preparation(slow=0))
-    from taupi.identification.weighting import weighted
+    from taupi.identification.weighting import weighted_least_squares
 
-    solution, weights = weighted(problem, 5)
+    solution, weights = weighted_least_squares(problem, 5)
     sigma = np.array([[1 / weights[f, j] for j in range(2)] for f in range(2)])
     assert sigma == pytest.approx(np.array([[0.2, 2.0], [1.0, 0.1]]), rel=0.1)
     W, tau = [], []
@@ -134,9 +134,9 @@ def test_intervals_cover_the_truth_with_correlated_noise(arm):
 
 
 def _spread(problem):
-    from taupi.identification.weighting import weighted
+    from taupi.identification.weighting import weighted_least_squares
 
-    return weighted(problem, 5)[0].spread
+    return weighted_least_squares(problem, 5)[0].spread
 
 
 def test_insignificant_parameters_are_flagged(arm):

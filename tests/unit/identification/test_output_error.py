@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import taupi as tp
-from taupi.identification.friction.fitted_terms import basis_of, resolved
+from taupi.identification.friction.fitted_terms import base_with_terms, resolve_fit_terms
 from taupi.identification.hidden_links.links import HiddenLinks
 
 TERMS = ("coulomb", "viscous", "damping")
@@ -21,7 +21,7 @@ PENDULUM = tp.Robot.from_dh(
 ZOLLO = tp.load("zollo2r").with_transmissions(damping=5.0)
 
 
-def motors_of(arm, rate=500.0, duration=2.0):
+def motor_log(arm, rate=500.0, duration=2.0):
     """A motion of motors, as the simulation takes it: every half step, theta, thetad, thetadd."""
     t = np.arange(int(2 * duration * rate) + 1) / (2 * rate)
     w = np.array([5.0, 7.0])[: arm.n]
@@ -34,9 +34,9 @@ def motors_of(arm, rate=500.0, duration=2.0):
 def test_the_simulation_is_that_of_another_integrator(arm):
     """SciPy's, on the package's inverse dynamics solved for the links by differences: not the same rows, nor the same steps."""
     n = arm.n
-    base = basis_of(arm, resolved(TERMS, True), elastic=True)
+    base = base_with_terms(arm, resolve_fit_terms(TERMS, True), elastic=True)
     links, x = HiddenLinks(base), base.project(base.standard)
-    t, motors = motors_of(arm)
+    t, motors = motor_log(arm)
     start = np.concatenate([motors[0, :n], np.zeros(n)])
     answer = links.run(x, start, motors, 1 / 500, 1)
     inverse = tp.elastic_inverse_dynamics(arm, terms=TERMS).compile("numpy")
@@ -60,9 +60,9 @@ def test_the_simulation_is_that_of_another_integrator(arm):
 
 
 def test_sensitivities_are_differences():
-    base = basis_of(ZOLLO, resolved(TERMS, True), elastic=True)
+    base = base_with_terms(ZOLLO, resolve_fit_terms(TERMS, True), elastic=True)
     links, x = HiddenLinks(base), base.project(base.standard)
-    _, motors = motors_of(ZOLLO, duration=0.5)
+    _, motors = motor_log(ZOLLO, duration=0.5)
     start = np.concatenate([motors[0, :2], np.zeros(2)])
     slope = links.run(x, start, motors, 1 / 500, 1).slope
     for k in range(len(x) + 4):

@@ -6,8 +6,8 @@ from excite import fourier, motion
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.friction.dry_friction import Past, built_up, friction_plan
-from taupi.identification.friction.fitted_terms import basis_of
+from taupi.identification.friction.dry_friction import Past, dahl_friction, friction_plan
+from taupi.identification.friction.fitted_terms import base_with_terms
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter, RowMaker
@@ -34,11 +34,11 @@ def piece(s, rows):
 
 
 def maker_of(arm, friction):
-    basis = basis_of(arm, tp.dynamics.terms.resolve_terms(("rotor", "viscous", friction, "offset")))
+    basis = base_with_terms(arm, tp.dynamics.terms.resolve_terms(("rotor", "viscous", friction, "offset")))
     return basis, RowMaker(friction_plan(basis))
 
 
-def joined(parts):
+def concatenate_logs(parts):
     parts = list(parts)
     y = np.concatenate([p.y for p in parts], axis=2)
     return y, *(np.concatenate([getattr(p, name) for p in parts]) for name in ("tau", "use", "time"))
@@ -49,7 +49,7 @@ def test_filtered_torque_is_filtered_regressor_times_parameters(arm):
     s = samples(arm)
     basis, maker = maker_of(arm, tp.Coulomb(0.05))
     through = Filter(100.0, 2.0, step=3)
-    y, tau, use, time = joined(maker.rows(iter([s]), through))
+    y, tau, use, time = concatenate_logs(maker.rows(iter([s]), through))
     truth = basis.project(tp.regressor(arm, terms=TERMS).parameters)
     assert np.abs(tau - np.tensordot(y, truth, axes=(0, 0)).T).max() < 1e-9 * np.abs(tau).max()
     columns = tp.parallel_filter(basis.regressor()(s.q, s.qd, s.qdd), 100.0, 2.0)[50:-50:3]
@@ -64,9 +64,9 @@ def test_rows_from_blocks_are_those_from_the_whole(arm, friction, size, monkeypa
     s = samples(arm)
     _, maker = maker_of(arm, friction)
     through = Filter(100.0, 2.0, step=3)
-    whole = joined(maker.rows(iter([s]), through))
+    whole = concatenate_logs(maker.rows(iter([s]), through))
     blocks = (piece(s, slice(a, a + size)) for a in range(0, len(s), size))
-    for a, b in zip(joined(maker.rows(blocks, through)), whole, strict=True):
+    for a, b in zip(concatenate_logs(maker.rows(blocks, through)), whole, strict=True):
         assert a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_rows_that_do_not_count_keep_away_from_those_that_do(arm):
     s = samples(arm)
     s.use[1000:1100, 0] = False
     _, maker = maker_of(arm, tp.Coulomb(0.05))
-    _, _, use, time = joined(maker.rows(iter([s]), Filter(100.0, 2.0)))
+    _, _, use, time = concatenate_logs(maker.rows(iter([s]), Filter(100.0, 2.0)))
     out = time[~use[:, 0]]
     assert use[:, 1].all() and out.min() < 9.9 and out.max() > 11.1 and out.max() - out.min() < 3.0
 
@@ -88,11 +88,11 @@ def test_friction_with_memory_obeys_its_equation():
     distances, z = np.array([0.01, 0.1, 1.0]), np.ones(3)
     want = np.array([z := z + (np.sign(dx) - z) * abs(dx) / distances for dx in np.diff(x)])[39::40]
     t, x, v = t[::40], x[::40], v[::40]
-    got = built_up(x[1:], v[1:], t[1], distances, Past(x[0], v[0], np.ones(3)))
+    got = dahl_friction(x[1:], v[1:], t[1], distances, Past(x[0], v[0], np.ones(3)))
     assert np.abs(got - want).max() < 5e-3 and np.abs(got).max() <= 1
     assert np.all(got[t[1:] > 6.01] == got[-1]) and np.abs(got[-1]).min() > 0.1  # held at standstill
-    halves = built_up(x[1:901], v[1:901], t[1], distances, Past(x[0], v[0], np.ones(3)))
-    rest = built_up(x[901:], v[901:], t[1], distances, Past(x[900], v[900], halves[-1]))
+    halves = dahl_friction(x[1:901], v[1:901], t[1], distances, Past(x[0], v[0], np.ones(3)))
+    rest = dahl_friction(x[901:], v[901:], t[1], distances, Past(x[900], v[900], halves[-1]))
     assert np.allclose(np.concatenate([halves, rest]), got, atol=1e-12)
 
 
@@ -100,13 +100,13 @@ def test_friction_without_distance_is_the_sign_of_the_velocity():
     """At every sample: a reversal between two samples is not put off to the next."""
     t = np.arange(2000) * 0.01
     x, v = np.sin(t) + 0.3 * np.sin(3.1 * t), np.cos(t) + 0.93 * np.cos(3.1 * t)
-    z = built_up(x[1:], v[1:], 0.01, np.array([1e-12]), Past(x[0], v[0], np.ones(1)))
+    z = dahl_friction(x[1:], v[1:], 0.01, np.array([1e-12]), Past(x[0], v[0], np.ones(1)))
     assert np.array_equal(np.sign(z[:, 0]), np.sign(v[1:])) and np.abs(z).min() > 0.99
 
 
 def test_what_never_reverses_has_constant_friction(arm):
     basis, maker = maker_of(arm, "coulomb")
-    y, *_ = joined(maker.rows(iter([samples(arm)]), Filter(100.0, 2.0), {"elbow": -1.0}))
+    y, *_ = concatenate_logs(maker.rows(iter([samples(arm)]), Filter(100.0, 2.0), {"elbow": -1.0}))
     at = basis.names.index("elbow.coulomb")
     assert np.allclose(y[at, 1], -1) and not y[at, 0].any()
     assert np.ptp(y[basis.names.index("shoulder.coulomb"), 0]) > 1
@@ -119,7 +119,7 @@ def remembering(arm, distance, seed, noise=0.0, rest=0.0):
     q = np.where(still[:, None], q[~still][-1], q)
     qd, qdd = np.where(still[:, None], 0.0, qd), np.where(still[:, None], 0.0, qdd)
     z = [
-        built_up(x, v, 0.005, np.array([distance]), Past(x[0], v[0], np.sign(v[:1])))[:, 0]
+        dahl_friction(x, v, 0.005, np.array([distance]), Past(x[0], v[0], np.sign(v[:1])))[:, 0]
         for x, v in zip(q.T, qd.T, strict=True)
     ]
     z = np.stack(z, axis=1)

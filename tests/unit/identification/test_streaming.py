@@ -134,7 +134,7 @@ def test_lines_of_progress_share_a_terminal(monkeypatch, capsys):
 
 def test_residuals_are_thinned_evenly(monkeypatch):
     monkeypatch.setattr(huber, "_MOST", 50)
-    some = huber.Thinned()
+    some = huber.ThinnedValues()
     for part in np.split(np.arange(1000.0), np.sort(np.random.default_rng(0).integers(0, 1000, 7))):
         some.add(part)
     assert 50 <= len(some.values) < 100

@@ -196,7 +196,7 @@ def test_what_is_no_file(tmp_path):
         tp.read_log(tmp_path / "run.csv", format="excel")
     with pytest.raises(TaupiError, match="size is 0, expected a whole number of at least 1"):
         tp.log_blocks(tmp_path / "run.csv", size=0)
-    with pytest.raises(TaupiError, match="which has no blocks"):
+    with pytest.raises(TaupiError, match="which cannot be read in blocks"):
         tp.log_blocks(tmp_path / "run.csv", format="mat")
 
 
