@@ -34,8 +34,8 @@ class Excitation:
     `information` (b, b) is G. `certificates` are proofs for all times, by quantity; what was not checked is in `unchecked`, with
     the reason. `certified` tells whether every proof has succeeded.
 
-    `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that were
-    kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that links were kept apart by, None without any.
+    `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that
+    were kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that links were kept apart by, None without any.
     `notes` say what was assumed, `starts` what each start came to, `stopped` whether the search ended early, `record` where the
     design comes from.
     """
