@@ -20,6 +20,7 @@ __all__ = [
     "ComputedTorque",
     "ElasticPlant",
     "Fit",
+    "Horizon",
     "Log",
     "MinimumJerk",
     "NiemeyerSlotine",
@@ -49,6 +50,7 @@ __all__ = [
     "check_log",
     "christoffel_symbols",
     "clean_log",
+    "clearance",
     "closed_form",
     "compare",
     "conditioning",
@@ -113,8 +115,8 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
-    from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.emitted_controller import emit_controller
+    from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
     from taupi.control.laws.pd_gravity import PDGravity
     from taupi.control.laws.slotine_li import SlotineLi
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
+    from taupi.excitation.geometry.watched import clearance_of as clearance
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
@@ -171,14 +174,15 @@ if TYPE_CHECKING:
     from taupi.signals.reading import Reading
     from taupi.signals.reading import Streaming
     from taupi.signals.smoothing import Smoothing
+    from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload
+    from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.record import record
     from taupi.simulation.references import BSpline
     from taupi.simulation.references import MinimumJerk
     from taupi.simulation.references import SampledMotion
     from taupi.simulation.references import Sinusoids
-    from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.run import Run
     from taupi.simulation.sensors import Sensors
     from taupi.simulation.simulate import simulate
