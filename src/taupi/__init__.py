@@ -54,6 +54,7 @@ __all__ = [
     "check_log",
     "christoffel_symbols",
     "clean_log",
+    "clearance",
     "closed_form",
     "compare",
     "conditioning",
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
     from taupi.excitation.excite import excite
+    from taupi.excitation.geometry.watched import clearance_of as clearance
     from taupi.excitation.settings import Course
     from taupi.excitation.settings import Goal
     from taupi.excitation.settings import Margins

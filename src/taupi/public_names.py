@@ -73,6 +73,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Exciting motions.
         "taupi.excitation.excite": "excite",
         "taupi.excitation.settings": "Course, Goal, Margins, Search",
+        "taupi.excitation.geometry.watched": "clearance_of as clearance",
         # Control.
         "taupi.control.laws.slotine_li": "SlotineLi",
         "taupi.control.laws.niemeyer_slotine": "NiemeyerSlotine",
@@ -172,6 +173,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.run": "Run, RunBatch",
         "taupi.excitation.excitation": "Excitation",
         "taupi.excitation.limits.certificates": "Certificate",
+        "taupi.model.capsule": "Capsule",
+        "taupi.excitation.geometry.clearance": "Clearance",
+        "taupi.excitation.geometry.certificate": "ClearanceCertificate",
         "taupi.control.law_trial": "Trial",
         "taupi.control.lyapunov": "LyapunovRecord",
         "taupi.papers.study": "Reproduction",

@@ -15,7 +15,7 @@ from taupi.excitation.criteria.information import Information, InformationProgra
 from taupi.excitation.criteria.noise import earlier_information, noise_of
 from taupi.excitation.excitation import Excitation
 from taupi.excitation.limits.certificates import motion_certificates, torque_certificate, torque_rate_certificate
-from taupi.excitation.limits.clearance_rows import ClearanceRows
+from taupi.excitation.limits.clearance_rows import ClearanceRows, kept_clear
 from taupi.excitation.limits.linear_rows import linear_rows
 from taupi.excitation.limits.motion_limits import LimitsLike, MotionLimits, motion_limits
 from taupi.excitation.limits.sampled_rows import SampledRows
@@ -143,7 +143,7 @@ def prepared(
     noise, about_noise = noise_of(robot, sigma, known.effort)
     prior = earlier_information(robot, chosen_terms, given, noise, goal.rate)
     unchecked = {} if margins.effort is not None else {"torque": "it was left out by effort = 0."}
-    clearance, reason = None, "the description has no collision geometry that is known here."
+    clearance, reason = kept_clear(robot, margins, *ends)
     if clearance is None:
         unchecked["clearance"] = reason
     return Design(

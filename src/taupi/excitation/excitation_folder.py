@@ -7,21 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from taupi.checks import is_number
-from taupi.dynamics.inverse import inverse_dynamics
-from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.excitation.excitation import Excitation
-from taupi.excitation.limits.torque_rows import described_terms
+from taupi.excitation.writers.write import checked_formats, samples_of
+from taupi.excitation.writers.write import fill as fill_formats
 from taupi.files import refuse_to_replace, write_folder
-from taupi.signals.log import Log
-from taupi.signals.read import write_log
 
 RESULTS = ("excitation.json", "excitation.txt", "report.html")
-FORMATS = {"csv": "excitation.csv"}
-# Hz of the samples that are written.
-RATE_HZ = 100.0
+# What formats may have written beside them; a new result without them takes the old ones away.
+MOTIONS = tuple(f"excitation.{ending}" for ending in ("csv", "npz", "ros2.yaml", "script", "franka.csv"))
 
 
 def excitation_json(plan: Excitation) -> str:
@@ -35,20 +28,9 @@ def excitation_text(plan: Excitation) -> str:
     return "\n\n".join(["\n".join(part) for part in ([repr(plan)], plan.table(), record)]) + "\n"
 
 
-def checked_formats(formats: Any, speed: float) -> tuple[str, ...]:
-    """Return formats that are known; refuse a speed that is no share."""
-    chosen = (formats,) if isinstance(formats, str) else tuple(formats)
-    for name in chosen:
-        if name not in FORMATS:
-            raise unknown("format", str(name), FORMATS)
-    if not is_number(speed) or not 0 < speed <= 1:
-        raise TaupiError(Argument("speed"), f" is {shown(speed)}, expected a share above 0, up to 1.")
-    return chosen
-
-
 def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
     """Refuse a directory that holds results already, before time is spent on new ones."""
-    refuse_to_replace(folder, (*RESULTS, *FORMATS.values()), force)
+    refuse_to_replace(folder, (*RESULTS, *MOTIONS), force)
 
 
 def write_excitation(
@@ -61,25 +43,14 @@ def write_excitation(
 ) -> list[Path]:
     """Write a design, all files or none; `more` are further texts by their names, such as a report."""
     texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
-    chosen = checked_formats(formats, speed)
+    samples, chosen = samples_of(plan.motion, plan.robot, speed), checked_formats(formats)
     written: list[str] = []
 
     def fill(staged: Path) -> None:
         for name, text in texts.items():
             (staged / name).write_text(text, encoding="utf-8")
-        for name in chosen:
-            _write_csv(plan, staged / FORMATS[name], speed)
+        fill_formats(samples, staged, chosen)
         written.extend(sorted(path.name for path in staged.iterdir()))
 
-    write_folder(folder, fill, force, own=(*RESULTS, *FORMATS.values()))
+    write_folder(folder, fill, force, own=(*RESULTS, *MOTIONS))
     return [Path(folder) / name for name in written]
-
-
-def _write_csv(plan: Excitation, path: Path, speed: float) -> None:
-    """Write time, q, qd, qdd and the torque of the description; a slower motion takes longer."""
-    count = int(np.floor(plan.duration / speed * RATE_HZ)) + 1
-    time = np.arange(count) / RATE_HZ
-    q, qd, qdd = plan.motion(np.minimum(time * speed, plan.duration))
-    qd, qdd = speed * qd, speed**2 * qdd
-    tau = inverse_dynamics(plan.robot, terms=described_terms(smooth=False))(q, qd, qdd)
-    write_log(Log(time, q, qd=qd, qdd=qdd, tau=tau, names=plan.robot.joint_names), path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +12,6 @@ from taupi.settings import Settings
 
 CRITERIA = ("d", "ds", "a", "e", "cond")
 MOTIONS = ("bspline", "fourier")
-CAPSULES = ("auto", "none")
 
 
 def _share(name: str, value: Any) -> float:
@@ -46,6 +46,12 @@ def _pairs(name: str, value: Any) -> tuple[str, ...]:
         raise TaupiError(Argument(name), f" is {shown(value)}, expected pairs of links such as 'link5,link7'.")
     texts = [",".join(v) if isinstance(v, list | tuple) and all(isinstance(x, str) for x in v) else v for v in items]
     return _names(name, texts)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected 'auto', 'none', or the path of a TOML file.")
+    return str(value)
 
 
 def _box(name: str, value: Any) -> tuple[float, ...]:
@@ -121,8 +127,10 @@ class Margins(Settings):
         clearance: Metres that links keep from each other, from the floor and from the walls of the box.
         floor: Height in m of the floor; by default there is none.
         box: Corners x, y, z, x, y, z in m of a box that the arm stays in; by default there is none.
-        ignore: Pairs of links, such as link5,link7, whose distance does not matter.
-        capsules: "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked.
+        ignore: Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
+        capsules: "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked;
+            else a TOML file with a capsule table for each.
+        packages: Folders in which the packages of meshes are looked for, besides those above the description.
     """
 
     margin: float = 0.05
@@ -133,6 +141,7 @@ class Margins(Settings):
     box: tuple[float, ...] | None = None
     ignore: tuple[str, ...] = ()
     capsules: str = "auto"
+    packages: tuple[str, ...] = ()
 
     checks: ClassVar = {
         "margin": _share,
@@ -142,7 +151,8 @@ class Margins(Settings):
         "floor": or_none(finite),
         "box": or_none(_box),
         "ignore": _pairs,
-        "capsules": one_of(CAPSULES),
+        "capsules": _text,
+        "packages": _names,
     }
 
 

@@ -78,11 +78,12 @@ def excite(
     taupi excite puma560 --limits limits.toml --budget 10 --formats csv,ros2 -o out
     """
     import taupi as tp
-    from taupi.excitation.excitation_folder import checked_formats, refuse_results, write_excitation
+    from taupi.excitation.excitation_folder import refuse_results, write_excitation
+    from taupi.excitation.writers.write import checked_formats
     from taupi.reporting.report import report_text
     from taupi.signals.formats.files import sha256
 
-    chosen = checked_formats(names(formats), speed)
+    chosen = checked_formats(names(formats))
     refuse_results(output, force)
     arm = description.load(robot)
     fit = sigma is not None and sigma.endswith(".json")

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.excitation.geometry.clearance import Clearance
+from taupi.excitation.geometry.watched import clearance_of
+from taupi.excitation.settings import Margins
+from taupi.model.robot import Robot
 
 # m: distances are counted in these, so that rows are about as large as those of torques.
 UNIT = 0.1
@@ -15,7 +21,7 @@ UNIT = 0.1
 class ClearanceRows:
     """Signed distances less the margin, in units of 10 cm, at least 0, or more where they had to be tightened."""
 
-    clearance: Any
+    clearance: Clearance
     lower: np.ndarray
     upper: np.ndarray
     rate_hz: float = 50.0
@@ -25,7 +31,7 @@ class ClearanceRows:
     band: ClassVar[float] = 0.6
 
     @classmethod
-    def of(cls, clearance: Any) -> ClearanceRows:
+    def of(cls, clearance: Clearance) -> ClearanceRows:
         """Return the rows of all pairs."""
         count = len(clearance.pairs)
         return cls(clearance, np.zeros(count), np.full(count, np.inf))
@@ -39,3 +45,30 @@ class ClearanceRows:
         weights = np.zeros((len(which), len(self.lower)))
         weights[np.arange(len(which)), which] = 1 / UNIT
         return np.asarray(self.clearance.pulled(states[0], weights))[None]
+
+
+def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndarray) -> tuple[Clearance | None, str]:
+    """Return what a robot keeps clear within its limits (n,), or None with the reason why that is not checked.
+
+    A floor or a box that was asked for is checked, or refused.
+    """
+    if margins.capsules == "none":
+        return None, "it was left out by capsules = none."
+    file = len(margins.ignore) == 1 and margins.ignore[0].endswith(".srdf")
+    asked = margins.floor is not None or margins.box is not None or margins.capsules != "auto" or bool(margins.ignore)
+    try:
+        found = clearance_of(
+            robot,
+            margins.clearance,
+            margins.capsules,
+            margins.ignore[0] if file else [tuple(pair.split(",")) for pair in margins.ignore],
+            margins.floor,
+            None if margins.box is None else (margins.box[:3], margins.box[3:]),
+            margins.packages,
+            (lower.tolist(), upper.tolist()),
+        )
+    except TaupiError as error:
+        if asked:
+            raise
+        return None, str(error)
+    return found, ""

@@ -67,7 +67,8 @@ def _tightened(rows: SampledRows, proofs: Proofs) -> SampledRows:
     if proof is None or proof.ok:
         return rows
     if isinstance(rows, ClearanceRows):
-        return dataclasses.replace(rows, lower=rows.lower + _MORE * max(-proof.least, 1e-3) / UNIT)
+        more = (_MORE * proof.missing + 1e-4 * (proof.missing > 0)) / UNIT
+        return dataclasses.replace(rows, lower=rows.lower + more)
     share = 1 / np.maximum(1.01 * proof.used, 1.0)
     return dataclasses.replace(rows, lower=share * rows.lower, upper=share * rows.upper)  # type: ignore[type-var]
 
