@@ -89,7 +89,7 @@ class Design:
             rows.append(TorqueRows(self.robot, self.margins.effort * self.limits.effort, -room, room))
             if np.isfinite(self.limits.torque_rate).any():
                 rows.append(TorqueRateRows(self.robot, self.limits.torque_rate, -ones, ones))
-        if self.clearance is not None:
+        if self.clearance is not None and self.clearance.pairs:
             rows.append(ClearanceRows.of(self.clearance))
         return rows
 

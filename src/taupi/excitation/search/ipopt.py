@@ -58,13 +58,19 @@ class Outcome:
 
 
 class _Function(cs.Callback):
-    """A vector function of x with a dense Jacobian, both from Python."""
+    """A vector function of x and its Jacobian, both from Python; `pattern` is where the latter is not zero, column by column."""
 
     def __init__(
-        self, name: str, size: int, count: int, value: Callable[..., Any], jacobian: Callable[..., Any]
+        self,
+        name: str,
+        size: int,
+        count: int,
+        value: Callable[..., Any],
+        jacobian: Callable[..., Any],
+        pattern: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         cs.Callback.__init__(self)
-        self.size, self.count, self.value, self.jacobian_of = size, count, value, jacobian
+        self.size, self.count, self.value, self.jacobian_of, self.pattern = size, count, value, jacobian, pattern
         self.slope: _Jacobian | None = None  # CasADi keeps no reference of its own
         self.construct(name, {})
 
@@ -94,7 +100,12 @@ class _Function(cs.Callback):
 class _Jacobian(cs.Callback):
     def __init__(self, name: str, of: _Function) -> None:
         cs.Callback.__init__(self)
-        self.size, self.count, self.jacobian_of = of.size, of.count, of.jacobian_of
+        self.size, self.count, self.jacobian_of, self.pattern = of.size, of.count, of.jacobian_of, of.pattern
+        self.sparsity = (
+            cs.Sparsity.dense(self.count, self.size)
+            if of.pattern is None
+            else cs.Sparsity.triplet(self.count, self.size, of.pattern[0].tolist(), of.pattern[1].tolist())
+        )
         self.construct(name, {})
 
     def get_n_in(self) -> int:
@@ -107,10 +118,11 @@ class _Jacobian(cs.Callback):
         return cs.Sparsity.dense(self.size, 1) if i == 0 else cs.Sparsity(self.count, 1)
 
     def get_sparsity_out(self, i: int) -> Any:
-        return cs.Sparsity.dense(self.count, self.size)
+        return self.sparsity
 
     def eval(self, arguments: Any) -> Any:
-        return [self.jacobian_of(np.array(arguments[0]).ravel())]
+        value = self.jacobian_of(np.array(arguments[0]).ravel())
+        return [value if self.pattern is None else cs.DM(self.sparsity, value[self.pattern])]
 
 
 class _Watcher(cs.Callback):
@@ -177,7 +189,7 @@ def minimise(
     watched = [rows for rows in lazy if len(rows)]
     objective = _Remembered(problem)
     functions = [_Function("objective", size, 1, objective.value, objective.gradient)]
-    functions += [_Function(f"rows{k}", size, len(r), r.values, r.jacobian) for k, r in enumerate(watched)]
+    functions += [_Function(f"rows{k}", size, len(r), r.values, r.jacobian, r.pattern) for k, r in enumerate(watched)]
     symbol = cs.MX.sym("x", size)
     g = cs.vertcat(cs.mtimes(cs.DM(linear.matrix.tocsc()), symbol), *(f(symbol) for f in functions[1:]))
     lower = np.concatenate([linear.lower, *(r.lower for r in watched)])

@@ -49,7 +49,7 @@ class LazyRows:
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
         if over.max() <= KEPT:
             return False
-        near = over > -self.rows.band
+        near = (over > -self.rows.band) & (_peaks(over) | (over > 0))
         near[self.samples, self.which] = True
         self.samples, self.which = np.nonzero(near)
         return True
@@ -60,7 +60,20 @@ class LazyRows:
         states = [s[places] for s in self._sampler.states(x)]
         return self.rows.values(*states)[back, self.which]
 
+    @property
+    def pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows watched and the variables that each depends on, as pairs of places, variable by variable."""
+        acts = np.repeat(self._sampler.acting[self.samples], self._sampler.shape[1], axis=1)
+        columns, rows = np.nonzero(acts.T)
+        return rows, columns
+
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Return the derivatives (k, size) of the rows watched."""
         states = [s[self.samples] for s in self._sampler.states(x)]
         return self._sampler.rows(self.samples, self.rows.slopes(self.which, *states))
+
+
+def _peaks(over: np.ndarray) -> np.ndarray:
+    """Return where values (N, p) are no smaller than before and after: what comes nearest to a limit for a while."""
+    padded = np.pad(over, ((1, 1), (0, 0)), constant_values=-np.inf)
+    return (over >= padded[:-2]) & (over >= padded[2:])

@@ -23,6 +23,8 @@ class Sampler:
     def __init__(self, family: Family, n: int, times: np.ndarray, orders: Sequence[int]) -> None:
         self.shape = (family.count, n)
         self.bases = [family.sampled(times, order) for order in orders]
+        # Which coefficients act at each time: of a B-spline, few.
+        self.acting = sum(np.abs(b) for b in self.bases) > 1e-14
 
     def states(self, x: np.ndarray) -> list[np.ndarray]:
         """Return the states (N, n) of coefficients x."""
