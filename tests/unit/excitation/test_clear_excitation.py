@@ -23,13 +23,13 @@ def excite(**settings):
 
 
 def test_links_keep_clear_of_each_other_at_all_times(capsules):
-    free, clear = excite(), excite(capsules=str(capsules), clearance=0.05)
+    free, clear = excite(), excite(capsules=str(capsules), clearance=0.33)
     keep = clear.clearance
     times = np.random.default_rng(0).uniform(0, 5, 20_000)
     assert clear.certified and clear.certificates["clearance"].ok
     assert keep.distances(clear.motion(times).q).min() >= clear.certificates["clearance"].least - 1e-9
-    assert keep.distances(clear.motion(times).q).min() >= 0.05 - 1e-9
-    assert keep.distances(free.motion(times).q).min() < 0.05, "the design without clearance does not need any"
+    assert keep.distances(clear.motion(times).q).min() >= 0.33 - 1e-9
+    assert keep.distances(free.motion(times).q).min() < 0.33, "the design without clearance does not need any"
     assert "clearance" in free.unchecked and "clearance" not in clear.unchecked
     assert "clearance is kept at all times" in repr(clear)
 
@@ -43,8 +43,10 @@ def test_walls_are_kept(capsules):
 
 
 def test_arm_that_cannot_keep_clear_is_said(capsules):
-    with pytest.raises(NotIdentifiedError, match=r"clearance is not kept: .*floor"):
-        excite(capsules=str(capsules), floor=1.0)
+    with pytest.raises(tp.TaupiError, match="box cannot be kept clear"):
+        excite(capsules=str(capsules), box=(-5, 2, -1, 5, 3, 1))
+    with pytest.raises(NotIdentifiedError, match=r"clearance is not kept: .*link1 - link3"):
+        excite(capsules=str(capsules), clearance=0.45)
 
 
 def test_walls_without_geometry_are_refused():
