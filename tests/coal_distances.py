@@ -28,7 +28,9 @@ class MeshDistances:
         self.pairs = sorted(set(pairs))
         self.groups = []
         for pair in self.pairs:
-            one, two = (self.model.frames[self.model.getFrameId(name)].parentJoint for name in (pair.first, pair.second))
+            one, two = (
+                self.model.frames[self.model.getFrameId(name)].parentJoint for name in (pair.first, pair.second)
+            )
             start = len(geometry.collisionPairs)
             for i in of_joint[one]:
                 for j in of_joint[two]:

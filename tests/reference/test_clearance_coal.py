@@ -62,5 +62,7 @@ def test_a_certified_motion_keeps_clear_of_itself(robots_dir):
             break
     assert certificate.ok
     distance = meshes(motion(np.linspace(0, 6.0, 121)).q)
-    bound = np.array([min(b for b, p in zip(certificate.bound, keep.pairs, strict=True) if p == q) for q in meshes.pairs])
+    bound = np.array(
+        [min(b for b, p in zip(certificate.bound, keep.pairs, strict=True) if p == q) for q in meshes.pairs]
+    )
     assert (distance >= bound - TOLERANCE).all()

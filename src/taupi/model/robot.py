@@ -95,7 +95,17 @@ class Robot:
     @property
     def _description(self) -> tuple[Any, ...]:
         shapes = (self.capsules,) if self.capsules else ()
-        return (self.name, self.joints, self.links, self.gravity, self.base, self.frames, self.tip, self.symbols, *shapes)
+        return (
+            self.name,
+            self.joints,
+            self.links,
+            self.gravity,
+            self.base,
+            self.frames,
+            self.tip,
+            self.symbols,
+            *shapes,
+        )
 
     @cached_property
     def _hash(self) -> int:

@@ -87,7 +87,9 @@ class Reach:
         while at != link and at not in path and at != BASE:
             own_rotation, shift = self.joints[at].after
             turned = None if axis is None else own_rotation @ axis
-            total += self._length(shift + own_rotation @ point, turned) + (travel[at] if self.joints[at].sliding else 0.0)
+            total += self._length(shift + own_rotation @ point, turned) + (
+                travel[at] if self.joints[at].sliding else 0.0
+            )
             axis, point, at = None, self.joints[at].before[1], self.joints[at].parent
         if at == link:
             return total + self._length(x - point, axis)

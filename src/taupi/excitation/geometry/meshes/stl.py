@@ -29,5 +29,6 @@ def _text(data: bytes, place: str) -> np.ndarray:
         return np.array(corners, dtype=float).reshape(-1, 3, 3)
     except ValueError:
         raise TaupiError(
-            f"{place} has vertices that are not three numbers each, three per triangle.", remedy="Export the mesh again."
+            f"{place} has vertices that are not three numbers each, three per triangle.",
+            remedy="Export the mesh again.",
         ) from None

@@ -30,7 +30,9 @@ def shapes(robot: Robot, packages: Sequence[Path]) -> Iterator[Shape]:
             geometry = collision.first("geometry")
             children = [] if geometry is None else geometry.children
             if not children:
-                raise TaupiError(f"{place} has a <collision> without a shape.", remedy=f"Add one of {', '.join(KINDS)}.")
+                raise TaupiError(
+                    f"{place} has a <collision> without a shape.", remedy=f"Add one of {', '.join(KINDS)}."
+                )
             yield _shape(name, children[0], _origin(collision.first("origin"), place), file, packages, place)
 
 
