@@ -70,7 +70,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.horizon": "Horizon",
         "taupi.simulation.run": "Run",
         "taupi.simulation.record": "record",
-        # Excitation.
+        # Exciting motions.
+        "taupi.excitation.excite": "excite",
+        "taupi.excitation.settings": "Course, Goal, Margins, Search",
         "taupi.excitation.geometry.watched": "clearance_of as clearance",
         # Control.
         "taupi.control.laws.slotine_li": "SlotineLi",
@@ -169,6 +171,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.validation": "Validation, Comparison",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
+        "taupi.excitation.excitation": "Excitation",
+        "taupi.excitation.limits.certificates": "Certificate",
         "taupi.model.capsule": "Capsule",
         "taupi.excitation.geometry.clearance": "Clearance",
         "taupi.excitation.geometry.certificate": "ClearanceCertificate",

@@ -14,10 +14,12 @@ __all__ = [
     "Bound",
     "Bounds",
     "Capsule",
+    "Certificate",
     "Clearance",
     "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Excitation",
     "Finding",
     "Fit",
     "LogReport",
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
     from taupi.analysis.ellipses import MassEllipses
     from taupi.control.law_trial import Trial
     from taupi.control.lyapunov import LyapunovRecord
+    from taupi.excitation.excitation import Excitation
     from taupi.excitation.geometry.certificate import ClearanceCertificate
     from taupi.excitation.geometry.clearance import Clearance
+    from taupi.excitation.limits.certificates import Certificate
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit

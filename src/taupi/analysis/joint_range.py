@@ -11,7 +11,7 @@ import numpy as np
 from taupi.analysis.bounding.robot_functions import slides
 from taupi.checks import is_number
 from taupi.dynamics.chain import require_robot
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
 
@@ -57,7 +57,7 @@ def joint_range(robot: Robot, range: RangeLike = None) -> np.ndarray:
         if ends is None and turn is None:
             raise TaupiError(
                 f"The range of joint {joint.name!r} is not known: it has no limits and also moves a slide.",
-                remedy=f"Give range={{{joint.name!r}: (lo, hi)}}.",
+                remedy=("Give ", Argument("range", ...), f" for it: {{{joint.name!r}: (lo, hi)}}."),
             )
         full_turn = turn is not None and (ends is None or ends[1] - ends[0] >= 2 * turn)
         ranges[k] = (-turn, turn) if full_turn and turn is not None else ends

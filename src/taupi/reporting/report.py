@@ -1,4 +1,4 @@
-"""The verb `report`: a fit, or runs of control laws, as one HTML file."""
+"""The verb `report`: a fit, runs of control laws, or an exciting motion, as one HTML file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 from taupi.control.law_trial import Trial
 from taupi.errors import Argument, TaupiError, shown
+from taupi.excitation.excitation import Excitation
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
 from taupi.model.robot import Robot
+from taupi.reporting.excitation_content import ExcitationContent
 from taupi.reporting.fit_content import fit_content
 from taupi.reporting.page import page
 from taupi.reporting.run_content import run_content
-from taupi.reporting.sections import FIT_SECTIONS, RUN_SECTIONS
+from taupi.reporting.sections import EXCITATION_SECTIONS, FIT_SECTIONS, RUN_SECTIONS
 from taupi.reporting.sections.base import Section
 from taupi.signals.log import Log
 from taupi.simulation.run import Run
@@ -24,7 +26,7 @@ from taupi.simulation.run import Run
 PathLike = str | os.PathLike[str]
 LogLike = Validation | Log | PathLike
 Logs = LogLike | Sequence[LogLike]
-Reported = Fit | Run | Trial | Sequence[Run | Trial]
+Reported = Fit | Run | Trial | Excitation | Sequence[Run | Trial]
 
 
 def report(
@@ -39,17 +41,21 @@ def report(
 ) -> None:
     """Write a result as one HTML file that needs nothing else: no network, no library.
 
-    `result` is a `Fit`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path` is the
-    file to write, a name ending in .html. An existing file is kept unless `force` is true.
+    `result` is a `Fit`, or an `Excitation`, or a `Run` or `Trial`, or a list of those two, which are then compared with each
+    other. `path` is the file to write, a name ending in .html. An existing file is kept unless `force` is true.
 
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
     out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
 
+    The page of an excitation shows what it promises, the arm as a film, the motion and its torque beside their limits, and
+    clearance over time.
+
     The page of runs shows the arm as a strip and a film, tracking, s, V and its rates, parameters, torques, energy, warnings and
     settings. A bare `Run` does not know its arm: `robot` says which one to draw.
 
-    `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` or `RUN_SECTIONS` of
-    `taupi.reporting.sections`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
+    `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS`, `RUN_SECTIONS` or
+    `EXCITATION_SECTIONS` of `taupi.reporting.sections`. Leave some out, or add your own
+    (`taupi.reporting.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -81,7 +87,8 @@ def report_text(
 ) -> str:
     """Return a report as the text of an HTML file; the arguments are those of `report`."""
     raise TaupiError(
-        Argument("result"), f" is {shown(result)}, expected a Fit, a Run, a Trial, or a list of runs and trials."
+        Argument("result"),
+        f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
     )
 
 
@@ -95,6 +102,17 @@ def _of_fit(
 ) -> str:
     held_out, seen = _validations(result, validation), _validations(result, fitted)
     return page(fit_content(result, held_out, seen), FIT_SECTIONS if sections is None else sections)
+
+
+@report_text.register
+def _of_excitation(
+    result: Excitation,
+    validation: Logs = (),
+    fitted: Logs = (),
+    sections: Sequence[Section] | None = None,
+    robot: Robot | None = None,
+) -> str:
+    return page(ExcitationContent(result), EXCITATION_SECTIONS if sections is None else sections)
 
 
 @report_text.register(Run)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from taupi.errors import Argument, TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 
 CRITERIA = ("d", "ds", "a", "e", "cond")
 # Kiefer's mean of this power is near the largest; the soft extremes of a condition have the power 6.

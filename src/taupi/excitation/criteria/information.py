@@ -11,9 +11,10 @@ import numpy as np
 
 from taupi.dynamics.terms import Coulomb, Term
 from taupi.excitation.criteria.criteria import Criterion
-from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.model.robot import Robot
-from taupi.program.program import Port, Program, trace
+from taupi.program.port import Port
+from taupi.program.program import Program, trace
 
 # rad/s (m/s): sgn has no derivative, so dry friction is designed with tanh(qd / this).
 SMOOTH = 0.1

@@ -29,8 +29,8 @@ class BoundedMotion(Reference, Protocol):
         """Seconds from the beginning to the end."""
         ...
 
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays."""
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         ...
 
     def bounds(self, order: int) -> np.ndarray:
@@ -56,9 +56,9 @@ class SplineMotion(_Bounded, BSpline):
     True
     """
 
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays."""
-        return piecewise_extent(self, order)
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        return piecewise_extent(self, order, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,9 @@ class StraightMotion(_Bounded, MinimumJerk):
         """Seconds from the first point to the last."""
         return float(self.breaks[-1] - self.breaks[0])
 
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays."""
-        return piecewise_extent(self, order)
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        return piecewise_extent(self, order, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,13 @@ class FourierMotion(_Bounded, Sinusoids):
         """The highest multiple of the frequency of one period."""
         return round(float(np.max(self.omega)) * self.duration / (2 * math.pi))
 
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays."""
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         count = _DENSITY * self.harmonics
         angle = np.arange(count)[:, None, None] * (self.duration / count) * self.omega + self.phase
         value = (self.amplitude * self.omega**order * np.sin(angle + order * math.pi / 2)).sum(axis=2)
         value += self.offset if order == 0 else 0.0
+        value = value if spread is None else value @ spread.T
         middle, half = (value.max(axis=0) + value.min(axis=0)) / 2, np.ptp(value, axis=0) / 2
         half = half / math.cos(math.pi / _DENSITY) + _ROUNDING * np.abs(value).max(axis=0)
         return middle - half, middle + half
@@ -141,18 +142,19 @@ class JoinedMotion(_Bounded):
             result = Motion(*(cs.if_else(t >= begin, b, a) for a, b in zip(result, later, strict=True)))
         return result
 
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values (n,) between which the derivative of an order stays."""
-        low, high = zip(*(part.extent(order) for part in self.parts), strict=True)
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        low, high = zip(*(part.extent(order, spread) for part in self.parts), strict=True)
         return np.min(low, axis=0), np.max(high, axis=0)
 
 
-def piecewise_extent(motion: Piecewise, order: int) -> tuple[np.ndarray, np.ndarray]:
+def piecewise_extent(motion: Piecewise, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest of the Bernstein coefficients of a derivative: the polynomials stay between them.
 
     Each piece is cut into parts first, by which the hull gets tight (de Casteljau).
     """
     coefficients, length = motion.coefficients, np.diff(motion.breaks)
+    coefficients = coefficients if spread is None else coefficients @ spread.T
     for _ in range(order):
         degree = len(coefficients) - 1
         powers = np.arange(degree, 0, -1.0)[:, None, None]

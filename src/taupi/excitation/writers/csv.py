@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from taupi.dynamics.inverse import inverse_dynamics
+from taupi.excitation.limits.torque_rows import described_terms
 from taupi.excitation.writers.samples import Samples
 from taupi.signals.log import Log
 from taupi.signals.read import write_log
@@ -27,4 +28,4 @@ def described_torque(samples: Samples, motion: Motion) -> np.ndarray | None:
     """Return the torque (N, n) of a motion by the description, None where it states no masses."""
     if not np.any(samples.robot.parameters.values):
         return None
-    return np.asarray(inverse_dynamics(samples.robot, terms=("viscous", "coulomb", "offset"))(*motion))
+    return np.asarray(inverse_dynamics(samples.robot, terms=described_terms(smooth=False))(*motion))

@@ -2,6 +2,7 @@
 
     sections/fit/   the page of a fit,  in the order of FIT_SECTIONS
     sections/run/   the page of runs,   in the order of RUN_SECTIONS
+    sections/excitation/   the page of an exciting motion, in the order of EXCITATION_SECTIONS
     sections/*.py   sections that several kinds of page share
 
 A section is a class in a file of its own, with a template of the same name beside it: `torque.py` and `torque.html`. To add one,
@@ -11,6 +12,11 @@ write both into the folder of its page and add a line to that page's list below.
 from __future__ import annotations
 
 from taupi.reporting.sections.base import Section
+from taupi.reporting.sections.excitation.clearance import ClearanceSection
+from taupi.reporting.sections.excitation.film import FilmSection
+from taupi.reporting.sections.excitation.limits import LimitsSection
+from taupi.reporting.sections.excitation.promise import PromiseSection
+from taupi.reporting.sections.excitation.remarks import RemarksSection as ExcitationRemarksSection
 from taupi.reporting.sections.fit.parameters import ParametersSection
 from taupi.reporting.sections.fit.residuals import ResidualsSection
 from taupi.reporting.sections.fit.signals import SignalsSection
@@ -54,5 +60,15 @@ RUN_SECTIONS: tuple[Section, ...] = (
     EnergySection(),
     RemarksSection(),
     SettingsSection(),
+    ProvenanceSection(),
+)
+
+# `taupi.report(plan, ...)`, of `taupi.excite`; a section gets an `ExcitationContent`.
+EXCITATION_SECTIONS: tuple[Section, ...] = (
+    PromiseSection(),
+    FilmSection(),
+    LimitsSection(),
+    ClearanceSection(),
+    ExcitationRemarksSection(),
     ProvenanceSection(),
 )
