@@ -99,6 +99,6 @@ def numbers(robot: Robot, values: Sequence[object]) -> np.ndarray:
     table = dict(robot.symbols)
 
     def number(v: object) -> object:
-        return [number(x) for x in v] if isinstance(v, tuple | list) else to_float(v, "geometry", table)  # type: ignore[arg-type]
+        return [number(x) for x in v] if isinstance(v, tuple | list) else to_float(v, "geometry", table)
 
     return np.array([number(v) for v in values], dtype=float)

@@ -20,11 +20,11 @@ _BLOCK = 8192
 
 @dataclass(frozen=True, eq=False)
 class ClearanceCertificate:
-    """What a motion keeps clear at all times: `bound` (p,) is a lower bound of each distance (m), `asked` (p,) what it has to be.
+    """What a motion keeps clear at all times: each distance (m) is at least `bound` (p,), and `asked` (p,) is what it has to be.
 
-    Rows are in the order of `pairs`, those of a `Clearance`, and `times` (s) are the middles of the intervals where each is least.
-    `least` (m), `pair` and `time` are those of the row with the least to spare; `ok` says whether it is enough. `intervals` is how
-    many were looked at.
+    Rows are in the order of `pairs`, those of a `Clearance`, and `times` (s) are the middles of the intervals where each is
+    least. `least` (m), `pair` and `time` are those of the row with the least to spare; `ok` says whether it is enough.
+    `intervals` is how many were looked at.
     """
 
     bound: np.ndarray
@@ -90,9 +90,9 @@ class ClearanceCertificate:
 def certified(clearance: Any, motion: Any, duration: float) -> ClearanceCertificate:
     """Return the certificate of a motion, for `taupi.Clearance.certificate`.
 
-    In [t - h, t + h] joint m moves by at most |qd_m(t)| h + a_m h^2 / 2, where a bounds |qdd| at all times, and a distance changes
-    by at most the sum of these times its `Reach`. Intervals that fail by this are halved; one whose own middle is too near has
-    failed for good.
+    In [t - h, t + h] joint m moves by at most |qd_m(t)| h + a_m h^2 / 2, where a bounds |qdd| at all times, and a distance
+    changes by at most the sum of these times its `Reach`. Intervals that fail by this are halved; one whose own middle is too
+    near has failed for good.
     """
     spread, most, asked = clearance.spread, motion.bounds(2), clearance.margins
     low, high = motion.extent(0)

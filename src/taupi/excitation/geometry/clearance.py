@@ -32,9 +32,9 @@ class Clearance:
     """Distances between the capsules of a robot, and of them from floor and box; made by `taupi.clearance`.
 
     `robot` and `capsules` are what it is about, `margin` (m) the clearance asked for. Each of `rows_watched` is one distance, of
-    two capsules or of a capsule's end from a wall, and `margins` (p,) what is asked of it: `margin`, or 0 for those of
-    `built_close`, the pairs whose capsules are nearer than that in most postures. `left_out` lists the pairs that are not watched,
-    each with the reason.
+    two capsules or of a capsule's end from a wall in `space`, and `margins` (p,) what is asked of it: `margin`, or 0 for those
+    of `built_close`, the pairs whose capsules are nearer than that in most postures. `left_out` lists the pairs that are not
+    watched, each with the reason.
     """
 
     robot: Robot

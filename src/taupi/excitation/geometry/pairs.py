@@ -24,7 +24,8 @@ class Reason(Enum):
     NEIGHBOURS = "neighbours, joined by one joint"
     DISABLED = "disabled in"
     IGNORED = "ignored as asked"
-    OVERLAPPING = "nearer than the clearance in"
+    OVERLAPPING = "taken for built into each other: their capsules overlap in"
+    FIXED = "nearer than the clearance in all postures, and no motion changes it"
     NEVER = "never nearer than the clearance: proven for all postures within the ranges"
 
 

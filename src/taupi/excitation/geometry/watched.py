@@ -35,6 +35,8 @@ PathLike = str | os.PathLike[str]
 CapsulesLike = PathLike | Sequence[Capsule | Mapping[str, Any]]
 # Links whose capsules overlap in a larger share of random postures are taken for built into each other.
 OVERLAPPING = 0.5
+# m: a height that changes less than this does not change.
+_UNMOVED = 1e-6
 
 
 def clearance_of(
@@ -49,13 +51,13 @@ def clearance_of(
 ) -> Clearance:
     """Return what a `robot` has to keep clear: pairs of links, and links with their surroundings, by capsules around links.
 
-    `clearance` (m, 0.02 by default) is the least distance. `capsules` come from the description by default ("auto"): its own, or
-    fitted around the collision geometry of a URDF or MJCF file; else they are a list of `Capsule`s, or mappings with link, a, b and
-    r (m), or the path of a TOML file with [[capsule]] tables. `ignore` are pairs of link names that are left out, or the path of an
-    SRDF file that lists them. `floor` is the height (m, in world axes) of a floor, none by default, and `box` two corners (m), the
-    least and the largest x, y and z, that everything has to stay between; None in them is no wall. `packages` are folders in which
-    the packages of meshes are looked for, besides those above the description. `ranges` are the least and the largest positions
-    (n,) that are considered, by default the limits of the joints.
+    `clearance` (m, 0.02 by default) is the least distance. `capsules` come from the description by default ("auto"): its own,
+    or fitted around the collision geometry of a URDF or MJCF file; else they are a list of `Capsule`s, or mappings with link, a,
+    b and r (m), or the path of a TOML file with [[capsule]] tables. `ignore` are pairs of link names that are left out, or the
+    path of an SRDF file that lists them. `floor` is the height (m, in world axes) of a floor, none by default, and `box` two
+    corners (m), the least and the largest x, y and z, that everything has to stay between; None in them is no wall. `packages`
+    are folders in which the packages of meshes are looked for, besides those above the description. `ranges` are the least and
+    the largest positions (n,) that are considered, by default the limits of the joints.
 
     Neighbours are left out, and so are pairs that a proof shows never to come near. Links whose capsules are nearer than the
     clearance in most postures are built so: these are kept from overlapping, or, where they overlap in most postures, left out.
@@ -121,33 +123,38 @@ def _sorted_out(
     left_out: list[LeftOut] = []
     start = 0
     for pair, group in groups:
-        of_group = distance[:, start : start + len(group)]
+        surveyed, own = distance[:, start : start + len(group)], group
         start += len(group)
-        least = of_group.min(axis=1)
-        near, overlapping = float((least < margin).mean()), float((least < 0).mean())
-        if group[0].wall >= 0:
-            fixed = [k for k in range(len(group)) if np.ptp(of_group[:, k]) < 1e-6 and of_group[0, k] < margin]
-            kept = [row for k, row in enumerate(group) if k not in fixed]
-            if not kept:
-                left_out.append(LeftOut(pair, Reason.OVERLAPPING, "all postures: no motion changes it"))
-            elif near == 1.0 and not fixed:
-                raise TaupiError(
-                    Argument(pair.second),
-                    f" cannot be kept clear: {pair.first} is beyond it in all of {POSTURES} postures.",
-                )
-            elif least.min() >= margin and never_nearer(space, kept, ranges, margin):
-                left_out.append(LeftOut(pair, Reason.NEVER))
-            else:
-                watched.append((pair, kept))
-        elif overlapping > OVERLAPPING:
-            share = f"{overlapping:.0%} of {POSTURES} random postures, by overlap: taken for built into each other"
+        between_links = group[0].wall < 0
+        if not between_links:
+            own, surveyed = _movable(group, surveyed, margin)
+        least = surveyed.min(axis=1, initial=np.inf)
+        if not own:
+            left_out.append(LeftOut(pair, Reason.FIXED))
+        elif between_links and (least < 0).mean() > OVERLAPPING:
+            share = f"{(least < 0).mean():.0%} of {POSTURES} random postures"
             left_out.append(LeftOut(pair, Reason.OVERLAPPING, share))
-        elif least.min() >= margin and never_nearer(space, group, ranges, margin):
+        elif least.min() >= margin and never_nearer(space, own, ranges, margin):
             left_out.append(LeftOut(pair, Reason.NEVER))
         else:
-            watched.append((pair, group))
-            close += [pair] if near > OVERLAPPING else []
+            watched.append((pair, own))
+            close += [pair] if between_links and (least < margin).mean() > OVERLAPPING else []
     return watched, tuple(close), left_out
+
+
+def _movable(group: list[Row], surveyed: np.ndarray, margin: float) -> tuple[list[Row], np.ndarray]:
+    """Return the rows of a wall without those that are too near and that no motion changes, as of a turning base.
+
+    A link that moves, and is beyond the wall in every posture, cannot do what is asked.
+    """
+    fixed = (np.ptp(surveyed, axis=0) < _UNMOVED) & (surveyed[0] < margin)
+    keep = [k for k in range(len(group)) if not fixed[k]]
+    if keep and (surveyed[:, keep].min(axis=1) < margin).all():
+        pair = group[0].pair
+        raise TaupiError(
+            Argument(pair.second), f" cannot be kept clear: {pair.first} is beyond it in all of {POSTURES} postures."
+        )
+    return [group[k] for k in keep], surveyed[:, keep]
 
 
 # What users state -----------------------------------------------------------------------------------------------------

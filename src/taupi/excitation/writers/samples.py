@@ -17,8 +17,8 @@ from taupi.simulation.references import Motion
 class Samples:
     """A `motion` over `duration` (s) of a `robot`, run at `speed` times its own: q(s t), s qd(s t), s^2 qdd(s t).
 
-    A slower motion visits the same positions, so what it keeps clear of and the torque of gravity stay the same. `rate_hz` is that
-    of formats which leave it open.
+    A slower motion visits the same positions, so what it keeps clear of and the torque of gravity stay the same. `rate_hz` is
+    that of formats which leave it open.
     """
 
     motion: Callable[[np.ndarray], Any]

@@ -32,7 +32,7 @@ link_coulomb; `friction` acts on the motor's side of a spring. `coupling` in [ro
 motor, states which motors move a joint, as in `Robot.with_coupling`. Links may also have a list of their own, `[[link]]`, one
 per joint and in the same order.
 
-What a link takes up is stated by capsules, any number per link: all points within r of the segment from a to b, in the link's frame:
+What a link takes up is stated by capsules, any number per link: all points within r of a segment in the link's frame:
 
     [[capsule]]
     link = "upper arm"              # or "base", or a frame

@@ -96,7 +96,7 @@ def test_all_files_or_none(tmp_path):
     assert list(tmp_path.iterdir()) == []
     write(motion_of(7), robot, tmp_path / "out", ("csv", "npz", "csv"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["excitation.csv", "excitation.npz"]
-    with pytest.raises(tp.TaupiError, match="holds excitation.csv already"):
+    with pytest.raises(tp.TaupiError, match=r"holds excitation\.csv already"):
         write(motion_of(7), robot, tmp_path / "out", ("csv",))
     write(motion_of(7), robot, tmp_path / "out", ("csv",), force=True)
 

@@ -18,10 +18,7 @@ LEAST = 1e-6
 def read_triangles(path: Path) -> np.ndarray:
     """Return the triangles (m, 3, 3) of a mesh file, as they are stated."""
     module = FORMATS.get(path.suffix.lower())
-    if module is None:
-        corners = others.read(path)
-    else:
-        corners = import_module(module).triangles(_bytes(path), path.name)
+    corners = import_module(module).triangles(_bytes(path), path.name) if module else others.read(path)
     if not len(corners):
         raise TaupiError(f"{path.name} has no triangles.", remedy="Export the mesh again, or remove it.")
     if not np.isfinite(corners).all():
