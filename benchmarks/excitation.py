@@ -198,12 +198,12 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     peer = results["figaroh_s"]
     beside = ""
     if peer is not None:
-        beside = f" One value of FIGAROH's criterion, without a gradient, takes {peer * 1e3:.0f} ms for 1000 samples of the Panda."
+        beside = f" FIGAROH's criterion, without a gradient, takes {peer * 1e3:.0f} ms for 1000 samples of a Panda."
     return [
         HEADING,
         "",
-        "Motions of 10 s at 100 Hz within 95 % of all limits, B-splines of 30 points; seconds of one core. Standard deviations are",
-        f"compared in their geometric mean, φ/b is -log det(G/N)/b.{beside} The last two columns are simulated",
+        "Motions of 10 s at 100 Hz within 95 % of all limits, B-splines of 30 points; seconds of one core. Standard deviations",
+        f"are compared in their geometric mean, φ/b is -log det(G/N)/b.{beside} The last two columns are simulated",
         "experiments: errors with random motions of equal length over those with the design.",
         "",
         *table(heading, rows),
