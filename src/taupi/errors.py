@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,22 +18,67 @@ class Argument:
 
     >>> str(Argument("cutoff_hz")), str(Argument("force", True)), str(Argument("rate_hz", ...))
     ('cutoff_hz', 'force=True', 'rate_hz=...')
+    >>> str(Argument("columns", {"time": ...}))
+    "columns={'time': ...}"
     """
 
     name: str
     value: Any = None
 
     def __str__(self) -> str:
-        if self.value is None:
-            return self.name
-        return f"{self.name}=..." if self.value is ... else f"{self.name}={self.value!r}"
+        return self.name if self.value is None else f"{self.name}={self.value_text()}"
+
+    def value_text(self) -> str:
+        """Return the value as Python writes it, `...` for any."""
+        return repr(self.value).replace("Ellipsis", "...")
 
 
-Part = str | Argument
-Spelling = Callable[[Argument], str]
+@dataclass(frozen=True, slots=True)
+class InPython:
+    """A part of a message that only Python can follow, such as a method to call; other places say `elsewhere` instead.
+
+    >>> remedy = (InPython("Use log.segments(), or ", "Use "), Argument("long_gaps", "longest"))
+    >>> gap = TaupiError("time has a gap.", remedy=remedy)
+    >>> str(gap)
+    "time has a gap. Use log.segments(), or long_gaps='longest'"
+    >>> gap.spelled(lambda part: part.elsewhere if isinstance(part, InPython) else f"--gaps {part.value}")
+    'time has a gap. Use --gaps longest'
+    """
+
+    text: str
+    elsewhere: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
-class TaupiError(ValueError):
+Part = str | Argument | InPython
+Spelling = Callable[[Argument | InPython], str]
+
+
+class _Message(Exception):  # noqa: N818 - of errors and of warnings
+    """What errors and warnings share: a message that is data, of texts and of arguments, with its remedy."""
+
+    def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
+        self.parts = parts
+        self.remedy: tuple[Part, ...] = (remedy,) if isinstance(remedy, Part) else tuple(remedy)
+        super().__init__(self.spelled(str))
+
+    @property
+    def argument(self) -> str | None:
+        """The name of the argument that is wrong, where one is."""
+        return next((part.name for part in self.parts if isinstance(part, Argument)), None)
+
+    def spelled(self, spelling: Spelling) -> str:
+        """Return the message with arguments, and what only Python can do, as the function `spelling` writes them."""
+        wrong, remedy = (
+            "".join(part if isinstance(part, str) else spelling(part) for part in parts)
+            for parts in (self.parts, self.remedy)
+        )
+        return f"{wrong} {remedy}" if remedy else wrong
+
+
+class TaupiError(_Message, ValueError):
     """Something in the user's input cannot be used; the message says what, and what to do instead.
 
     The message is data: `parts` are texts and `Argument`s that say what is wrong, `remedy` is what to do about it, in the same
@@ -46,24 +93,6 @@ class TaupiError(ValueError):
     'cutoff_hz'
     """
 
-    def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
-        self.parts = parts
-        self.remedy: tuple[Part, ...] = (remedy,) if isinstance(remedy, str | Argument) else tuple(remedy)
-        super().__init__(self.spelled(str))
-
-    @property
-    def argument(self) -> str | None:
-        """The name of the argument that is wrong, where one is."""
-        return next((part.name for part in self.parts if isinstance(part, Argument)), None)
-
-    def spelled(self, spelling: Spelling) -> str:
-        """Return the message with arguments spelled by a function."""
-        wrong, remedy = (
-            "".join(part if isinstance(part, str) else spelling(part) for part in parts)
-            for parts in (self.parts, self.remedy)
-        )
-        return f"{wrong} {remedy}" if remedy else wrong
-
     def about(self, place: str) -> TaupiError:
         """Return the same error, its message beginning with the place it is about, such as a file's name."""
         return type(self)(f"{place}: ", *self.parts, remedy=self.remedy)
@@ -77,8 +106,20 @@ class NotIdentifiedError(TaupiError):
     """Logs and settings are well-formed, but no parameters come of them: not identifiable, or not converged."""
 
 
-class TaupiWarning(UserWarning):
-    """An answer that is usable but suspect; the message states the number."""
+class TaupiWarning(_Message, UserWarning):
+    """An answer that is usable but suspect; the message states the number, and is data as that of a `TaupiError`."""
+
+
+class MovedWarning(TaupiWarning, DeprecationWarning):
+    """A public name was used at a place that it has moved from; the message says where it is now."""
+
+
+def warn(message: str | TaupiWarning, category: type[Warning] = TaupiWarning) -> None:
+    """Warn of an answer that is usable but suspect, at the line outside of taupi that asked for it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "taupi":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def shown(value: object, limit: int = 60) -> str:

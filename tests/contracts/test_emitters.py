@@ -15,6 +15,7 @@ from support import error, programs, random_states
 import taupi as tp
 from taupi.program.emit import LANGUAGES, sources
 from taupi.program.emitters.cuda import kernel_source
+from taupi.program.emitters.dialect import identifiers
 from taupi.program.output_layouts import places
 from taupi.program.program import Port, trace
 from taupi.program.tape import BINARY, UNARY
@@ -268,6 +269,12 @@ def test_methods_return_the_main_source(language):
 def test_names_that_are_no_identifiers(language, name):
     with pytest.raises(tp.TaupiError, match="expected an identifier"):
         sources(tp.gravity_torque(tp.load("elbow2r")), language, name)
+
+
+def test_inputs_keep_names_that_the_language_allows():
+    ports = [Port(name) for name in ("q", "v2", "a b", "2x", "for", "t1")]
+    program = trace("f", lambda *x: sum(x), ports, [Port("y")])
+    assert identifiers(program, "f", frozenset({"for"})) == (["q", "v2", "a_b", "x2x", "for_", "t1_"], ["y"])
 
 
 def test_bad_requests_say_what_is_wrong(tmp_path):

@@ -113,7 +113,7 @@ def test_convert_writes_once_and_reads_back(tmp_path):
         (["regressor", "elbow2r", "--at", "[[NaN,0],[0,0],[0,0]]", "--json"], "not finite"),
         (["regressor", "puma560", "--at", "[[1,2],[3],[4]]"], "q has shape"),
         (["convert", "puma560", "arm.urdf"], "ending in .toml"),
-        (["info", "puma560", "--lock", "x"], "takes no lock"),
+        (["info", "puma560", "--lock", "x"], "takes no --lock"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_3(arguments, sentence, tmp_path):
@@ -146,6 +146,14 @@ def test_broken_files_are_one_sentence_and_exit_3(tmp_path):
 def test_usage_errors_exit_2():
     assert taupi("regressor").returncode == 2
     assert taupi("nonsense").returncode == 2
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = [sys.executable, "-m", "taupi", "explicit", "puma560", "--what", "coriolis-matrix"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+        child.stdout.close()
+        assert (child.stderr.read(), child.wait(60)) == ("", 0)
 
 
 def test_bounds_by_range_and_as_json():

@@ -9,8 +9,7 @@ from formulas import constants, evaluated, inputs, same
 from support import SPEC, error
 
 import taupi as tp
-from taupi.papers import lecture
-from taupi.papers.aldana_model import (
+from taupi.papers.aldana.model import (
     C2,
     C3,
     C23,
@@ -31,7 +30,8 @@ from taupi.papers.aldana_model import (
     printed_entries,
 )
 from taupi.papers.formulas import differing, spelled
-from taupi.papers.gabiccini2009 import B, blocks
+from taupi.papers.gabiccini2009.study import B, blocks
+from taupi.papers.lecture import study as lecture
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}
@@ -226,7 +226,7 @@ def test_twenty_five_columns_against_the_vectors(aldana, case):
 
 def test_unknown_lengths_from_the_description_need_eleven():
     arm = tp.load("planar3r")
-    force = tp.operational_force(arm, task="planar")
+    force = tp.operational.force(arm, task="planar")
     lumped = tp.lump(force, unknown=["m?", "I?", "l?", "lc?"])
     assert lumped.count == lumped.rank == 11
     states = np.random.default_rng(2).uniform(0.3, 1.2, (4, 9, 3))

@@ -150,7 +150,7 @@ def stages(tests: Sequence[TimedTest], budget: float) -> list[list[TimedTest]]:
 def try_mutant(copy: Copy, mutant: Mutant, text: str, tests: Sequence[TimedTest], budget: float) -> Outcome:
     """Put the change into the copy, run the tests until one fails, and take the change out again.
 
-    A stage may take half a minute and five times as long as when it was recorded; a mutant that takes longer is killed, too.
+    A stage may take 45 s and five times as long as when it was recorded; a mutant that takes longer is killed, too.
     """
     if not tests:
         return Outcome(UNREACHED)
@@ -159,7 +159,7 @@ def try_mutant(copy: Copy, mutant: Mutant, text: str, tests: Sequence[TimedTest]
     try:
         for stage in stages(tests, budget):
             run += len(stage)
-            failed = copy.failing(stage, seconds=30 + 5 * sum(t.seconds for t in stage))
+            failed = copy.failing(stage, seconds=45 + 5 * sum(t.seconds for t in stage))
             if failed is None or failed:
                 return Outcome(KILLED if failed else SLOW, failed or "", run, time.monotonic() - start)
     finally:

@@ -1,4 +1,4 @@
-"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled machine_code."""
+"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled code."""
 
 import copy
 import os
@@ -60,8 +60,8 @@ def test_one_lane_computes_the_same(y, arm, n, dtype):
 def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
     """Also of a program long enough to be cut into functions, and with functions of the C library."""
     monkeypatch.setattr(llvm_module, "_ONE_FUNCTION_ONE_LANE", 200)
-    port = tp.Port("x", (3,))
-    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.Port("y", (3,))])
+    port = tp.program.Port("x", (3,))
+    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.program.Port("y", (3,))])
     rng = np.random.default_rng(0)
     for program in (y, odd):
         step, wide = program.compile("cpu").bound(), program.compile("numpy")
@@ -92,7 +92,7 @@ def test_single_precision(y, arm, layout, n):
 
 
 def test_several_outputs_in_every_layout(arm):
-    program = tp.newton_euler_matrices(arm)
+    program = tp.closed_form.newton_euler_matrices(arm)
     states = random_states(arm, 13, 1)
     want = program.compile("numpy")(*states)
     for got, w in zip(program(*states), want, strict=True):
@@ -234,11 +234,35 @@ def test_bound_inputs_are_one_array(y):
     assert np.array_equal(step.inputs["qd"], np.arange(5.0, 10.0))
 
 
+GUARDED = """
+import ctypes, mmap
+import casadi as cs, numpy as np, taupi as tp
+
+page = mmap.PAGESIZE
+memory = mmap.mmap(-1, 2 * page)
+start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0) == 0  # reading beyond the page ends the process
+program = tp.program.trace("total", lambda x: cs.sum1(x), [tp.program.Port("x", ({size},))], [tp.program.Port("y")])
+x = np.frombuffer(memory, np.float64, 3 * {size}, page - 8 * 3 * {size}).reshape(3, {size})
+x[:] = np.arange(3 * {size}).reshape(3, {size})
+assert np.allclose(program(x), x.sum(axis=1))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect is called by its Linux signature")
+@pytest.mark.parametrize("size", [3, 11, 19])
+def test_nothing_beyond_an_input_is_read(size):
+    subprocess.run([sys.executable, "-c", GUARDED.format(size=size)], check=True)
+
+
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])
 def test_threads_do_not_change_a_bit(y, arm, layout):
     states = random_states(arm, 5003, 3)
-    one, many = (y.compile("cpu", layout=layout, threads=k)(*states) for k in (1, 3))
-    assert np.array_equal(one, many)
+    kernels = [y.compile("cpu", layout=layout, threads=k) for k in (1, 2, 3)]
+    one, two, three = (kernel(*states) for kernel in kernels)
+    assert np.array_equal(one, two) and np.array_equal(one, three)
+    assert [len(kernel._pools) for kernel in kernels] == [0, 1, 1]  # two threads are worth having, one is not
 
 
 def test_bound_form(y, arm):
@@ -270,7 +294,7 @@ def test_groups_cover_every_nonzero_once():
             assert rows.starts[0][group] + lane == place
 
 
-# The cache of compiled objects ----------------------------------------------------------------------------------------
+# The cache of compiled code ----------------------------------------------------------------------------------------
 
 
 def fresh(folder, robot_seed=5):

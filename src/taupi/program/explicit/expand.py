@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, InPython, TaupiError
 from taupi.program.angles import Point, combined_point
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import Plan, ReplanError, Ring, TooLongError
@@ -179,8 +179,8 @@ class _Run:
             remedy=(
                 "Use ",
                 Argument("intermediates", 20),
-                ", which names intermediate terms so that few formulas have more terms than that, or raise ",
-                Argument("limit"),
+                ", which names intermediate terms so that few formulas have more terms than that",
+                InPython(", or raise limit"),
                 ".",
             ),
         )
