@@ -87,9 +87,9 @@ def write_results(
 ) -> list[Path]:
     """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths."""
     from taupi.identification.results.fit_file import fit_json, fit_text
-    from taupi.reporting.report import report_text
+    from taupi.reporting.fit_page import fit_page
 
-    texts = (fit_json(fit), fit_text(fit), report_text(fit, held_out, fitted))
+    texts = (fit_json(fit), fit_text(fit), fit_page(fit, held_out, fitted))
 
     def fill(folder: Path) -> None:
         for name, text in zip(RESULTS, texts, strict=True):
