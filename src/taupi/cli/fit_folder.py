@@ -113,5 +113,5 @@ def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: boo
         elastic = fit.basis.elastic
         described = (*_DESCRIBED, *(_DESCRIBED_ELASTIC if elastic else ()))
         terms = tuple(term for term in fit.terms if term.name in described)
-        dynamics = tp.elastic_inverse_dynamics if elastic else tp.inverse_dynamics
+        dynamics = tp.elastic.inverse_dynamics if elastic else tp.inverse_dynamics
         tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)

@@ -1,4 +1,4 @@
-"""Programs: functions traced once over symbols, and the targets that read the trace. Knows nothing of robots."""
+"""Programs: functions traced once over symbols, and the targets and emitters that read the trace. Knows no robots."""
 
 from typing import TYPE_CHECKING
 

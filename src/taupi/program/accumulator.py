@@ -85,7 +85,7 @@ class Accumulator:
     >>> arm = tp.load("elbow2r")
     >>> rng = np.random.default_rng(0)
     >>> q, qd, qdd = rng.normal(size=(3, 500, 2))
-    >>> sums = tp.Accumulator(tp.regressor(arm))
+    >>> sums = tp.program.Accumulator(tp.regressor(arm))
     >>> sums.add(tp.inverse_dynamics(arm)(q, qd, qdd), q, qd, qdd)
     >>> sums.result().matrix.shape
     (20, 20)

@@ -26,10 +26,10 @@ class Constants:
     """The exact numbers of a function, collected while it is traced: `trace` takes them as `constants`.
 
     >>> from fractions import Fraction
-    >>> import taupi as tp
-    >>> constants = tp.Constants()
+    >>> from taupi.program import Constants, Port, trace
+    >>> constants = Constants()
     >>> body = lambda x: constants("length", Fraction(1, 3)) * x
-    >>> third = tp.trace("third", body, [tp.Port("x")], [tp.Port("y")], constants)
+    >>> third = trace("third", body, [Port("x")], [Port("y")], constants)
     >>> third.exact(Fraction(2)).item()
     2/3
     """

@@ -94,8 +94,9 @@ def roll(
     shared. `results` are (K, B, size) and must be zero before. All arrays are C-contiguous. The samples are divided among
     `threads`, 1 by default, each of which runs all steps of its own samples.
 
-    >>> import numpy as np, taupi as tp
-    >>> step = tp.trace("sum", lambda x, u: x + u, [tp.Port("x", (1,)), tp.Port("u", (1,))], [tp.Port("x_next", (1,))])
+    >>> import numpy as np
+    >>> from taupi.program import Port, trace
+    >>> step = trace("sum", lambda x, u: x + u, [Port("x", (1,)), Port("u", (1,))], [Port("x_next", (1,))])
     >>> x = np.zeros((4, 1, 1))
     >>> roll(step.compile("cpu"), {"x": x}, {"u": np.full((1, 1, 1), 2.0)}, {})
     >>> x.ravel().tolist()
@@ -142,9 +143,10 @@ class NestedStepLoop:
     k (times + 1) and writes the next row, and the inner steps go on from there. `inputs` and `results` are those of the outer
     step, and `threads` is that of `roll`; `inner` are the other inputs of the inner step, (K or 1, times or 1, B or 1, size).
 
-    >>> import numpy as np, taupi as tp
-    >>> add = tp.trace("add", lambda z, u: z + u, [tp.Port("z", (1,)), tp.Port("u", (1,))], [tp.Port("z_next", (1,))])
-    >>> twice = tp.trace("twice", lambda z: 2 * z, [tp.Port("z", (1,))], [tp.Port("z_next", (1,))])
+    >>> import numpy as np
+    >>> from taupi.program import Port, trace
+    >>> add = trace("add", lambda z, u: z + u, [Port("z", (1,)), Port("u", (1,))], [Port("z_next", (1,))])
+    >>> twice = trace("twice", lambda z: 2 * z, [Port("z", (1,))], [Port("z_next", (1,))])
     >>> z, u = np.zeros((7, 1, 1)), np.full((1, 1, 1), 1.0)
     >>> NestedStepLoop(add.compile("cpu"), twice.compile("cpu"), z, {"u": u}, {}, {}, times=2)(0, 2)
     >>> z.ravel().tolist()

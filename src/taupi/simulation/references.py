@@ -226,8 +226,7 @@ class BSpline(Piecewise):
     ) -> BSpline:
         """Return the spline of `count` random control points over `duration` (s), of which the first and last three are equal.
 
-        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. `taupi.papers.reproduce("zollo2014")` excites the
-        PUMA so.
+        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. The study "zollo2014" excites the PUMA so.
         """
         middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):

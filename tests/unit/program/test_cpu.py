@@ -60,8 +60,8 @@ def test_one_lane_computes_the_same(y, arm, n, dtype):
 def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
     """Also of a program long enough to be cut into functions, and with functions of the C library."""
     monkeypatch.setattr(llvm_module, "_ONE_FUNCTION_ONE_LANE", 200)
-    port = tp.Port("x", (3,))
-    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.Port("y", (3,))])
+    port = tp.program.Port("x", (3,))
+    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.program.Port("y", (3,))])
     rng = np.random.default_rng(0)
     for program in (y, odd):
         step, wide = program.compile("cpu").bound(), program.compile("numpy")
@@ -92,7 +92,7 @@ def test_single_precision(y, arm, layout, n):
 
 
 def test_several_outputs_in_every_layout(arm):
-    program = tp.newton_euler_matrices(arm)
+    program = tp.closed_form.newton_euler_matrices(arm)
     states = random_states(arm, 13, 1)
     want = program.compile("numpy")(*states)
     for got, w in zip(program(*states), want, strict=True):
@@ -243,7 +243,7 @@ memory = mmap.mmap(-1, 2 * page)
 start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0) == 0  # reading beyond the page ends the process
-program = tp.trace("total", lambda x: cs.sum1(x), [tp.Port("x", ({size},))], [tp.Port("y")])
+program = tp.program.trace("total", lambda x: cs.sum1(x), [tp.program.Port("x", ({size},))], [tp.program.Port("y")])
 x = np.frombuffer(memory, np.float64, 3 * {size}, page - 8 * 3 * {size}).reshape(3, {size})
 x[:] = np.arange(3 * {size}).reshape(3, {size})
 assert np.allclose(program(x), x.sum(axis=1))

@@ -18,8 +18,8 @@ from taupi.program.modular_arithmetic import Field, Modular, primes, residue
 def columns(*functions, inputs=2, constants=None):
     """A program with one row and a column for each function of the vector x."""
     body = lambda x: cs.horzcat(*(f(x) for f in functions))  # noqa: E731
-    ports = [tp.Port("x", (inputs,))], [tp.Port("y", (1, len(functions)))]
-    return tp.trace("columns", body, *ports, constants)
+    ports = [tp.program.Port("x", (inputs,))], [tp.program.Port("y", (1, len(functions)))]
+    return tp.program.trace("columns", body, *ports, constants)
 
 
 def test_primes_have_no_root_of_minus_one():
@@ -96,7 +96,7 @@ def test_signs_are_the_right_way_round():
 
 
 def test_constants_that_are_not_rational_are_refused():
-    c = tp.Constants()
+    c = tp.program.Constants()
     program = columns(lambda x: cs.sqrt(c("l", Fraction(2), named=True)) * x[0], constants=c)
     assert active_columns(program) == [0]  # doubles decide
     root = cs.sqrt(c("l", Fraction(2), named=True))
@@ -104,7 +104,7 @@ def test_constants_that_are_not_rational_are_refused():
     assert active_columns(program) == [0, 2]  # what rounding leaves of the second column does not count
     with pytest.raises(tp.TaupiError, match="give its value as a number"):
         independent_columns(program)
-    d = tp.Constants()
+    d = tp.program.Constants()
     program = columns(lambda x: cs.cos(d("u", None, True) * d("v", None, True)) * x[0], constants=d)
     with pytest.raises(tp.TaupiError, match="product of symbols"):
         Modular(program)

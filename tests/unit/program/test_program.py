@@ -1,6 +1,7 @@
 """Programs: the boundary, derivatives, composition, counts, sine and cosine."""
 
 import math
+from fractions import Fraction
 
 import casadi as cs
 import numpy as np
