@@ -70,7 +70,7 @@ class _Message(Exception):  # noqa: N818 - of errors and of warnings
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def spelled(self, spelling: Spelling) -> str:
-        """Return the message with arguments, and what only Python can do, spelled by a function."""
+        """Return the message with arguments, and what only Python can do, as the function `spelling` writes them."""
         wrong, remedy = (
             "".join(part if isinstance(part, str) else spelling(part) for part in parts)
             for parts in (self.parts, self.remedy)

@@ -117,6 +117,11 @@ class Equations:
                 f"({', '.join(robot.joint_names)}).",
                 remedy=("Choose columns by a mapping", InPython(", or joints by log.select(...)"), "."),
             )
+        if log.names != robot.joint_names and set(log.names) == set(robot.joint_names):
+            raise TaupiError(
+                f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(robot.joint_names)}.",
+                remedy="Bring them into its order: log.select(robot.joint_names).",
+            )
         if self.sprung and log.theta is None:
             names = ", ".join(robot.elastic_joints)
             raise TaupiError(

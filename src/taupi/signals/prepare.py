@@ -230,7 +230,7 @@ def prepare_blocks(
     >>> t = np.arange(5000) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None])
     >>> pieces = [log.rows(slice(a, a + 1000)) for a in range(0, 5000, 1000)]
-    >>> qdd = np.concatenate([b.qdd for b in tp.prepare_blocks(pieces, 100, 5)])
+    >>> qdd = np.concatenate([b.qdd for b in tp.signals.prepare_blocks(pieces, 100, 5)])
     >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, decimate=1, trim=False).qdd).max() < 1e-8)
     True
     """

@@ -114,7 +114,7 @@ def output_error(
 
     >>> import taupi as tp
     >>> try:
-    ...     tp.output_error(tp.load("elbow2r"), "run.csv")
+    ...     tp.estimators.output_error(tp.load("elbow2r"), "run.csv")
     ... except tp.TaupiError as error:
     ...     print(str(error).split(".")[0])
     elbow2r has no elastic joint
