@@ -31,7 +31,7 @@ class ExportOptions(Settings):
     """Forms of the identified robot that are written beside the results.
 
     Attributes:
-        urdf: Write model.urdf too: the given one with the identified inertias.
+        urdf: Write model.urdf too: the original one with the identified inertias.
         toml: Write model.toml too: the identified robot.
         c: Write c/ too: its inverse dynamics as a C99 project.
         anyway: Export even a fit that is plainly wrong, and leave out terms that a description has no place for.
