@@ -113,7 +113,7 @@ def test_convert_writes_once_and_reads_back(tmp_path):
         (["regressor", "elbow2r", "--at", "[[NaN,0],[0,0],[0,0]]", "--json"], "not finite"),
         (["regressor", "puma560", "--at", "[[1,2],[3],[4]]"], "q has shape"),
         (["convert", "puma560", "arm.urdf"], "ending in .toml"),
-        (["info", "puma560", "--lock", "x"], "takes no lock"),
+        (["info", "puma560", "--lock", "x"], "takes no --lock"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_3(arguments, sentence, tmp_path):

@@ -69,8 +69,8 @@ def test_every_program_can_be_emitted(name, language):
         (["puma560", "regressor", "--name", "a b"], "expected an identifier of C"),
         (["puma560", "regressor", "--terms", "viscus"], "Did you mean 'viscous'"),
         (["puma560", "gravity-torque", "--terms", "viscous"], "takes no terms"),
-        (["puma560", "jacobian", "--language", "cuda", "--project"], "goes with language='c'"),
-        (["puma560", "jacobian", "--lock", "x"], "takes no lock"),
+        (["puma560", "jacobian", "--language", "cuda", "--project"], "goes with --language c"),
+        (["puma560", "jacobian", "--lock", "x"], "takes no --lock"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_3(arguments, sentence, tmp_path):

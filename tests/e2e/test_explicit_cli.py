@@ -149,7 +149,7 @@ def test_lump_into_prescribed_parameters():
         (["explicit", "planar3r", "--what", "operational-mass", "--task", "planar"], "Use --intermediates 20, which"),
         (["lump", "lecture2r", "--unknown", "m3"], "No symbol 'm3' in inverse_dynamics. Known: g, L1, L2, m1, m2."),
         (["lump", "lecture2r", "--unknown", ""], "unknown is empty"),
-        (["lump", "elbow2r", "--unknown", "*.m"], "write a symbol there"),
+        (["lump", "elbow2r", "--unknown", "*.m"], "write a symbol in their place"),
         (["lump", "lecture2r", "--unknown", "m1,m2", "--into", "m1"], "or leave --into out"),
         (["lump", "lecture2r", "--unknown", "m1,m2", "--into", "m1;q2"], "into holds q2"),
         (["lump", "lecture2r", "--unknown", "m1", "--into", "m1+("], "not an expression"),
