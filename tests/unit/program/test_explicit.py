@@ -134,7 +134,6 @@ def test_names_do_not_clash_with_symbols():
     ("x", "text"), [(0.4318, "0.4318"), (0.5, "1/2"), (-0.125, "-1/8"), (3, "3"), (0.0625, "0.0625"), (-9.81, "-9.81")]
 )
 def test_numbers_are_written_as_they_were(x, text):
-
     from taupi.program.targets.exact import rational
 
     assert number_text(rational(Fraction(str(x)))) == text
