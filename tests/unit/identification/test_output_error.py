@@ -89,7 +89,7 @@ def test_parameters_are_found_without_seeing_the_link(found):
     true = fit.basis.project(tp.elastic_regressor(PENDULUM, terms=TERMS).parameters)
     known = [k for k, n in enumerate(fit.names) if n.endswith(("stiffness", "mR", "coulomb", "viscous"))]
     assert np.allclose(fit.values[known], true[known], rtol=0.05)
-    assert any("links were not seen" in note for note in fit.notes)
+    assert any("links were not measured" in note for note in fit.notes)
     assert fit.estimator == "output_error" and not fit.undetermined.any()
 
 
