@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint bench bench-short bench-stream docs clean
+.PHONY: help demo test lint docs bench bench-short bench-stream mutants mutants-short dist clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit('taupi needs Python 3.10 or newer, this is ' + sys.version) if sys.version_info < (3, 10) else None"
@@ -28,13 +31,17 @@ $(VENV)/docs: $(VENV)/base
 	$(PIP) install --editable ".[docs]"
 	@touch $@
 
+$(VENV)/dist: $(VENV)/base
+	$(PIP) install --editable ".[dist]"
+	@touch $@
+
 demo: $(VENV)/base  ## a PUMA 560 simulated with noise, identified, validated, reported
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/test
+test: $(VENV)/test  ## every test but the long ones (pytest -m long)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2  # two workers, each with one thread of BLAS: a quarter less processor time
 
-lint: $(VENV)/lint
+lint: $(VENV)/lint  ## ruff, mypy, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -49,8 +56,18 @@ bench-short: $(VENV)/test  ## the same measurements with few repeats and no peer
 bench-stream: $(VENV)/test  ## ten million samples, from files: minutes, and 4 GB of disk for a while; rewrites its section
 	$(BIN)/python benchmarks/run.py --only streaming
 
-docs: $(VENV)/docs
+docs: $(VENV)/docs  ## the site, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-clean:
-	rm -rf $(VENV) site dist out
+mutants: $(VENV)/test  ## 200 small faults, one at a time: do the tests see them? half an hour; rewrites docs/mutants.md
+	PYTHONPATH=tools $(BIN)/python -m mutants --seed 12 --size 200 --least 0.92 --report docs/mutants.md
+
+mutants-short: $(VENV)/test  ## a dozen of them in files that are tested well; writes nothing
+	PYTHONPATH=tools $(BIN)/python -m mutants --short
+
+dist: $(VENV)/dist  ## sdist and wheel into dist/, each installed in a fresh environment and tried
+	$(BIN)/python tools/distribution.py
+
+clean:  ## everything that the other targets made
+	rm -rf $(VENV) site dist out .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -35,19 +35,19 @@ def prepare(folder: Path) -> None:
             np.savez(folder / f"{name}.{key}.npz", states=states, want=want, nonzeros=program.nonzeros())
             for dtype in ("float64", "float32"):
                 for layout in ("batch_last", "nonzeros", "samples"):
-                    spec = cuda.spec(program, layout, dtype)
+                    spec = cuda.kernel_spec(program, layout, dtype)
                     (folder / f"{name}.{key}.{dtype}.{layout}.json").write_text(json.dumps(dataclasses.asdict(spec)))
 
 
 def kernel(file: Path) -> Any:
     """Return a kernel of the package's own target from its written parts."""
     from taupi.program.program import Port
-    from taupi.program.targets.cuda import CudaKernel, Spec
+    from taupi.program.targets.cuda import CudaKernel, KernelSpec
 
     told = json.loads(file.read_text())
     for key in ("inputs", "outputs"):
         told[key] = tuple(Port(**(p | {"shape": tuple(p["shape"]), "labels": tuple(p["labels"])})) for p in told[key])
-    return CudaKernel(Spec(**(told | {"nonzeros": tuple(told["nonzeros"])})))
+    return CudaKernel(KernelSpec(**(told | {"nonzeros": tuple(told["nonzeros"])})))
 
 
 def milliseconds(cupy: Any, call: Any, repeats: int = 15) -> float:

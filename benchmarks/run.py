@@ -32,7 +32,7 @@ import simulation
 import streaming
 
 import taupi as tp
-from taupi.program.targets.simd.objects import load
+from taupi.program.targets.simd.machine_code import load
 
 ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache

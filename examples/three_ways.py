@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 
 import taupi as tp
-from taupi.cli.card import card
+from taupi.cli.show.robot import robot_text
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -69,7 +69,7 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, default=Path("out/three-ways.png"), help="the picture")
     path = options.parse_args().output
     robot = tp.load("puma560")
-    print(card(robot), end="\n\n")
+    print(robot_text(robot), end="\n\n")
     t, q, qd, qdd = motion(robot.n)
     torques = {name: tp.inverse_dynamics(robot, **how)(q, qd, qdd) for name, how in THREE_WAYS.items()}
     regressor = tp.regressor(robot)

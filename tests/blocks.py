@@ -1,4 +1,4 @@
-"""The document's own formulas for elastic joints (spec B3 to B5), in NumPy, from the numbers of a DH table; no code of taupi.
+"""The formulas of Zollo et al. (2014, eq. 7-34) for elastic joints, in NumPy, from the numbers of a DH table; no code of taupi.
 
 Revolute joints as printed; a prismatic one has J_O = 0 and J_P = z, and derivatives to match.
 """

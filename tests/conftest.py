@@ -1,5 +1,7 @@
 """Where the robots of other people are; random examples that are the same in every run."""
 
+import re
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -8,6 +10,17 @@ from hypothesis import settings
 
 settings.register_profile("seeded", derandomize=True, deadline=None)
 settings.load_profile("seeded")
+
+
+# Pinocchio has no wheels for Windows: there, and nowhere else, files that need it are left out.
+NEEDS_PINOCCHIO = re.compile(r"^(import pinocchio|from plants import)", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave a test file out where what it compares with cannot be installed."""
+    if sys.platform != "win32" or not collection_path.name.startswith("test_"):
+        return None
+    return bool(NEEDS_PINOCCHIO.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
 @pytest.fixture(scope="session")

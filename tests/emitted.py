@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from taupi.program.emit import sources
-from taupi.program.targets.cuda_source import kernel_source
+from taupi.program.emitters.cuda import kernel_source
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # A GPU in eight lines: the kernel is a C++ function, and the test says which thread runs.

@@ -1,4 +1,4 @@
-"""Files, and directories of files, written whole or not at all."""
+"""Files, and directories of files, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from typing import BinaryIO
 
 from taupi.errors import Argument, TaupiError, shown
 
-# What to do about files that are there already.
-OVERWRITE = ("Use another name, or ", Argument("force", True), " to overwrite.")
+FORCE = Argument("force", True)
 
 
-def path_of(path: str | os.PathLike[str], expected: str = "the path of a file") -> Path:
-    """Return the argument as a Path."""
+def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", name: str = "path") -> Path:
+    """Return a path that a user stated as a Path; `name` is the argument's, and `expected` says what it should be."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise TaupiError(f"path is {shown(path)}, expected {expected}.")
+        raise TaupiError(Argument(name), f" is {shown(path)}, expected {expected}.")
     return Path(path)
 
 
 def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Path:
-    """Return the path of a file that may be written; refuse a directory, and a file that is there unless forced."""
+    """Return the path of a file that may be written; refuse a directory, and an existing file unless `force` is set."""
     file = path_of(path)
     if file.is_dir():
         raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
     if file.exists() and not force:
-        raise TaupiError(f"{file} exists already.", remedy=OVERWRITE)
+        raise TaupiError(f"{file} exists already.", remedy=("Use another name, or ", FORCE, " to overwrite it."))
     return file
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
-    """Write a file of text whole or not at all."""
+    """Write a text file, completely or not at all."""
     write_file(path, lambda stream: stream.write(text.encode("utf-8")), force)
 
 
 def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object], force: bool = False) -> None:
-    """Write a file whole or not at all: `fill` writes to a temporary one beside it, which then takes its name."""
+    """Write a file, completely or not at all: `fill` writes to a temporary file beside it, which is then renamed."""
     file = refuse_to_overwrite(path, force)
     temporary = ""
     try:
@@ -56,28 +55,32 @@ def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object],
 
 
 def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], force: bool = False) -> Path:
-    """Return a directory that results may be written to as a whole; refuse one that holds such files unless forced."""
-    given = path_of(folder, "the path of a directory")
-    real = given.resolve()
+    """Return a directory that may be replaced; refuse one that holds files of these names unless `force` is set."""
+    path = path_of(folder, "the path of a directory")
+    real = path.resolve()
     if real.exists() and not real.is_dir():
-        raise TaupiError(f"{given} is a file, expected the name of a directory to write in.")
+        raise TaupiError(f"{path} is a file, expected the name of a directory to write in.")
     if Path.cwd().is_relative_to(real) or real.is_mount():
         raise TaupiError(
-            f"{given} cannot be replaced as a whole, being the current directory or above it. Name one of its own, such as out/."
+            f"{path} cannot be replaced, because it is or contains the current directory, or is a mount point.",
+            remedy="Name a directory of its own, such as out/.",
         )
-    there = [name for name in names if (real / name).exists()]
-    if there and not force:
-        raise TaupiError(f"{given} holds {', '.join(there)} already.", remedy=OVERWRITE)
+    existing = [name for name in names if (real / name).exists()]
+    if existing and not force:
+        raise TaupiError(
+            f"{path} holds {', '.join(existing)} already.", remedy=("Use another name, or ", FORCE, " to overwrite.")
+        )
     return real
 
 
 def write_folder(
     folder: str | os.PathLike[str], fill: Callable[[Path], object], force: bool = False, own: Iterable[str] = ()
 ) -> None:
-    """Write the files of one result together: whoever looks finds all the old ones, or all the new ones.
+    """Write the files of one result together: a reader finds all of the old ones or all of the new ones, never a mixture.
 
-    `fill` writes them to an empty directory beside, which then changes places with `folder` in one step. Files that a result
-    may have, `own`, go with the old one; whatever else lies in `folder` stays there.
+    `fill` writes them to an empty directory beside `folder`, and then the two directories are exchanged in one step. Files of
+    the old result, those called as in `own`, are removed; all other files in `folder` are kept. Without `force`, a folder
+    that holds such files is refused.
     """
     real = refuse_to_replace(folder, (), force)
     try:
@@ -97,11 +100,11 @@ def write_folder(
     except OSError as error:
         raise TaupiError(f"{folder} cannot be written: {error.strerror}.") from None
     finally:
-        shutil.rmtree(staged, ignore_errors=True)  # what was there before, or what was not finished
+        shutil.rmtree(staged, ignore_errors=True)  # the old files, or unfinished new ones
 
 
 def _keep_others(old: Path, new: Path, own: set[str]) -> None:
-    """Give the new directory whatever the old one holds besides: hard links, so that nothing is moved before all is done."""
+    """Link the other files of the old directory into the new one: links, so that nothing is moved before all is done."""
     for path in old.iterdir():
         if path.name not in own and not (new / path.name).exists():
             if path.is_dir() and not path.is_symlink():
@@ -119,13 +122,13 @@ def _link(source: str, target: str) -> str:
 
 
 def _exchange(a: Path, b: Path) -> None:
-    """Let two directories change places, in one step where the system can."""
+    """Exchange two directories, in one step if the system can do that."""
     import ctypes
 
-    at_here, exchange = -100, 2
+    at_fdcwd, rename_exchange = -100, 2
     try:
-        swap = ctypes.CDLL(None, use_errno=True).renameat2
-        if swap(at_here, os.fsencode(a), at_here, os.fsencode(b), exchange) == 0:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+        if renameat2(at_fdcwd, os.fsencode(a), at_fdcwd, os.fsencode(b), rename_exchange) == 0:
             return
     except (AttributeError, OSError):  # no such function: not Linux
         pass
@@ -142,7 +145,7 @@ def _mask() -> int:
 
 
 def _mode(file: Path) -> int:
-    # mkstemp makes files private; keep the mode of the file that is replaced, else what open() would give.
+    # mkstemp creates private files. Keep the mode of a file that is replaced; use open()'s for a new one.
     if file.exists():
         return file.stat().st_mode & 0o777
     return 0o666 & ~_mask()

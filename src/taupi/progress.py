@@ -1,4 +1,4 @@
-"""Lines of progress for long work: on a terminal only, nothing anywhere else."""
+"""Progress bars for long work, shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# The lines that are shown now, if any: work that is part of other work adds its own below.
+# The bars shown now, if any: work that is part of other work adds a line below.
 _shown: list[Any] = []
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Give a function to call before each of `total` steps with the step's name; it draws a bar on stderr if that is a terminal.
+    """Yield a function to call before each of `total` steps with the step's name; on a terminal, a bar shows them (stderr).
 
     >>> with progress("bounds", 2) as step:
     ...     step("mass matrix")
@@ -33,9 +33,9 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def counted(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with how many of `total` things are done since the last call; None where nobody knows.
+    """Yield a function to call with how many of `total` items were done since the last call; None if the total is unknown.
 
-    It may be called by several threads.
+    Several threads may call it.
 
     >>> with counted("samples", 100) as count:
     ...     count(60)
@@ -46,7 +46,7 @@ def counted(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _line(title: str, total: int | None) -> Iterator[tuple[Any, Any]]:
-    """Give a bar and a line of it, or two times None where there is no terminal to draw on."""
+    """Yield a bar and one line of it, or None twice if there is no terminal to draw on."""
     if _shown:
         task = _shown[-1].add_task(title, total=total)
         try:

@@ -60,8 +60,8 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of a field, on one line."""
-        return _attributes(cls)[name]
+        """Return what the docstring says of the field `name`, on one line."""
+        return described_fields(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -69,24 +69,24 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings of the `data` that `to_dict` gave; lists, as JSON has them, are tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
-def _attributes(kind: type[Settings]) -> dict[str, str]:
+def described_fields(kind: type) -> dict[str, str]:
     """Return the descriptions under "Attributes:" of a class and its bases, by field."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        found |= _section(inspect.cleandoc(base.__doc__ or ""))
-    return found
+        descriptions |= _section(inspect.cleandoc(base.__doc__ or ""))
+    return descriptions
 
 
 def _section(docstring: str) -> dict[str, str]:
     _, _, section = docstring.partition("Attributes:\n")
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         if line and not line.startswith(" "):
@@ -94,10 +94,10 @@ def _section(docstring: str) -> dict[str, str]:
         start = re.match(r"    (\w+): (.*)", line)
         if start:
             name = start[1]
-            found[name] = start[2].strip()
+            descriptions[name] = start[2].strip()
         elif line.strip() and name:
-            found[name] += " " + line.strip()
-    return found
+            descriptions[name] += " " + line.strip()
+    return descriptions
 
 
 class UnknownSettingError(TaupiError, TypeError):
@@ -121,8 +121,10 @@ class _Unchanged:
 def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
 
-    The function itself has a keyword-only parameter for each subject and always gets it. Its signature and its docstring list
-    the fields; positional arguments behind its own are fields of the first subject, in order.
+    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields.
+    A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
+    keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
+    those of further ones are keywords.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
@@ -193,19 +195,28 @@ def _settled(name: str, subject: type[Settings] | Changes, given: Any, fields: d
 
 
 def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields stand behind a function's own parameters."""
-    plain = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    named = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in subjects]
-    wholes = [signature.parameters[name].replace(default=None) for name in subjects]
-    fields = []
-    for place, subject in enumerate(subjects.values()):
-        how = inspect.Parameter.KEYWORD_ONLY if place else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        for f in dataclasses.fields(_kind(subject)):
-            default = _Unchanged() if isinstance(subject, Changes) else _default(f)
-            fields.append(inspect.Parameter(f.name, how, default=default, annotation=f.type))
-    first = [p for p in fields if p.kind is p.POSITIONAL_OR_KEYWORD]
-    rest = [p for p in fields if p.kind is p.KEYWORD_ONLY]
-    return signature.replace(parameters=[*plain, *first, *named, *rest, *wholes])
+    """Return a signature in which subjects may be left out, and their fields stand beside a function's own parameters."""
+    keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
+    plain = [p for p in own.values() if p.kind is not keyword]
+    named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
+    for order, (name, subject) in enumerate(subjects.items()):
+        names, fields = [p.name for p in plain], _parameters(subject)
+        place = names.index(name) if name in names else len(names)
+        first = [p for p in fields if p.kind is not keyword and (name in names or order == 0)]
+        plain[place : place + 1] = first
+        named += [p.replace(kind=keyword) for p in fields if p not in first]
+    wholes = [own[name].replace(kind=keyword, default=None) for name in subjects]
+    return signature.replace(parameters=[*plain, *named, *wholes])
+
+
+def _parameters(subject: type[Settings] | Changes) -> list[inspect.Parameter]:
+    """Return the fields of a subject as parameters."""
+    how = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
+    parameters = []
+    for f in dataclasses.fields(_kind(subject)):
+        default = _Unchanged() if isinstance(subject, Changes) else _default(f)
+        parameters.append(inspect.Parameter(f.name, how[bool(f.kw_only)], default=default, annotation=f.type))
+    return parameters
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

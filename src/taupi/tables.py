@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines of aligned columns, the first a heading.
+    """Return rows as lines of aligned columns; the first row is the heading.
 
     >>> print("\\n".join(table([("a", "bb"), ("ccc", "d")])))
     a    bb
@@ -20,12 +20,12 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def html_table(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
-    """Return a caption, the rows as an HTML table, the first a heading, and paragraphs below."""
+    """Return an HTML table with a caption and paragraphs of notes below it; the first row is the heading."""
     head, *body = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for tag, row in _tagged(rows)]
     lines = "".join(f"<tr>{row}</tr>" for row in body)
-    told = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    paragraphs = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     caption = f"<caption>{html.escape(title)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{told}"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{paragraphs}"
 
 
 def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:

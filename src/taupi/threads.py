@@ -1,4 +1,4 @@
-"""One thread of BLAS where matrices are small: factorising one is done before other threads have been woken."""
+"""One BLAS thread for small matrices: factorising one takes less time than waking up other threads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-# Held by the caller that has set the limit. A second one finds it set; the counts are the process's, not a thread's.
+# Held by the caller that has set the limit, which a second caller then finds set: it is the process's, not a thread's.
 _setting = Lock()
 
 
 @cache
 def _controller() -> Any:
-    # NumPy and SciPy bring a library each; one that is loaded after the controller is made would be missed.
+    # NumPy and SciPy bring a library each; the controller would miss one that is loaded after it.
     import numpy.linalg  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
@@ -28,10 +28,10 @@ def _controller() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let linear algebra run on one thread for a while, then on as many as before.
+    """Run linear algebra on one thread inside a `with` block, and on as many as before after it.
 
-    It may be nested, and entered by several threads. Who comes first sets the limit and lifts it again; others who are
-    then still inside go on with more threads, which costs time and nothing else.
+    Blocks may be nested, and entered by several threads at once. The first to enter sets the limit and lifts it again; any
+    others that are still inside then go on with more threads, which costs time and nothing else.
 
     >>> import numpy as np
     >>> with one_blas_thread():
@@ -48,7 +48,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def small_algebra(function: Callable[P, T]) -> Callable[P, T]:
-    """Return a function that runs with one thread of BLAS.
+    """Decorate a function so that it runs with one BLAS thread.
 
     >>> @small_algebra
     ... def double(x):

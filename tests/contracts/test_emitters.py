@@ -14,10 +14,11 @@ from support import error, programs, random_states
 
 import taupi as tp
 from taupi.program.emit import LANGUAGES, sources
-from taupi.program.layouts import places
+from taupi.program.emitters.cuda import kernel_source
+from taupi.program.emitters.dialect import identifiers
+from taupi.program.output_layouts import places
 from taupi.program.program import Port, trace
 from taupi.program.tape import BINARY, UNARY
-from taupi.program.targets.cuda_source import kernel_source
 
 # Other libraries' sine and cosine differ in the last bit; a few hundred operations carry it on.
 ROUNDING = 1e-12
@@ -270,6 +271,12 @@ def test_names_that_are_no_identifiers(language, name):
         sources(tp.gravity_torque(tp.load("elbow2r")), language, name)
 
 
+def test_inputs_keep_names_that_the_language_allows():
+    ports = [Port(name) for name in ("q", "v2", "a b", "2x", "for", "t1")]
+    program = trace("f", lambda *x: sum(x), ports, [Port("y")])
+    assert identifiers(program, "f", frozenset({"for"})) == (["q", "v2", "a_b", "x2x", "for_", "t1_"], ["y"])
+
+
 def test_bad_requests_say_what_is_wrong(tmp_path):
     program = tp.gravity_torque(tp.load("elbow2r"))
     (tmp_path / "file").write_text("")
@@ -279,7 +286,7 @@ def test_bad_requests_say_what_is_wrong(tmp_path):
         tp.emit(program, "c", tmp_path, dtype="float3")
     with pytest.raises(tp.TaupiError, match="is a file, expected a directory"):
         tp.emit(program, "c", tmp_path / "file")
-    with pytest.raises(tp.TaupiError, match="cannot be made"):
+    with pytest.raises(tp.TaupiError, match="cannot be created"):
         tp.emit(program, "c", tmp_path / "file" / "below")
     with pytest.raises(tp.TaupiError, match="expected the path of a directory"):
         tp.emit(program, "c", "")

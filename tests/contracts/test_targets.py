@@ -168,7 +168,7 @@ def test_long_programs_are_cut_and_stay_right():
 
 
 def test_floor_means_the_same_in_every_target():
-    program = tp.trace("whole", lambda x: cs.floor(3 * x + 0.5), [Port("x", (3,))], [Port("y", (3,))])
+    program = tp.program.trace("whole", lambda x: cs.floor(3 * x + 0.5), [Port("x", (3,))], [Port("y", (3,))])
     x = np.array([-0.75, 0.5, 2.75])
     want = np.floor(3 * x + 0.5)
     assert (program(x) == want).all() and (program.compile("numpy")(x) == want).all()

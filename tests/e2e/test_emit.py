@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.cli.programs import PROGRAMS, built
+from taupi.cli.programs import PROGRAMS, build_program
 
 
 def taupi(*arguments, cwd=None):
@@ -55,7 +55,7 @@ def test_every_program_can_be_emitted(name, language):
     robot = tp.load("planar3r")
     if name.startswith("elastic"):
         robot = robot.with_transmissions(stiffness=100, rotor_inertia=0.01, gear_ratio=10)
-    program = built(name, robot)
+    program = build_program(name, robot)
     assert program.name in getattr(program, language)()
 
 
@@ -68,9 +68,9 @@ def test_every_program_can_be_emitted(name, language):
         (["puma560", "regressor", "--dtype", "float16"], "Known: float64, float32"),
         (["puma560", "regressor", "--name", "a b"], "expected an identifier of C"),
         (["puma560", "regressor", "--terms", "viscus"], "Did you mean 'viscous'"),
-        (["puma560", "gravity-torque", "--terms", "viscous"], "takes no terms"),
-        (["puma560", "jacobian", "--language", "cuda", "--project"], "goes with language='c'"),
-        (["puma560", "jacobian", "--lock", "x"], "takes no lock"),
+        (["puma560", "gravity-torque", "--terms", "viscous"], "takes no --terms, got viscous"),
+        (["puma560", "jacobian", "--language", "cuda", "--project"], "goes with --language c"),
+        (["puma560", "jacobian", "--lock", "x"], "takes no --lock"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_3(arguments, sentence, tmp_path):

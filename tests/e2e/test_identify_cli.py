@@ -150,6 +150,53 @@ def test_the_same_result_from_python(done, logs):
     assert np.array_equal(fit.values, tp.load_fit(done[1]).values)
 
 
+def test_every_setting_is_an_option(command, logs, done, tmp_path):
+    """What the options say is what Python gets: the same fit, and the same record of its settings."""
+    settings = {
+        "cutoff_hz": 12.0, "decimate": 5, "order": 3, "derivatives": "central", "velocity": "position", "trim": False,
+        "short_gap": 0.1, "long_gaps": "longest", "slow": (0.1, 0.2), "threshold": 0.02, "leave_out": "sample",
+        "torque": "sampled", "encoder_delay": None,
+    }  # fmt: skip
+    words = [
+        "--cutoff",
+        12,
+        "--decimate",
+        5,
+        "--order",
+        3,
+        "--derivatives",
+        "central",
+        "--velocity",
+        "position",
+        "--no-trim",
+    ]
+    words += [
+        "--short-gap",
+        0.1,
+        "--gaps",
+        "longest",
+        "--slow",
+        "0.1,0.2",
+        "--threshold",
+        0.02,
+        "--leave-out",
+        "sample",
+    ]
+    words += ["--torque", "sampled", "--whole"]
+    code, _, err = command("identify", "arm.toml", "run1.csv", *words, "-o", tmp_path / "out")
+    assert code == 0, err
+    fit = tp.load_fit(tmp_path / "out")
+    assert tp.Preparation.from_dict(fit.settings["preparation"]) == tp.Preparation(**settings)
+    same = tp.identify(tp.load(logs / "arm.toml"), logs / "run1.csv", **settings)
+    assert np.array_equal(fit.values, same.values)
+    # Validation begins with the fit's own settings, and changes those that are named.
+    code, out, err = command("validate", done[1], "run3.csv", "--cutoff", 5, "--velocity", "position", "--json")
+    assert code == 0, err
+    want = tp.load_fit(done[1]).validate(logs / "run3.csv", cutoff_hz=5.0, velocity="position")
+    assert json.loads(out) == [json.loads(json.dumps(want.to_dict()))]
+    assert want.relative != tp.load_fit(done[1]).validate(logs / "run3.csv").relative
+
+
 def test_json_is_one_documented_object(command, tmp_path):
     code, out, err = command(
         "identify",

@@ -38,9 +38,9 @@ def matrix(rows):
 def test_identity_is_exact_at_fresh_rational_states(name):
     robot = tp.load(name)
     base = tp.base_parameters(robot, terms=TERMS)
-    whole = matrix(rational_rows(tp.regressor(robot, terms=TERMS), 3, seed=5))
+    full = matrix(rational_rows(tp.regressor(robot, terms=TERMS), 3, seed=5))
     part = matrix(rational_rows(base.regressor(), 3, seed=5))
-    assert part * matrix(base.B.tolist()) == whole
+    assert part * matrix(base.B.tolist()) == full
 
 
 @settings(max_examples=8, deadline=None)
@@ -57,12 +57,12 @@ def test_identity_and_rank_are_exact_on_random_trees(robot):
 @settings(max_examples=12, deadline=None)
 @given(trees_with_mimic)
 def test_identity_and_rank_in_doubles_with_mimic_joints_and_all_terms(robot):
-    terms = (*TERMS, tp.Stribeck(velocity=0.5))
+    terms = (*TERMS, tp.terms.Stribeck(velocity=0.5))
     base = tp.base_parameters(robot, terms=terms)
-    whole = tp.regressor(robot, terms=terms).compile("numpy")(*random_states(robot, 100, 3))
+    full = tp.regressor(robot, terms=terms).compile("numpy")(*random_states(robot, 100, 3))
     part = base.regressor().compile("numpy")(*random_states(robot, 100, 3))
-    assert np.abs(part @ base.projection - whole).max() < IDENTITY * np.abs(base.projection).max()
-    stacked = whole.reshape(-1, whole.shape[-1])
+    assert np.abs(part @ base.projection - full).max() < IDENTITY * np.abs(base.projection).max()
+    stacked = full.reshape(-1, full.shape[-1])
     acting = stacked[:, np.linalg.norm(stacked, axis=0) > RANK]
     size = np.linalg.svd(acting / np.linalg.norm(acting, axis=0), compute_uv=False)
     rank = (size > RANK * size[0]).sum()
@@ -76,9 +76,9 @@ def test_identity_and_rank_in_doubles_with_mimic_joints_and_all_terms(robot):
 def test_slotine_li_regressor_has_the_same_relations(robot):
     base = tp.base_parameters(robot, terms=TERMS)
     states = random_states(robot, 20, 4)
-    whole = tp.slotine_li_regressor(robot, terms=TERMS).compile("numpy")(*states)
+    full = tp.slotine_li_regressor(robot, terms=TERMS).compile("numpy")(*states)
     part = base.slotine_li_regressor().compile("numpy")(*states)
-    assert np.abs(part @ base.projection - whole).max() < IDENTITY * np.abs(base.projection).max()
+    assert np.abs(part @ base.projection - full).max() < IDENTITY * np.abs(base.projection).max()
 
 
 @settings(max_examples=8, deadline=None)

@@ -201,10 +201,10 @@ def test_figaroh_finds_the_same_relations(robots_dir):
     y = tp.regressor(robot).reduced()
     states = np.random.default_rng(0).uniform(-2, 2, (3, 200, robot.n))
     stacked = y(*states).reshape(-1, len(y.parameters))
-    found = qr.QRDecomposer().decompose(stacked, list(y.parameters.names), np.zeros(len(stacked)))
-    theirs = np.zeros((found.M.shape[0], len(base.standard)))
-    theirs[:, list(base.standard.layout.select(y.parameters.names))] = found.M
-    assert found.M.shape[0] == base.count
+    decomposition = qr.QRDecomposer().decompose(stacked, list(y.parameters.names), np.zeros(len(stacked)))
+    theirs = np.zeros((decomposition.M.shape[0], len(base.standard)))
+    theirs[:, list(base.standard.layout.select(y.parameters.names))] = decomposition.M
+    assert decomposition.M.shape[0] == base.count
     # Both maps have the same rows up to a change of basis.
     both = np.linalg.svd(np.vstack([theirs, base.projection]), compute_uv=False)
     assert both[base.count - 1] > 1e-3

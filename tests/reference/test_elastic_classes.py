@@ -95,7 +95,7 @@ def test_base_regressor_makes_the_same_torques():
 def test_words():
     base = tp.base_parameters(tp.load("zollo2r"), elastic=True)
     assert base.sentence.startswith("6 parameters act only in sums with others: link1.m, link2.m,")
-    assert "no log can tell their single values" in base.sentence
+    assert "no log can determine their individual values" in base.sentence
     assert base.to_dict()["elastic"] is True and base.to_dict()["sentence"] == base.sentence
     again = tp.base_parameters(dataclasses.replace(tp.load("zollo2r"), notes=("x",)), elastic=True)
     assert repr(again) == repr(base)

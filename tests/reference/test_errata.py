@@ -57,7 +57,7 @@ def test_gabiccini_51_exchanges_the_second_and_the_fourth_level(arm, motion):
     assert error(x - w, wanted) < EXACT
 
 
-def test_gabiccini_p_is_told_from_the_link_frame(arm, motion):
+def test_gabiccini_p_starts_at_the_link_frame(arm, motion):
     q, qd, *_ = motion
     c = np.array([-0.3638, 0.006, 0.2275])  # the second link's centre of mass, in its frame
     pose = tp.forward_kinematics(arm, frame="link2")

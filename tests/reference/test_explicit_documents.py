@@ -9,8 +9,7 @@ from formulas import constants, evaluated, inputs, same
 from support import SPEC, error
 
 import taupi as tp
-from taupi.papers import lecture
-from taupi.papers.aldana_model import (
+from taupi.papers.aldana.model import (
     C2,
     C3,
     C23,
@@ -31,7 +30,8 @@ from taupi.papers.aldana_model import (
     printed_entries,
 )
 from taupi.papers.formulas import differing, spelled
-from taupi.papers.gabiccini2009 import B, blocks
+from taupi.papers.gabiccini2009.study import B, blocks
+from taupi.papers.lecture import study as lecture
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}
@@ -56,10 +56,10 @@ def test_printed_slips_of_the_elbow_are_seen():
 
 @pytest.mark.parametrize("case", ["elbow_1", "elbow_2"])
 def test_abbreviations_of_the_elbow(case):
-    given, expected = CASES[case]["inputs"], CASES[case]["expected"]["b_corrected"]
-    values = {"a1": given["dh"][0]["a"], "a2": given["dh"][1]["a"], "sin": np.sin, "cos": np.cos}
+    inputs, expected = CASES[case]["inputs"], CASES[case]["expected"]["b_corrected"]
+    values = {"a1": inputs["dh"][0]["a"], "a2": inputs["dh"][1]["a"], "sin": np.sin, "cos": np.cos}
     for name in ("q", "qd", "qrd", "qrdd"):
-        values |= {f"{name}{k + 1}": v for k, v in enumerate(given[name])}
+        values |= {f"{name}{k + 1}": v for k, v in enumerate(inputs[name])}
     items = expected.items() if isinstance(expected, dict) else ((f"b{k + 1}", v) for k, v in enumerate(expected))
     for name, value in items:
         assert abs(eval(B[name], values) - value) < SPEC
@@ -76,14 +76,14 @@ def test_reduced_elbow_is_two_by_eight_by_two_routes():
     assert Y_r.subs(qd, simultaneous=True).expand() == Y.expand()
 
 
-# The lecture's 2R (spec 2.9).
+# The lecture's 2R (equations.md, D22).
 
 
 @pytest.mark.parametrize("name", lecture.TERMS)
 def test_lecture_formulas(name):
     arm = tp.load("lecture2r")
-    made = tp.bias_torque(arm.with_gravity((0, 0, 0))) if name == "velocity_torque" else getattr(tp, name)(arm)
-    assert same(made, lecture.TERMS[name])
+    program = tp.bias_torque(arm.with_gravity((0, 0, 0))) if name == "velocity_torque" else getattr(tp, name)(arm)
+    assert same(program, lecture.TERMS[name])
 
 
 @pytest.mark.parametrize("form", lecture.CORIOLIS)
@@ -114,15 +114,15 @@ def test_lecture_regressor_with_friction():
     wanted = [lecture.REGRESSOR[k] for k in flat if k in inertial and k % 6 in (0, 1, 3, 5)]
     assert same(kept, wanted)
     for case in ("lecture2R_1", "lecture2R_2"):
-        given, expected = CASES[case]["inputs"], CASES[case]["expected"]
-        bound = lumped.regressor.bind(**{n: given[n] for n in ("L1", "L2", "g")})
-        y = bound(given["theta"], given["dtheta"], given["ddtheta"])
+        inputs, expected = CASES[case]["inputs"], CASES[case]["expected"]
+        bound = lumped.regressor.bind(**{n: inputs[n] for n in ("L1", "L2", "g")})
+        y = bound(inputs["theta"], inputs["dtheta"], inputs["ddtheta"])
         assert error(y, expected["Y_friction"]) < SPEC
-        pi = [{**given, **given["friction"]}[n] for n in given["pi_order"]]
+        pi = [{**inputs, **inputs["friction"]}[n] for n in inputs["pi_order"]]
         assert error(y @ pi, expected["tau_with_friction"]) < SPEC
 
 
-# Aldana's planar 3R (spec 3).
+# Aldana's planar 3R (equations.md, R12, D23, O3).
 
 
 def test_planar_3r_joint_space():
@@ -212,21 +212,21 @@ def test_rank_and_relations_of_the_documents_columns(aldana):
 
 @pytest.mark.parametrize("case", ["planar3R_1", "planar3R_2"])
 def test_twenty_five_columns_against_the_vectors(aldana, case):
-    given, expected = CASES[case]["inputs"], CASES[case]["expected"]
-    regressor = aldana.regressor.bind(g=given["g"])
-    y = regressor(given["q"], given["dq"], given["V"], given["dV"])
+    inputs, expected = CASES[case]["inputs"], CASES[case]["expected"]
+    regressor = aldana.regressor.bind(g=inputs["g"])
+    y = regressor(inputs["q"], inputs["dq"], inputs["V"], inputs["dV"])
     assert error(y, expected["Y_V_dV"]) < SPEC
-    y = regressor(given["q"], given["dq"], expected["rdot"], expected["rddot"])
+    y = regressor(inputs["q"], inputs["dq"], expected["rdot"], expected["rddot"])
     assert error(y, expected["Y_rdot_rddot"]) < SPEC
     p = dict(zip(P, expected["p_without_g"], strict=True))
-    lengths = dict(zip(("l1", "l2", "l3"), given["l"], strict=True))
+    lengths = dict(zip(("l1", "l2", "l3"), inputs["l"], strict=True))
     theta = [float(e.subs(p | lengths)) for e in aldana.expressions]
     assert error(theta, expected["Theta"]) < SPEC
 
 
 def test_unknown_lengths_from_the_description_need_eleven():
     arm = tp.load("planar3r")
-    force = tp.operational_force(arm, task="planar")
+    force = tp.operational.force(arm, task="planar")
     lumped = tp.lump(force, unknown=["m?", "I?", "l?", "lc?"])
     assert lumped.count == lumped.rank == 11
     states = np.random.default_rng(2).uniform(0.3, 1.2, (4, 9, 3))

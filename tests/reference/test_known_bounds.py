@@ -20,8 +20,8 @@ QUARTER = (-math.pi / 2, math.pi / 2)
 
 
 def lecture(case):
-    given = CASES[case]["inputs"]
-    return tp.load("lecture2r").bind(**{k: given[k] for k in ("L1", "L2", "m1", "m2", "g")})
+    inputs = CASES[case]["inputs"]
+    return tp.load("lecture2r").bind(**{k: inputs[k] for k in ("L1", "L2", "m1", "m2", "g")})
 
 
 def close(got, want):
@@ -30,7 +30,7 @@ def close(got, want):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_lectures_bounds(case):
-    """Closed forms for |theta| <= pi/2, all tight (spec 2.9): both ends of each enclosure are there."""
+    """Closed forms for |theta| <= pi/2, all tight (the lecture's example): both ends of each enclosure are there."""
     arm, want = lecture(case), CASES[case]["expected"]["bounds"]
     b = tp.bounds(arm, QUARTER, tolerance=2e-12)
     names = {"M_1_min": "M_1norm_lower", "M_1_max": "M_1norm_upper", "c_1": "c_b_1norm", "g_1": "g_b_1norm"}
@@ -47,8 +47,8 @@ def test_the_lectures_bounds(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_lectures_norms_at_its_state(case):
-    arm, given, want = lecture(case), CASES[case]["inputs"], CASES[case]["expected"]
-    q, qd = np.array(given["theta"]), np.array(given["dtheta"])
+    arm, inputs, want = lecture(case), CASES[case]["inputs"], CASES[case]["expected"]
+    q, qd = np.array(inputs["theta"]), np.array(inputs["dtheta"])
     g = tp.gravity_torque(arm)(q)
     assert close(np.linalg.norm(tp.mass_matrix(arm)(q), 1), want["M_1norm"])
     assert close(np.abs(tp.bias_torque(arm)(q, qd) - g).sum(), want["c_1norm"])

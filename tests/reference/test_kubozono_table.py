@@ -10,9 +10,9 @@ from plants import pinocchio_model
 from support import error
 
 import taupi as tp
-from taupi.papers import kubozono
-from taupi.papers.kubozono import BECAUSE, PUBLISHED
-from taupi.papers.kubozono_loops import EVERY, LAMBDA, Loop, protocols
+from taupi.papers.kubozono import study as kubozono
+from taupi.papers.kubozono.loops import EVERY, LAMBDA, Loop, protocols
+from taupi.papers.kubozono.study import BECAUSE, PUBLISHED
 
 # Two plants, one integrator: roundings, which a stable loop forgets.
 SAME_LOOP = 1e-8
@@ -21,7 +21,7 @@ TWICE_ROUNDED = 4.1e-4  # what the one cell that seems rounded twice is off beyo
 
 @pytest.fixture(scope="module")
 def study():
-    return tp.reproduce("kubozono")
+    return tp.papers.reproduce("kubozono")
 
 
 def cells(rows):

@@ -9,10 +9,10 @@ import pytest
 from support import SPEC, SPEC_INVERSE, error
 
 import taupi as tp
-from taupi import Port
 from taupi.dynamics.chain import trace_robot
 from taupi.dynamics.kinematics import task_jacobian, time_derivative
 from taupi.dynamics.operational import square_inverse
+from taupi.program import Port
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}
@@ -23,15 +23,15 @@ JOINT = {"R": "revolute", "P": "prismatic"}
 
 @cache
 def robot(case: str) -> tp.Robot:
-    given = CASES[case]["inputs"]
+    inputs = CASES[case]["inputs"]
     rows = [
         {"a": r["a"], "alpha": r["alpha"], "d": r["d"], "theta": r["theta_offset"], "joint": JOINT[r["type"]]}
-        for r in given["dh"]
+        for r in inputs["dh"]
     ]
-    if "links" in given:
-        links = [{"m": k["m"], "com": k["p"], "inertia": k["I_G"]} for k in given["links"]]
-        return tp.Robot.from_dh(rows, gravity=given["g0"], links=links)
-    return tp.Robot.from_dh(rows, gravity=given["g0"], parameters=given["pi"])
+    if "links" in inputs:
+        links = [{"m": k["m"], "com": k["p"], "inertia": k["I_G"]} for k in inputs["links"]]
+        return tp.Robot.from_dh(rows, gravity=inputs["g0"], links=links)
+    return tp.Robot.from_dh(rows, gravity=inputs["g0"], parameters=inputs["pi"])
 
 
 def state(case: str, *names: str) -> list[np.ndarray]:
@@ -92,7 +92,7 @@ def test_zero_columns(case):
 
 @pytest.mark.parametrize("case", ["elbow_1", "elbow_2"])
 def test_blocks_of_the_explicit_route(case):
-    x, w, _ = tp.lagrangian_blocks(robot(case))(*state(case, "q", "qd", "qrd", "qrdd"))
+    x, w, _ = tp.closed_form.lagrangian_blocks(robot(case))(*state(case, "q", "qd", "qrd", "qrdd"))
     blocks = CASES[case]["expected"]["link2_blocks"]
     for got, name in ((x[1][:, 0], "X0r"), (x[1][:, 1:4], "X1r"), (w[1][:, 0], "W0r"), (w[1][:, 1:4], "W1r")):
         assert error(got, blocks[name]) < SPEC
@@ -117,7 +117,7 @@ def test_parameters_from_centre_of_mass(case):
 def test_stacked_newton_euler(case):
     arm = robot(case)
     q, qd, qdd, wrench = state(case, "q", "qd", "qdd", "F_tip_moment_force")
-    a, _, _, transfer = tp.newton_euler_matrices(arm)(q)
+    a, _, _, transfer = tp.closed_form.newton_euler_matrices(arm)(q)
     assert error(a, expected(case, "NE_A")) < SPEC
     assert error(transfer, expected(case, "NE_L")) < SPEC
     assert error(tp.jacobian(arm, kind="body")(q), expected(case, "body_jacobian")) < SPEC
@@ -132,7 +132,7 @@ def test_stacked_newton_euler(case):
 def test_puma_operational_mass(case, form):
     arm, (q,) = robot(case), state(case, "q")
     assert error(tp.jacobian(arm)(q), expected(case, "J_omega_v_at_O6_base_axes")) < SPEC
-    assert error(tp.operational_mass(arm, task="twist", form=form)(q), expected(case, "M_C")) < SPEC_INVERSE
+    assert error(tp.operational.mass(arm, task="twist", form=form)(q), expected(case, "M_C")) < SPEC_INVERSE
 
 
 @pytest.mark.parametrize("algorithm", ["articulated", "cholesky"])
@@ -144,11 +144,11 @@ def test_forward_dynamics_inverts(case, algorithm):
 
 
 def lecture(case: str) -> tp.Robot:
-    given = CASES[case]["inputs"]
-    values = {k: given[k] for k in ("L1", "L2", "m1", "m2", "g") if k in given}
+    inputs = CASES[case]["inputs"]
+    values = {k: inputs[k] for k in ("L1", "L2", "m1", "m2", "g") if k in inputs}
     arm = tp.load("lecture2r").bind(**values)
-    if "friction" in given:
-        f = given["friction"]
+    if "friction" in inputs:
+        f = inputs["friction"]
         arm = arm.with_friction(coulomb=[f["Fs1"], f["Fs2"]], viscous=[f["Fv1"], f["Fv2"]])
     return arm
 
@@ -186,7 +186,7 @@ def test_lecture_tip_force_energy_and_operational_mass(case):
     assert error(j, expected(case, "J_xy")) < SPEC
     acceleration = j @ qdd + tp.jacobian_derivative(arm, task="xy")(q, qd) @ qd
     assert error(acceleration, expected(case, "xy_acc_of_m2")) < SPEC
-    mass = tp.operational_mass(arm, task="xy")(q)
+    mass = tp.operational.mass(arm, task="xy")(q)
     assert error(mass, expected(case, "M_C")) < SPEC_INVERSE
     assert error(np.linalg.eigvalsh(mass), expected(case, "M_C_eigenvalues")) < SPEC_INVERSE
     assert error(tp.kinetic_energy(arm)(q, qd), expected(case, "kinetic_energy")) < SPEC
@@ -208,7 +208,7 @@ def test_lecture_unit_operational_mass():
     q = np.deg2rad(case["inputs"]["theta_deg"])
     assert error(tp.mass_matrix(arm)(q), case["expected"]["M"]) < SPEC
     for form in ("inverse", "congruence"):
-        assert error(tp.operational_mass(arm, task="xy", form=form)(q), case["expected"]["M_C"]) < SPEC_INVERSE
+        assert error(tp.operational.mass(arm, task="xy", form=form)(q), case["expected"]["M_C"]) < SPEC_INVERSE
 
 
 def test_redundant_operational_mass():
@@ -218,9 +218,9 @@ def test_redundant_operational_mass():
     arm = tp.load("planar3r").bind(**names)
     assert error(tp.mass_matrix(arm)(case["q"]), want["M"]) < SPEC
     assert error(tp.jacobian(arm, task="xy")(case["q"]), want["J_xy"]) < SPEC
-    assert error(tp.operational_mass(arm, task="xy")(case["q"]), want["M_C"]) < SPEC_INVERSE
+    assert error(tp.operational.mass(arm, task="xy")(case["q"]), want["M_C"]) < SPEC_INVERSE
     with pytest.raises(tp.TaupiError, match="square J"):
-        tp.operational_mass(arm, task="xy", form="congruence")
+        tp.operational.mass(arm, task="xy", form="congruence")
 
 
 def rate_of_inverse(chain, q, qd):
@@ -230,35 +230,35 @@ def rate_of_inverse(chain, q, qd):
 
 @pytest.mark.parametrize("case", [k for k, c in CASES.items() if c["kind"] == "planar_3R_operational"])
 def test_planar3r_joint_space(case):
-    given, want = CASES[case]["inputs"], CASES[case]["expected"]
+    inputs, want = CASES[case]["inputs"], CASES[case]["expected"]
     groups = (("m", "m"), ("I", "I_com"), ("l", "l"), ("lc", "lc"))
-    values = {f"{s}{i + 1}": given[k][i] for s, k in groups for i in range(3)}
-    arm = tp.load("planar3r").bind(g=given["g"], **values)
-    q, qd, qdd = given["q"], given["dq"], given["ddq"]
+    values = {f"{s}{i + 1}": inputs[k][i] for s, k in groups for i in range(3)}
+    arm = tp.load("planar3r").bind(g=inputs["g"], **values)
+    q, qd, qdd = inputs["q"], inputs["dq"], inputs["ddq"]
     assert error(tp.mass_matrix(arm)(q), want["Mbar"]) < SPEC
     assert error(tp.coriolis_matrix(arm)(q, qd), want["Cbar"]) < SPEC
     assert error(tp.gravity_torque(arm)(q), want["gbar"]) < SPEC
     assert error(tp.inverse_dynamics(arm)(q, qd, qdd), want["tau"]) < SPEC
     assert error(tp.jacobian(arm, task="planar")(q), want["J"]) < SPEC
     assert error(tp.jacobian_derivative(arm, task="planar")(q, qd), want["Jdot"]) < SPEC
-    r = tp.task_coordinates(arm, task="planar")(q)
+    r = tp.operational.task_coordinates(arm, task="planar")(q)
     assert error(r[:2], want["r"][:2]) < SPEC
     assert error(np.exp(1j * r[2]).real, np.cos(want["r"][2])) < SPEC  # the angle up to whole turns
     assert error(np.exp(1j * r[2]).imag, np.sin(want["r"][2])) < SPEC
     assert error(np.linalg.det(tp.jacobian(arm, task="planar")(q)), want["detJ"]) < SPEC
-    assert error(given["l"][0] * given["l"][1] * np.sin(q[1]), want["detJ"]) < SPEC
+    assert error(inputs["l"][0] * inputs["l"][1] * np.sin(q[1]), want["detJ"]) < SPEC
     rate = trace_robot("rate", arm, rate_of_inverse, ["q", "qd"], [Port("B", (3, 3))])
     assert error(rate(q, qd), want["dJinv_dt"]) < SPEC_INVERSE
     for form in ("inverse", "congruence"):
-        assert error(tp.operational_mass(arm, task="planar", form=form)(q), want["M_r"]) < SPEC_INVERSE
+        assert error(tp.operational.mass(arm, task="planar", form=form)(q), want["M_r"]) < SPEC_INVERSE
     model = tp.operational_dynamics(arm, task="planar")(q, qd)
     for got, key in zip(model, ("M_r", "C_r", "g_r"), strict=True):
         assert error(got, want[key]) < SPEC_INVERSE
     y = tp.operational_regressor(arm, task="planar")
     pi = arm.parameters.values
-    force = tp.operational_force(arm, task="planar")
-    assert error(y(q, qd, given["V"], given["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
-    assert error(force(q, qd, given["V"], given["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    force = tp.operational.force(arm, task="planar")
+    assert error(y(q, qd, inputs["V"], inputs["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
+    assert error(force(q, qd, inputs["V"], inputs["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
     assert error(y(q, qd, want["rdot"], want["rddot"]) @ pi, want["u"]) < SPEC_INVERSE
     assert error(force(q, qd, want["rdot"], want["rddot"]), want["u"]) < SPEC_INVERSE
     j = tp.jacobian(arm, task="planar")(q)

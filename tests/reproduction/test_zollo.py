@@ -1,6 +1,6 @@
-"""The study of elastic joints: the specification's bands on its motions and on others, by its error, with an oracle of its own.
+"""The study of elastic joints: the bands around the reference runs on their motions and on others, with an independent oracle.
 
-Short here: two motions of the two-joint arm (one of the specification's seeds, one of ours) and one of the PUMA with a seed of
+Short here: two motions of the two-joint arm (one of the reference seeds, one of our own) and one of the PUMA with a seed of
 ours. Whole with `-m long`: all motions, both directions of gravity, all files.
 """
 
@@ -13,13 +13,15 @@ from adaptive import VECTORS
 from scipy import signal
 
 import taupi as tp
-from taupi.papers import zollo_pipelines as pipe
-from taupi.papers import zollo_planar, zollo_published, zollo_puma
 from taupi.papers.registry import study
-from taupi.papers.zollo_pipelines import relative_errors
-from taupi.papers.zollo_planar import Planar, friction_floor
-from taupi.papers.zollo_planar_rows import planar_pictures, planar_rows, planar_tables
-from taupi.papers.zollo_puma_rows import pipeline_rows, puma_tables
+from taupi.papers.zollo2014 import pipelines as pipe
+from taupi.papers.zollo2014 import planar as planar_study
+from taupi.papers.zollo2014 import published
+from taupi.papers.zollo2014 import puma as puma_study
+from taupi.papers.zollo2014.pipelines import relative_errors
+from taupi.papers.zollo2014.planar import Planar, friction_floor
+from taupi.papers.zollo2014.planar_rows import planar_pictures, planar_rows, planar_tables
+from taupi.papers.zollo2014.puma_rows import pipeline_rows, puma_tables
 
 # What cannot be reproduced, and is said to be so.
 DIFFER = {
@@ -31,7 +33,7 @@ DIFFER = {
     "samples left out",
     "largest deflection, joint 1",
     "largest deflection, joint 2",
-    *(f"NME at SN = {level}" for level in zollo_published.TABLE_2),
+    *(f"NME at SN = {level}" for level in published.TABLE_2),
 }
 DIFFER_PUMA = {
     "normalised mean error of the printed tables",
@@ -42,57 +44,57 @@ DIFFER_PUMA = {
 
 
 @pytest.fixture(scope="module")
-def told():
+def steps():
     return []
 
 
 @pytest.fixture(scope="module")
-def made(told):
+def outcome(steps):
     """Everything on two motions, one of them of our own choice."""
-    return zollo_planar.experiment(told.append, Planar(seeds=(100, 7)))
+    return planar_study.experiment(steps.append, Planar(seeds=(100, 7)))
 
 
 @pytest.fixture(scope="module")
 def puma():
     """The PUMA with gravity across its first axis, on a motion of our own choice."""
-    return zollo_puma.experiment(lambda name: None, 62, seed=11)
+    return puma_study.experiment(lambda name: None, 62, seed=11)
 
 
 # The error, and what is printed -----------------------------------------------------------------------------------------
 
 
 def test_the_error_is_that_of_the_vectors():
-    given = VECTORS["error_metric"]
-    errors = relative_errors(given["estimated"], given["real"])
-    moving = [not name.startswith("fs") for name in given["names"]]
-    assert errors.mean() == pytest.approx(given["nme"], rel=1e-12)
-    assert errors[moving].mean() == pytest.approx(given["nme_without_fs"], rel=1e-12)
+    vectors = VECTORS["error_metric"]
+    errors = relative_errors(vectors["estimated"], vectors["real"])
+    moving = [not name.startswith("fs") for name in vectors["names"]]
+    assert errors.mean() == pytest.approx(vectors["nme"], rel=1e-12)
+    assert errors[moving].mean() == pytest.approx(vectors["nme_without_fs"], rel=1e-12)
     # The same by the arm's own parameters, in whatever order they are.
-    bench, values = Planar().bench, {line.name: float(line.estimated) for line in zollo_published.TABLE_1}
-    whole, part = bench.nme([values[name] for name in bench.names])
-    assert (whole, part) == pytest.approx((given["nme"], given["nme_without_fs"]), rel=1e-9)
+    bench, values = Planar().bench, {line.name: float(line.estimated) for line in published.TABLE_1}
+    everything, moving_part = bench.nme([values[name] for name in bench.names])
+    assert (everything, moving_part) == pytest.approx((vectors["nme"], vectors["nme_without_fs"]), rel=1e-9)
 
 
 def test_printed_tables_are_those_of_the_errata():
     """Zollo, Tables 3-6: mean error 5.70, median 0.114 of entries that are not 0, 375 from three rotors."""
-    real, estimated = zollo_published.puma_tables()
+    real, estimated = published.puma_tables()
     errors = relative_errors(estimated, real)
     assert errors.mean() == pytest.approx(5.70, abs=0.005) and np.median(errors[real != 0]) == pytest.approx(
         0.114, abs=5e-4
     )
-    rotors = [zollo_published.puma_names().index(f"joint{i}.rotor_inertia") for i in (1, 2, 3)]
+    rotors = [published.puma_names().index(f"joint{i}.rotor_inertia") for i in (1, 2, 3)]
     assert errors[rotors].sum() == pytest.approx(375)
 
 
 # Two joints -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_bands_of_acceptance(made):
-    """Spec B7: the limits that it sets, on each motion and not only in the mean."""
-    bench = made.planar.bench
+def test_the_bands_of_acceptance(outcome):
+    """The limits around the reference runs hold for each motion, not only in the mean."""
+    bench = outcome.planar.bench
     sure = [k for k, n in enumerate(bench.names) if n.endswith((".stiffness", ".mR", ".mxR"))]
-    for k in range(len(made.runs)):
-        each = {name: bench.nme(values[k]) for name, values in made.estimates.items()}
+    for k in range(len(outcome.runs)):
+        each = {name: bench.nme(values[k]) for name, values in outcome.estimates.items()}
         assert each["Coulomb plant, exact"][0] < 1e-10 and each["exact, Stribeck columns"][0] < 1e-10
         for name in ("central", "central, WLS", "spline", "held, middle"):
             assert 0.120 <= each[name][0] <= 0.140 and 0.008 <= each[name][1] <= 0.020, name
@@ -101,12 +103,12 @@ def test_the_bands_of_acceptance(made):
         assert min(each[name][0] for name in ("late", "unfiltered")) > 5
         assert each["held"][0] > 0.25
         for name in ("central", "central, WLS"):
-            assert bench.errors(made.estimates[name][k])[sure].max() < 1e-4
+            assert bench.errors(outcome.estimates[name][k])[sure].max() < 1e-4
 
 
-def test_a_pipeline_is_plain_least_squares(made):
+def test_a_pipeline_is_plain_least_squares(outcome):
     """Filter, differences and least squares by SciPy and NumPy, over the regressor of all 28 columns."""
-    bench, run = made.planar.bench, made.runs[1]
+    bench, run = outcome.planar.bench, outcome.runs[1]
     b, a = signal.butter(5, 20, fs=1000)
     counted = [pipe.COUNT * np.round(x / pipe.COUNT) for x in (run.q, run.theta)]
     q, theta, u = (signal.filtfilt(b, a, x, axis=0, padlen=600) for x in (*counted, run.tau))
@@ -127,27 +129,29 @@ def test_a_pipeline_is_plain_least_squares(made):
         tau = np.concatenate([0 * u[keep], u[keep]], axis=1).ravel()
         # The 14 columns of the base, with all else where it is 0: base parameters are what these columns then have.
         scale = np.linalg.norm(W[:, list(bench.base.columns)], axis=0)
-        found = np.linalg.lstsq(W[:, list(bench.base.columns)] / scale, tau, rcond=None)[0] / scale
+        solution = np.linalg.lstsq(W[:, list(bench.base.columns)] / scale, tau, rcond=None)[0] / scale
         size = np.where(bench.truth == 0, 1.0, np.abs(bench.truth))
         # What is left is rounding of a filter as b, a in place of sections, differentiated twice.
-        assert (np.abs(found - made.estimates[name][1]) / size).max() < 1e-6
+        assert (np.abs(solution - outcome.estimates[name][1]) / size).max() < 1e-6
 
 
-def test_noise_behaves_as_it_must(made):
-    """Spec B7: what noise adds goes with its power until it saturates, and with 1 / deflection^2; WLS takes most of it away."""
+def test_noise_behaves_as_it_must(outcome):
+    """What noise adds grows with its power until it saturates, and with 1 / deflection^2; WLS takes most of it away."""
     for name, levels in (("central", (70, 80, 90)), ("small", (80, 90, 100))):
-        steps = [made.moved(name, a) / made.moved(name, b) for a, b in itertools.pairwise(levels)]
+        steps = [outcome.moved(name, a) / outcome.moved(name, b) for a, b in itertools.pairwise(levels)]
         assert all(5 < step < 20 for step in steps), (name, steps)
-    assert made.moved("small", 20) < 1e3 * made.moved("small", 80)  # 60 dB more noise: saturated, not a million times
-    squares = [np.mean([np.square(r.theta - r.q).mean() for r in runs]) for runs in (made.runs, made.small)]
-    assert 1 / 3 < made.moved("small", 80) / made.moved("central", 80) / (squares[0] / squares[1]) < 3
-    assert made.noisy("central, WLS", 70) < 0.2 < made.noisy("central", 70)
-    assert made.noisy("central, WLS", 200) == pytest.approx(made.noisy("central", 200), rel=0.02)
+    assert outcome.moved("small", 20) < 1e3 * outcome.moved(
+        "small", 80
+    )  # 60 dB more noise: saturated, not a million times
+    squares = [np.mean([np.square(r.theta - r.q).mean() for r in runs]) for runs in (outcome.runs, outcome.small)]
+    assert 1 / 3 < outcome.moved("small", 80) / outcome.moved("central", 80) / (squares[0] / squares[1]) < 3
+    assert outcome.noisy("central, WLS", 70) < 0.2 < outcome.noisy("central", 70)
+    assert outcome.noisy("central, WLS", 200) == pytest.approx(outcome.noisy("central", 200), rel=0.02)
 
 
-def test_friction_cannot_be_better_than_its_floor(made):
+def test_friction_cannot_be_better_than_its_floor(outcome):
     """No distribution of speeds gives a line with less error: random ones, and pairs of speeds."""
-    curve = tp.StribeckCurve.document()
+    curve = tp.terms.StribeckCurve.document()
     floor = friction_floor(curve)
     assert floor == pytest.approx(0.117, abs=5e-4)
     rng, best = np.random.default_rng(0), np.inf
@@ -159,29 +163,31 @@ def test_friction_cannot_be_better_than_its_floor(made):
         line = np.linalg.lstsq(columns, w[:, None] * torque, rcond=None)[0]
         best = min(best, (np.abs(line - real) / real).sum() / 14)
     assert floor - 1e-6 < best < floor + 0.02
-    plain = tp.StribeckCurve(viscous=(0.1, 0.2), coulomb=(0.3, 0.4))
+    plain = tp.terms.StribeckCurve(viscous=(0.1, 0.2), coulomb=(0.3, 0.4))
     assert friction_floor(plain) < 1e-9
-    assert np.allclose(made.lines[:, 8:12].mean(axis=0), [0.054, 0.066, 0.137, 0.125], atol=4e-3)  # spec B7
+    assert np.allclose(
+        outcome.lines[:, 8:12].mean(axis=0), [0.054, 0.066, 0.137, 0.125], atol=4e-3
+    )  # the reference runs
 
 
-def test_rows_of_two_joints(made, told):
-    rows = planar_rows(made)
+def test_rows_of_two_joints(outcome, steps):
+    rows = planar_rows(outcome)
     assert {row.what for row in rows if not row.agrees} <= DIFFER
     assert all(row.explained and row.source for row in rows)
-    assert len(told) == 8
-    tables = planar_tables(made)
-    assert [len(t.rows) for t in tables.values()] == [14, len(made.estimates), 5]
+    assert len(steps) == 8
+    tables = planar_tables(outcome)
+    assert [len(t.rows) for t in tables.values()] == [14, len(outcome.estimates), 5]
     assert all(len(row) == len(t.heading) for t in tables.values() for row in t.rows)
-    pictures = planar_pictures(made)
+    pictures = planar_pictures(outcome)
     assert all(line.shape == p.time.shape and np.isfinite(line).all() for p in pictures for line in p.lines.values())
 
 
-def test_the_controlled_arm_is_in_the_state_that_the_document_starts_from(made):
-    for run, seed in zip(made.runs, made.planar.seeds, strict=True):
-        motion = tp.BSpline.triangles(zollo_planar.CENTRE, zollo_planar.PEAK, zollo_planar.DURATION, seed)
+def test_the_controlled_arm_is_in_the_state_that_the_document_starts_from(outcome):
+    for run, seed in zip(outcome.runs, outcome.planar.seeds, strict=True):
+        motion = tp.BSpline.triangles(planar_study.CENTRE, planar_study.PEAK, planar_study.DURATION, seed)
         q, k = motion(0.0).q, np.array([3000.0, 1800.0])
         assert np.allclose(run.q[0], q) and np.allclose(
-            run.theta[0], q + tp.gravity_torque(made.planar.bench.robot)(q) / k
+            run.theta[0], q + tp.gravity_torque(outcome.planar.bench.robot)(q) / k
         )
         assert not run.qd[0].any() and not run.thetad[0].any() and len(run) == 8901
         assert np.abs(run.residual).max() < 1e-6  # J: the energy audit of the integration
@@ -191,10 +197,10 @@ def test_the_controlled_arm_is_in_the_state_that_the_document_starts_from(made):
 
 
 def test_the_bands_of_the_puma(puma):
-    """Spec B8, on a motion of our own: wrists are found badly with that encoder, all else well."""
+    """On a motion of our own: wrists are found badly with that encoder, everything else well."""
     errors = {name: puma.errors(name) for name in puma.estimates}
     assert errors["exact"].mean() < 1e-10
-    for name in ("central", "central, WLS", "not counted", zollo_puma.OWN):
+    for name in ("central", "central, WLS", "not counted", puma_study.OWN):
         assert 0.02 < errors[name].mean() < 0.2 and np.median(errors[name]) < 1e-3, name
     assert errors["literal"].mean() > 1
     names = puma.puma.bench.names
@@ -215,10 +221,10 @@ def test_tables_of_the_puma(puma):
 
 @pytest.mark.long
 def test_the_whole_study(tmp_path):
-    """All motions of the specification's seeds, both directions of gravity, the page and the tables."""
-    told = []
-    again = study("zollo2014").run(told.append)
-    assert len(told) == again.study.steps
+    """All motions of the reference seeds, both directions of gravity, the page and the tables."""
+    steps = []
+    again = study("zollo2014").run(steps.append)
+    assert len(steps) == again.study.steps
     assert {row.what for row in again.rows if not row.agrees} == DIFFER | DIFFER_PUMA
     assert again.holds and len(again.rows) == 102
     names = again.write(tmp_path / "out")
@@ -231,6 +237,6 @@ def test_the_whole_study(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [7, 8, 9])
 def test_both_directions_of_gravity(seed):
-    made = {count: zollo_puma.experiment(lambda name: None, count, seed) for count in (60, 62)}
-    rows = [row for row in pipeline_rows(made) if not row.what.startswith("deflection")]
+    outcomes = {count: puma_study.experiment(lambda name: None, count, seed) for count in (60, 62)}
+    rows = [row for row in pipeline_rows(outcomes) if not row.what.startswith("deflection")]
     assert all(row.agrees for row in rows), [row.what for row in rows if not row.agrees]

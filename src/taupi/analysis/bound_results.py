@@ -1,4 +1,4 @@
-"""What is known of a robot's largest and smallest terms: frozen results that print as a table."""
+"""Bounds of a robot's dynamics as results: frozen, and printed as a table."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.tables import html_table, table
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An enclosure of an extreme value: lower <= extreme <= upper, both certain, one of them attained at `at`.
+    """An enclosure of an extreme value: `lower` <= extreme <= `upper`, both certain, and one of them attained at q = `at`.
 
-    Of a supremum `upper` bounds every value and `lower` is attained; of an infimum it is the other way round. `value` is the one
-    that holds everywhere. (Of the textbook's rules for c, what is enclosed is the rule's own number.)
+    Of a supremum, `upper` bounds every value and `lower` is attained; of an infimum (`infimum`) it is the other way round.
+    `value` is the one that holds everywhere. `name` and `text` say what is bounded, `direction` is the velocity at which a
+    velocity term is attained, `converged` says whether the gap reached its tolerance, and `method` how the bound was found. (Of
+    the textbook's rules for c, the number that the rule gives is enclosed.)
     """
 
     name: str
@@ -31,25 +33,25 @@ class Bound:
 
     @property
     def value(self) -> float:
-        """What holds everywhere in the range: the upper end of a supremum, the lower end of an infimum."""
+        """The end that holds everywhere in the range: the upper one of a supremum, the lower one of an infimum."""
         return self.lower if self.infimum else self.upper
 
     @property
     def attained(self) -> float:
-        """What is reached at `at`."""
+        """The end that is attained at `at`."""
         return self.upper if self.infimum else self.lower
 
     @property
     def gap(self) -> float:
-        """upper - lower: how far the two may be from the truth."""
+        """upper - lower: how far each end may be from the true extreme."""
         return self.upper - self.lower
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; an infinite end is None."""
         numbers = {k: _finite(getattr(self, k)) for k in ("value", "lower", "upper", "gap")}
         places = {"at": list(self.at), "direction": list(self.direction)}
-        told = {"infimum": self.infimum, "converged": self.converged, "method": self.method}
-        return {"name": self.name, "text": self.text, **numbers, **places, **told}
+        facts = {"infimum": self.infimum, "converged": self.converged, "method": self.method}
+        return {"name": self.name, "text": self.text, **numbers, **places, **facts}
 
     def __repr__(self) -> str:
         sign = ">=" if self.infimum else "<="
@@ -58,7 +60,11 @@ class Bound:
 
 @dataclass(frozen=True)
 class Growth:
-    """A bound that grows with the slides: ||F|| <= sum_k b_k |d^k|, for every d, with a bound b_k of each coefficient."""
+    """A bound that grows with the slides: ||F|| <= sum_k b_k |d^k|, for every d, with a bound b_k of each coefficient.
+
+    `name` and `text` say what is bounded, `joints` are the slides d, and `coefficients` are powers k, one per slide, each with
+    the bound b_k.
+    """
 
     name: str
     text: str
@@ -66,26 +72,27 @@ class Growth:
     coefficients: tuple[tuple[tuple[int, ...], Bound], ...]
 
     def __getitem__(self, power: int | tuple[int, ...]) -> Bound:
-        """Return the bound of one coefficient by its powers; that of one slide may be a number."""
+        """Return the bound of one coefficient by its `power`, one number per slide; of a single slide, a number will do."""
         key = (power,) if isinstance(power, int) else tuple(power)
-        table_ = dict(self.coefficients)
-        if key not in table_:
-            raise unknown("power", str(key), map(str, table_), self.name)
-        return table_[key]
+        by_power = dict(self.coefficients)
+        if key not in by_power:
+            raise unknown("power", str(key), map(str, by_power), self.name)
+        return by_power[key]
 
     def __call__(self, *d: float) -> float:
-        """Return the bound for slides at d, in the order of `joints`."""
+        """Return the bound for slides at `d`, in m and in the order of `joints`."""
         if len(d) != len(self.joints):
-            raise TaupiError(f"d has {len(d)} values, expected {len(self.joints)}: one per slide {self.joints}.")
+            message = f" has {len(d)} values, expected {len(self.joints)}: one per slide {self.joints}."
+            raise TaupiError(Argument("d"), message)
         total = sum(
             b.upper * math.prod(abs(x) ** p for x, p in zip(d, power, strict=True)) for power, b in self.coefficients
         )
-        return total * (1 + 2.0**-46)  # every rounding of products and sums, of which there are few, and some more
+        return total * (1 + 2.0**-46)  # more than all the roundings of these few products and sums
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        listed = [{"power": list(power), "bound": b.to_dict()} for power, b in self.coefficients]
-        return {"name": self.name, "text": self.text, "joints": list(self.joints), "coefficients": listed}
+        coefficients = [{"power": list(power), "bound": b.to_dict()} for power, b in self.coefficients]
+        return {"name": self.name, "text": self.text, "joints": list(self.joints), "coefficients": coefficients}
 
     def __repr__(self) -> str:
         parts = [f"{b.upper + 0.0:.6g}{_monomial(power, self.joints)}" for power, b in self.coefficients]
@@ -94,7 +101,12 @@ class Growth:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of a robot's terms over a joint range: a mapping from names to `Bound`, and what grows with slides."""
+    """Bounds of a robot's dynamics over a joint range: `bounds["mu2"]` is a `Bound`, `growing("M_2")` grows with the slides.
+
+    `robot` is the robot's name, `joints` are the names of its coordinates and `range` their ends, in rad or m. `entries` are the
+    bounds, `growth` those that grow with slides, by default none. `notes` say what could not be bounded, and `tolerance` is the
+    relative gap that was asked for.
+    """
 
     robot: str
     joints: tuple[str, ...]
@@ -105,10 +117,11 @@ class Bounds:
     tolerance: float = 0.0
 
     def __getitem__(self, name: str) -> Bound:
-        found = {b.name: b for b in self.entries}
-        if name not in found:
-            raise unknown("bound", name, found, f"the bounds of {self.robot}")
-        return found[name]
+        """Return the bound called `name`."""
+        by_name = {b.name: b for b in self.entries}
+        if name not in by_name:
+            raise unknown("bound", name, by_name, f"the bounds of {self.robot}")
+        return by_name[name]
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.entries)
@@ -122,25 +135,25 @@ class Bounds:
         return tuple(b.name for b in self.entries)
 
     def growing(self, name: str) -> Growth:
-        """Return the bound of that name that grows with the slides."""
-        found = {g.name: g for g in self.growth}
-        if name not in found:
-            raise unknown("growing bound", name, found, f"the bounds of {self.robot}")
-        return found[name]
+        """Return the bound called `name` that grows with the slides."""
+        by_name = {g.name: g for g in self.growth}
+        if name not in by_name:
+            raise unknown("growing bound", name, by_name, f"the bounds of {self.robot}")
+        return by_name[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON."""
         spans = dict(zip(self.joints, ([_finite(v) for v in r] for r in self.range), strict=True))
-        found = [b.to_dict() for b in self.entries]
-        more = {"growth": [g.to_dict() for g in self.growth], "notes": list(self.notes)}
-        return {"robot": self.robot, "range": spans, "tolerance": self.tolerance, "bounds": found, **more}
+        entries = [b.to_dict() for b in self.entries]
+        rest = {"growth": [g.to_dict() for g in self.growth], "notes": list(self.notes)}
+        return {"robot": self.robot, "range": spans, "tolerance": self.tolerance, "bounds": entries, **rest}
 
     def _title(self) -> str:
-        told = [
+        ranges = [
             f"{j} {lo:.4g} .. {hi:.4g}" if math.isfinite(lo) else f"{j} anywhere"
             for j, (lo, hi) in zip(self.joints, self.range, strict=True)
         ]
-        return f"Bounds of {self.robot} for {', '.join(told)}"
+        return f"Bounds of {self.robot} for {', '.join(ranges)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("name", "bound", "value", "gap", "reached", "at")]
@@ -151,9 +164,9 @@ class Bounds:
         return rows
 
     def _below(self) -> list[str]:
-        open_ = [b for b in self.entries if not b.converged]
-        told = [f"* certain, but the gap is wider than asked for. {open_[0].method}"] if open_ else []
-        return [*map(repr, self.growth), *told, *self.notes]
+        wide = [b for b in self.entries if not b.converged]
+        star = [f"* certain, but the gap is wider than asked for. {wide[0].method}"] if wide else []
+        return [*map(repr, self.growth), *star, *self.notes]
 
     def __repr__(self) -> str:
         body = ["", *table(self._rows())] if self.entries else []

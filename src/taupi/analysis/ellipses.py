@@ -1,17 +1,16 @@
-"""The mass that a task sees, as ellipses: principal axes of M_C at some configurations."""
+"""The mass matrix that a task sees, as ellipses: principal axes of M_C at some configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from taupi.dynamics.chain import configurations
 from taupi.dynamics.kinematics import Task, linear_rows, task_coordinates, task_size
 from taupi.dynamics.operational import operational_mass
-from taupi.errors import TaupiError
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 
 
@@ -19,13 +18,13 @@ from taupi.model.robot import Robot
 class MassEllipses:
     """Images of the unit circle (or sphere) of accelerations under M_C, at k configurations, in a task of m coordinates.
 
-    `matrices` are M_C (k, m, m) in kg, `semi_axes` their eigenvalues (k, m), smallest first, and the columns of `directions`
-    (k, m, m) the unit eigenvectors, M_C = V diag(semi_axes) V^T: only along these is the force parallel to the acceleration.
-    `centres` are the task's coordinates (k, m) at `q` (k, n).
+    `robot`, `task` and `frame` are those of `mass_ellipses`. `matrices` are M_C (k, m, m) in kg, `semi_axes` (k, m) their
+    eigenvalues, smallest first, and the columns of `directions` (k, m, m) their unit eigenvectors, M_C = V diag(semi_axes) V^T:
+    only along these is the force parallel to the acceleration. `centres` are the task's coordinates (k, m) at `q` (k, n).
     """
 
     robot: Robot
-    task: str | Callable[[Any], Any]
+    task: Task
     frame: str
     q: np.ndarray
     centres: np.ndarray
@@ -42,15 +41,16 @@ class MassEllipses:
         return f"MassEllipses({self.robot.name!r}, {len(self)} of {self.frame!r}, semi-axes {axes}{more} kg)"
 
 
-def mass_ellipses(robot: Robot, q: Any, task: Task = "xy", frame: str = "tip") -> MassEllipses:
-    """Return the ellipses of the operational mass at configurations q, (n,) or (k, n): f = M_C a over |a| = 1 (spec 2.7).
+def mass_ellipses(robot: Robot, q: ArrayLike, task: Task = "xy", frame: str = "tip") -> MassEllipses:
+    """Return the ellipses f = M_C a over |a| = 1 of the mass that a task of `robot` sees (equations.md, O2).
 
-    `task`: "xy", "position" (then they are ellipsoids), or a function r(q) with two or three coordinates. A singular
-    configuration is refused: its ellipse would be infinitely long.
+    `q`, (n,) or (k, n) in rad or m, are the configurations; a singular one is refused, since its ellipse would be infinitely
+    long. `task` is "xy" (the default), "position", which gives ellipsoids, or a function r(q) with two or three coordinates.
+    `frame` is the frame that moves, by default "tip".
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
-    >>> ellipses = tp.mass_ellipses(arm, [0.0, math.pi / 2])
+    >>> ellipses = tp.operational.mass_ellipses(arm, [0.0, math.pi / 2])
     >>> ellipses
     MassEllipses('lecture2r', 1 of 'tip', semi-axes 1, 2 kg)
     >>> (ellipses.directions[0].round(9) + 0.0).tolist()
@@ -59,7 +59,8 @@ def mass_ellipses(robot: Robot, q: Any, task: Task = "xy", frame: str = "tip") -
     mass = operational_mass(robot, task=task, frame=frame)
     rows = task_size(robot, task)
     if rows not in (2, 3) or (not callable(task) and len(linear_rows(task)) != rows):
-        raise TaupiError(f"task is {task!r}, expected 'xy', 'position' or a function r(q) of two or three coordinates.")
+        message = f" is {shown(task)}, expected 'xy', 'position' or a function r(q) of two or three coordinates."
+        raise TaupiError(Argument("task"), message)
     states = configurations(robot, q)
     matrices = mass(states)
     semi_axes, directions = np.linalg.eigh(matrices)

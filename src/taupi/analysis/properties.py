@@ -1,4 +1,4 @@
-"""What the terms of a rigid robot must be: symmetric, positive, passive; checked on random states, each with its residual."""
+"""Properties that the dynamics of every rigid robot have, such as symmetry and passivity, checked at random states."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from taupi.analysis.ranges import magnitude, require_numbers, require_seed
+from taupi.analysis.joint_range import magnitude, require_numbers
+from taupi.checks import whole_number
 from taupi.dynamics.coriolis import FORMS, coriolis_matrix
 from taupi.dynamics.energy import kinetic_energy, potential_energy
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
 from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.tables import html_table, table
 
-# Two algorithms over doubles on a chain: some hundred roundings, relative to the largest entry.
+# Two algorithms over doubles differ by some hundred roundings, relative to the largest entry.
 ROUNDING = 1e-9
-SKEW = ("christoffel", "body")  # the forms with dM/dt - 2C skew; the textbook's two others have it only along qd
-LOOP = (
-    256  # points around the closed loop: a smooth periodic integrand, so that the rule converges faster than any power
-)
+# The forms with which dM/dt - 2C is skew-symmetric; with the textbook's two others only qd^T (dM/dt - 2C) qd vanishes.
+SKEW = ("christoffel", "body")
+# Points around a closed loop: with a smooth periodic integrand the sum converges faster than any power of their number.
+LOOP = 256
 
 
 @dataclass(frozen=True)
-class Check:
-    """One property: its residual (relative, unless the text says otherwise), what is allowed, whether it holds, and where."""
+class PropertyCheck:
+    """One property of a robot and whether it `holds`.
+
+    `name` and `text` say which property, `residual` is its largest violation, relative unless `note` says otherwise, `tolerance`
+    the violation allowed, `note` a remark, and `at` the configuration of the largest violation.
+    """
 
     name: str
     text: str
@@ -48,33 +53,34 @@ class Check:
 
 @dataclass(frozen=True)
 class Properties:
-    """The checks of a robot; `holds` says whether all of them do."""
+    """The properties of the robot called `robot`: `checks` at `samples` random states drawn with `seed`; `holds` sums them up."""
 
     robot: str
     samples: int
     seed: int
-    checks: tuple[Check, ...]
+    checks: tuple[PropertyCheck, ...]
 
     @property
     def holds(self) -> bool:
         """Whether every property holds."""
         return all(c.holds for c in self.checks)
 
-    def __getitem__(self, name: str) -> Check:
-        found = {c.name: c for c in self.checks}
-        if name not in found:
-            raise unknown("property", name, found, f"the properties of {self.robot}")
-        return found[name]
+    def __getitem__(self, name: str) -> PropertyCheck:
+        """Return the check of the property called `name`."""
+        by_name = {c.name: c for c in self.checks}
+        if name not in by_name:
+            raise unknown("property", name, by_name, f"the properties of {self.robot}")
+        return by_name[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON."""
-        told = {"robot": self.robot, "samples": self.samples, "seed": self.seed, "holds": self.holds}
-        return {**told, "checks": [c.to_dict() for c in self.checks]}
+        facts = {"robot": self.robot, "samples": self.samples, "seed": self.seed, "holds": self.holds}
+        return {**facts, "checks": [c.to_dict() for c in self.checks]}
 
     def _title(self) -> str:
         failed = sum(not c.holds for c in self.checks)
-        told = "all hold" if not failed else f"{failed} of {len(self.checks)} fail"
-        return f"Properties of {self.robot} on {self.samples} random states: {told}"
+        result = "all hold" if not failed else f"{failed} of {len(self.checks)} fail"
+        return f"Properties of {self.robot} on {self.samples} random states: {result}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("name", "property", "residual", "allowed", "holds", "note")]
@@ -105,7 +111,7 @@ class _Samples:
 
     @cached_property
     def rate(self) -> np.ndarray:
-        """dM/dt by differentiation of M along qd, which no Coriolis form uses."""
+        """dM/dt by differentiating M along qd, which no form of the Coriolis matrix does."""
         return _run(mass_matrix(self.robot).jvp("q"), self.q, self.qd)
 
     @cached_property
@@ -113,20 +119,28 @@ class _Samples:
         return {form: _run(coriolis_matrix(self.robot, form=form), self.q, self.qd) for form in FORMS}
 
     def check(
-        self, name: str, text: str, difference: Any, scale: Any, note: str = "", tolerance: float = ROUNDING
-    ) -> Check:
-        """Return a check of a difference that should vanish, relative to the largest entry of what it is made of."""
+        self,
+        name: str,
+        text: str,
+        difference: np.ndarray,
+        scale: np.ndarray,
+        note: str = "",
+        tolerance: float = ROUNDING,
+    ) -> PropertyCheck:
+        """Return a check of a difference that should vanish, relative to the largest entry of `scale`, its parts."""
         axes = tuple(range(1, np.ndim(difference)))
         each = np.abs(difference).max(axis=axes, initial=0.0) if axes else np.abs(difference)
-        # What vanishes altogether, up to rounding, is measured against the robot and not against itself.
+        # What vanishes altogether, up to rounding, is compared with the robot's numbers and not with itself.
         size = max(float(np.abs(scale).max(initial=0.0)), 1e-3 * magnitude(self.robot))
         worst = int(each.argmax())
         residual = float(each[worst]) / size
-        return Check(name, text, residual, tolerance, residual <= tolerance, note, tuple(map(float, self.q[worst])))
+        return PropertyCheck(
+            name, text, residual, tolerance, residual <= tolerance, note, tuple(map(float, self.q[worst]))
+        )
 
 
-def _run(program: Program, *x: np.ndarray) -> Any:
-    """Evaluate once, interpreted: compiling a dozen programs would take longer."""
+def _run(program: Program, *x: np.ndarray) -> np.ndarray:
+    """Return a program's value, interpreted: compiling a dozen programs for one call each would take longer."""
     return program.compile("numpy")(*x)
 
 
@@ -134,51 +148,51 @@ def _transposed(a: np.ndarray) -> np.ndarray:
     return np.swapaxes(a, -1, -2)
 
 
-def _symmetric(s: _Samples) -> list[Check]:
+def _symmetric(s: _Samples) -> list[PropertyCheck]:
     return [s.check("symmetric", "M = M^T", s.mass - _transposed(s.mass), s.mass)]
 
 
-def _positive(s: _Samples) -> list[Check]:
+def _positive(s: _Samples) -> list[PropertyCheck]:
     values = np.linalg.eigvalsh((s.mass + _transposed(s.mass)) / 2)
     worst = int(values[:, 0].argmin())
     least, at = float(values[worst, 0]), tuple(map(float, s.q[worst]))
-    # Not a matter of rounding unless it is as small as the rounding of M.
+    # The sign is certain unless the eigenvalue is as small as the rounding of M.
     holds = least > 1e-14 * float(np.abs(values).max())
     note = f"smallest eigenvalue {least:.3g} at q = ({', '.join(f'{v:.3f}' for v in at)})"
-    return [Check("positive", "M positive definite", max(0.0, -least), 0.0, holds, note, at)]
+    return [PropertyCheck("positive", "M positive definite", max(0.0, -least), 0.0, holds, note, at)]
 
 
-def _passive(s: _Samples) -> list[Check]:
-    made = []
+def _passive(s: _Samples) -> list[PropertyCheck]:
+    checks = []
     for form, c in s.coriolis.items():
         along = np.einsum("bi,bij,bj->b", s.qd, s.rate - 2 * c, s.qd)
         sizes = np.einsum("bi,bij,bj->b", np.abs(s.qd), np.abs(s.rate) + 2 * np.abs(c), np.abs(s.qd))
-        made.append(s.check(f"passive_{form}", f"qd^T (dM/dt - 2C) qd = 0, C {form}", along, sizes))
-    return made
+        checks.append(s.check(f"passive_{form}", f"qd^T (dM/dt - 2C) qd = 0, C {form}", along, sizes))
+    return checks
 
 
-def _skew(s: _Samples) -> list[Check]:
-    """Return dM/dt - 2C + its transpose; of the textbook's two factors nothing but passivity is expected."""
-    made, passive = [], {c.name: c for c in _passive(s)}
+def _skew(s: _Samples) -> list[PropertyCheck]:
+    """Return the checks that dM/dt - 2C is skew-symmetric; of the textbook's two factors only passivity is expected."""
+    checks, passive = [], {c.name: c for c in _passive(s)}
     for form, c in s.coriolis.items():
-        left = s.rate - 2 * c
-        found = s.check(f"skew_{form}", f"dM/dt - 2C skew, C {form}", left + _transposed(left), _either(s.rate, c))
+        n = s.rate - 2 * c
+        check = s.check(f"skew_{form}", f"dM/dt - 2C skew, C {form}", n + _transposed(n), _both(s.rate, c))
         if form not in SKEW:
-            note = "not skew, as expected" if found.residual > ROUNDING else "skew on these states"
-            found = dataclasses.replace(found, holds=passive[f"passive_{form}"].holds, note=note)
-        made.append(found)
-    return made
+            note = "not skew, as expected" if check.residual > ROUNDING else "skew on these states"
+            check = dataclasses.replace(check, holds=passive[f"passive_{form}"].holds, note=note)
+        checks.append(check)
+    return checks
 
 
-def _rate(s: _Samples) -> list[Check]:
+def _rate(s: _Samples) -> list[PropertyCheck]:
     c, closed = s.coriolis["christoffel"], _run(mass_matrix_derivative(s.robot), s.q, s.qd)
     return [
-        s.check("rate", "dM/dt = C + C^T, C christoffel", s.rate - c - _transposed(c), _either(s.rate, c)),
-        s.check("closed_rate", "dM/dt in closed form", closed - s.rate, _either(closed, s.rate)),
+        s.check("rate", "dM/dt = C + C^T, C christoffel", s.rate - c - _transposed(c), _both(s.rate, c)),
+        s.check("closed_rate", "dM/dt in closed form", closed - s.rate, _both(closed, s.rate)),
     ]
 
 
-def _velocity(s: _Samples) -> list[Check]:
+def _velocity(s: _Samples) -> list[PropertyCheck]:
     rest = np.zeros_like(s.q)
     at_rest = np.stack([_run(coriolis_matrix(s.robot, form=form), s.q, rest) for form in FORMS], 1)
     torques = np.stack([np.einsum("bij,bj->bi", c, s.qd) for c in s.coriolis.values()], 1)
@@ -190,8 +204,8 @@ def _velocity(s: _Samples) -> list[Check]:
     ]
 
 
-def _energy(s: _Samples) -> list[Check]:
-    """Return the checks by energies, whose code shares nothing with the torque's: positions differentiated."""
+def _energy(s: _Samples) -> list[PropertyCheck]:
+    """Return the checks by energies, which differentiate positions and so share no code with the torque."""
     kinetic, potential = kinetic_energy(s.robot), potential_energy(s.robot)
     parts = [
         _run(kinetic.jvp("q"), s.q, s.qd, s.qd),
@@ -199,20 +213,20 @@ def _energy(s: _Samples) -> list[Check]:
         _run(potential.jvp("q"), s.q, s.qd),
     ]
     power = s.qd * _run(inverse_dynamics(s.robot), s.q, s.qd, s.qdd)
-    sizes = _either(np.stack(parts), power)
+    sizes = _both(np.stack(parts), power)
     held = _run(gravity_torque(s.robot), s.q)
     slope = _run(potential.jacobian("q"), s.q)
     quadratic = np.einsum("bi,bij,bj->b", s.qd, s.mass, s.qd) / 2
     energy = _run(kinetic, s.q, s.qd)
     return [
-        s.check("kinetic", "K = qd^T M qd / 2", energy - quadratic, _either(energy, quadratic)),
+        s.check("kinetic", "K = qd^T M qd / 2", energy - quadratic, _both(energy, quadratic)),
         s.check("power", "dE/dt = qd^T tau", sum(parts) - power.sum(1), sizes),
-        s.check("gravity", "g = dP/dq", held - slope, _either(held, slope)),
+        s.check("gravity", "g = dP/dq", held - slope, _both(held, slope)),
     ]
 
 
-def _loop(s: _Samples) -> list[Check]:
-    """Return the work of gravity around closed loops, q(t) = q + sin(t) qd + (1 - cos(t)) qdd: the integral of g^T dq/dt."""
+def _loop(s: _Samples) -> list[PropertyCheck]:
+    """Return the check that the work of gravity, the integral of g^T dq, vanishes on loops q + sin(t) qd + (1 - cos(t)) qdd."""
     t = 2 * np.pi * np.arange(LOOP) / LOOP
     few = min(len(s.q), 8)
     q, a, b = (v[:few, None] / (1 if k == 0 else 4) for k, v in enumerate((s.q, s.qd, s.qdd)))
@@ -223,31 +237,32 @@ def _loop(s: _Samples) -> list[Check]:
     return [s.check("loop", "no work of g around a closed loop", work, np.abs(flow).sum((1, 2)) * 2 * np.pi / LOOP)]
 
 
-def _either(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _both(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([np.ravel(a), np.ravel(b)])
 
 
-CHECKS: tuple[Callable[[_Samples], list[Check]], ...] = (
+CHECKS: tuple[Callable[[_Samples], list[PropertyCheck]], ...] = (
     _symmetric, _positive, _passive, _skew, _rate, _velocity, _energy, _loop
 )  # fmt: skip
 
 
 def properties(robot: Robot, samples: int = 200, seed: int = 0) -> Properties:
-    """Check on random states what holds for every rigid robot: M symmetric, positive, dM/dt - 2C skew, dE/dt = qd^T tau.
+    """Check at random states of `robot` what holds for every rigid one: M symmetric, positive, dM/dt - 2C skew, dE/dt = qd^T tau.
 
-    Each check has a residual, relative to the largest entries of what it compares, and the state where it is worst. The two
-    textbook factors of c are expected not to be skew, and only to do no work: qd^T (dM/dt - 2C) qd = 0 (spec 2.3, 2.8). A robot
-    whose links are no real bodies is reported as failing, not refused. Positions are drawn from (-pi, pi), speeds and
-    accelerations from (-1, 1).
+    Each check has a residual, relative to the largest entries of what it compares, and the state where it is worst (equations.md,
+    D21). With the two textbook factors of c, dM/dt - 2C is not expected to be skew, only to do no work: qd^T (dM/dt - 2C) qd = 0.
+    A robot whose links are not real bodies is reported as failing, not refused.
+
+    `samples` (200 by default) is the number of states, drawn with `seed` (0): positions from (-pi, pi), speeds and accelerations
+    from (-1, 1), in rad or m and s.
 
     >>> import taupi as tp
     >>> tp.properties(tp.load("puma560"), samples=20).holds
     True
     """
     require_numbers(robot)
-    require_seed(seed)
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise TaupiError(f"samples is {shown(samples)}, expected a whole number from 1.")
+    whole_number("seed", seed, least=0)
+    whole_number("samples", samples)
     rng = np.random.default_rng(seed)
     q = rng.uniform(-np.pi, np.pi, (samples, robot.n))
     drawn = _Samples(robot, q, *rng.uniform(-1, 1, (2, samples, robot.n)))

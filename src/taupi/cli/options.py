@@ -1,74 +1,82 @@
-"""Options that `taupi simulate` and `taupi control` share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
+from taupi.cli.settings import Without
+from taupi.identification.rows.preparation import Preparation
+from taupi.settings import Changes
+
+# Input ----------------------------------------------------------------------------------------------------------------
 
 RobotArgument = Annotated[
     str, typer.Argument(metavar="ROBOT", help="A built-in robot, or a .urdf, .xml (MJCF) or .toml file.")
 ]
-ReferenceOption = Annotated[
-    str,
+LogsArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="LOG...", help="Files: CSV (also .gz), Parquet, NPZ, MAT, ROS bag or MCAP."),
+]
+FitArgument = Annotated[Path, typer.Argument(metavar="FIT", help="A fit.json, or the directory that holds it.")]
+ValidateOption = Annotated[
+    list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
+]
+
+# What validation changes of the way in which the fit's own logs were prepared. There every row counts.
+ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without("slow", "threshold", "leave_out")]
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+TermsOption = Annotated[
+    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.")
+]
+CouplingOption = Annotated[
+    bool,
     typer.Option(
-        "--reference",
-        help="sine, planar2, puma560, none, [[q], [q], ...] or minjerk:[...] (way-points), bspline:[...] (control points), "
-        '{"offset": ..., "amplitude": ..., "omega": ...} (sines), or a file of positions.',
+        "--coupling/--no-coupling", help="Of elastic joints: whether spinning rotors act on the links that carry them."
     ),
 ]
-DurationOption = Annotated[float, typer.Option("--duration", help="Seconds.")]
-RateOption = Annotated[float, typer.Option("--rate", help="Control periods a second.")]
-IntegratorOption = Annotated[
-    str,
-    typer.Option(
-        "--integrator", help="euler, semi_implicit, midpoint, rk4, rosenbrock, rk45, dop853, lsoda, radau or bdf."
-    ),
-]
-SubstepsOption = Annotated[
-    int | None,
-    typer.Option("--substeps", help="Steps of the integrator in a period; by default 1, or enough for springs."),
-]
-RigidOption = Annotated[bool, typer.Option("--rigid", help="Take elastic joints as rigid.")]
-InitialOption = Annotated[
-    str | None, typer.Option("--initial", help="Where it starts, at rest: JSON list q. By default on the reference.")
-]
-PayloadOption = Annotated[
-    list[str] | None, typer.Option("--payload-at", help="time:mass at the tip, such as 2s:1.5kg; may be repeated.")
-]
-TorqueLimitOption = Annotated[
-    str | None, typer.Option("--torque-limit", help="N m: one, one a joint by commas, or 'description'.")
-]
-RateLimitOption = Annotated[str | None, typer.Option("--rate-limit", help="N m/s: one, or one a joint by commas.")]
-DelayOption = Annotated[str, typer.Option("--delay", help="From command to torque: 0.002, 2ms.")]
-DisturbanceOption = Annotated[
-    str | None, typer.Option("--disturbance", help="N m that the motors have to make up for, one a joint by commas.")
-]
-ResolutionOption = Annotated[
-    float | None, typer.Option("--resolution", help="Encoder step in rad; velocities are then differences.")
-]
-NoiseOption = Annotated[float, typer.Option("--noise", help="Standard deviation of measured positions, rad.")]
-SnrOption = Annotated[
-    float | None, typer.Option("--snr-db", help="The same by decibels below the reference's root mean square.")
-]
-VelocityOption = Annotated[
+WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
+FormOption = Annotated[
     str | None,
-    typer.Option("--velocity", help="exact, difference, or filter:HZ: how the law gets velocities."),
+    typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
 ]
-SensorDelayOption = Annotated[str, typer.Option("--sensor-delay", help="From motion to measurement: 0.001, 1ms.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the noise.")]
+TaskOption = Annotated[
+    str | None, typer.Option("--task", help="Task of an operational program: planar, xy, position, ...")
+]
 GainOption = Annotated[
     list[str] | None,
-    typer.Option("--gain", help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8; may be repeated."),
+    typer.Option("--gain", help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated."),
 ]
-LockOption = Annotated[list[str] | None, typer.Option("--lock", help="Joint held at zero; may be repeated.")]
-TipOption = Annotated[str | None, typer.Option("--tip", help="Link at the end of the chain.")]
-SnapOption = Annotated[
-    bool, typer.Option("--snap/--no-snap", help="Take near-right angles of the file as right angles.")
+
+# Output ---------------------------------------------------------------------------------------------------------------
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
+AnywayOption = Annotated[
+    bool,
+    typer.Option(
+        "--anyway",
+        help="Export even a fit that is plainly wrong, and leave out terms that a description has no place for.",
+    ),
 ]
-OutputOption = Annotated[
+MaxErrorOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-error", help="Exit with 5 where the relative torque error of a log is above this share, such as 0.05."
+    ),
+]
+
+# Simulation -----------------------------------------------------------------------------------------------------------
+
+SubstepsOption = Annotated[
+    int | None,
+    typer.Option("--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."),
+]
+RunsOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite results.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -1,22 +1,25 @@
-"""Gains: a number, one a joint (or a parameter), or a matrix; checked once, and defaults taken from the robot."""
+"""Gains: a number, one per joint (or parameter), or a matrix; checked once, and defaults taken from the robot."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as cs
 import numpy as np
 
 from taupi.dynamics.mass_matrix import mass_matrix
-from taupi.errors import TaupiError, shown
+from taupi.dynamics.types import SX, ArrayLike, Vector
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.parameters import INERTIA, MASS, MOMENT, Parameters
 from taupi.model.robot import Joint, Robot
 
+# A number, one per joint (or parameter), or a matrix; None for the default. Kept as a diagonal (size,) or a matrix.
+Gain: TypeAlias = Any
 # Relative to the largest entry: how far a matrix may be from its transpose.
 SYMMETRIC = 1e-9
-# The smallest size that a parameter is taken to have when its gain is chosen, by its kind (spec A7).
+# The smallest size that a parameter is taken to have when its gain is chosen, by its kind.
 FLOORS = dict.fromkeys(MASS, 0.1) | dict.fromkeys(MOMENT, 1e-2) | dict.fromkeys(INERTIA, 1e-4)
 TERM_FLOOR = 1e-2
 STATES = 64  # random states in which inertias are looked at
@@ -32,51 +35,45 @@ SPEEDS, ACCELERATIONS = 1.0, 5.0  # of the random motions, rad/s and rad/s^2
 
 
 def gain(
-    name: str, value: Any, size: int, per: str = "joint", symmetric: bool = True, zero: bool = False
+    name: str, value: ArrayLike, size: int, per: str = "joint", symmetric: bool = True, zero: bool = False
 ) -> np.ndarray:
-    """Return a gain as its diagonal (size,) or as a matrix (size, size); refuse what is not positive (`zero`: not negative)."""
-    told = (
+    """Return a gain as its diagonal (size,) or as a matrix (size, size).
+
+    What is not positive is refused, or with `zero` what is negative, and a matrix that is not `symmetric`. `name` and `per`, what
+    there is one entry for, are for the message.
+    """
+    expected = (
         f"expected {'0 or more' if zero else 'positive'}: a number, one per {per} ({size}), or a {size} x {size} matrix"
     )
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(f"{name} is {shown(value)}, {told}.") from None
+        raise TaupiError(Argument(name), f" is {shown(value)}, {expected}.") from None
     if array.shape not in ((), (size,), (size, size)) or (array.ndim == 2 and not size):
-        raise TaupiError(f"{name} has shape {array.shape}, {told}.")
+        raise TaupiError(Argument(name), f" has shape {array.shape}, {expected}.")
     if not np.isfinite(array).all():
-        raise TaupiError(f"{name} has entries that are not finite, {told}.")
+        raise TaupiError(Argument(name), f" has entries that are not finite, {expected}.")
     if array.ndim < 2:
         array = np.broadcast_to(array, (size,)).copy()
         low = array.min(initial=np.inf)
     else:
         if symmetric and np.abs(array - array.T).max() > SYMMETRIC * np.abs(array).max():
-            raise TaupiError(f"{name} is not symmetric, {told}, symmetric.")
+            raise TaupiError(Argument(name), f" is not symmetric, {expected}, symmetric.")
         low = float(np.linalg.eigvals(array).real.min()) if not symmetric else float(np.linalg.eigvalsh(array)[0])
         low = 0.0 if zero and low > -SYMMETRIC * np.abs(array).max() else low
     if low < 0 or (low == 0 and not zero):
         kind = "an eigenvalue" if array.ndim == 2 else "an entry"
-        raise TaupiError(f"{name} has {kind} of {low:.3g}, {told}.")
+        raise TaupiError(Argument(name), f" has {kind} of {low:.3g}, {expected}.")
     array.flags.writeable = False
     return array
 
 
-def positive(name: str, value: Any, zero: bool = False) -> float:
-    """Return a positive number; refuse anything else."""
-    good = not isinstance(value, bool) and isinstance(value, int | float | np.number) and np.isfinite(value)
-    if not good or value < 0 or (value == 0 and not zero):
-        raise TaupiError(
-            f"{name} is {shown(value)}, expected one {'number, 0 or more' if zero else 'positive number'}."
-        )
-    return float(value)
-
-
-def times(g: np.ndarray, x: Any) -> Any:
+def times(g: np.ndarray, x: Vector) -> Vector:
     """Return the gain times a column of SX."""
-    return cs.SX(cs.DM(g)) @ x if g.ndim == 2 else cs.SX(cs.DM(g)) * x
+    return SX(cs.DM(g)) @ x if g.ndim == 2 else SX(cs.DM(g)) * x
 
 
-def whole(g: np.ndarray) -> np.ndarray:
+def as_matrix(g: np.ndarray) -> np.ndarray:
     """Return the gain as a matrix."""
     return g if g.ndim == 2 else np.diag(g)
 
@@ -134,8 +131,8 @@ def default_adaptation(
 ) -> np.ndarray:
     """Return the diagonal of Gamma^-1 = kappa scale^2.
 
-    scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor, so that
-    every group learns at the same relative pace (spec A7). kappa is such that M^-1 Y Gamma^-1 Y^T, the stiffness that adaptation
+    scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor, so
+    that every group learns at the same relative pace. kappa is such that M^-1 Y Gamma^-1 Y^T, the stiffness that adaptation
     adds, stays below pace^2 in random motions; `columns` are those of Y (k, n, p) there.
     """
     scale = scales(parameters)

@@ -1,36 +1,37 @@
-"""Lyapunov functions of laws: V, its claimed rate beside the true one, as programs; a check of a recorded run."""
+"""Lyapunov functions of laws as programs: V, and its claimed rate beside the true one; a check of a recorded run."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
 from taupi.analysis.bounds import bounds
-from taupi.control.columns import EstimatedChain
+from taupi.analysis.joint_range import RangeLike
+from taupi.control.estimated_chain import EstimatedChain
+from taupi.control.gains import as_matrix
 from taupi.control.law import Law, Signals, Truth
-from taupi.control.walker import Walker
+from taupi.control.laws.walker import Walker
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
-from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.model.body import smallest_eigenvalue
 from taupi.model.parameters import Parameters
 from taupi.program.program import Constants, Port, Program, trace
 
 # V from sampled states has the rounding of its sums; and numerical integration of the run itself moves V by this much.
 RISE = 1e-6
-NOTHING = 1e-9  # of the largest V: a start from which no share can be told
+NOTHING = 1e-9  # of the largest V: a start so small that a rise cannot be put in relation to it
 
 
 def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
-    """Return the parameters of the plant, ten a link and its terms; by default those terms that the law knows."""
+    """Return the parameters of the plant, ten per link and its terms'; by default those terms that the law knows."""
     chosen = law.choice().terms if terms is None else resolve_terms(terms)
     return law.robot.parameters + term_parameters(law.robot, chosen)
 
@@ -38,24 +39,28 @@ def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
 def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     """Return V, V_1, the claimed dV/dt and the true dV/dt of (q, qd, q_des, qd_des, qdd_des, pi_hat, pi), pi the true parameters.
 
-    V is the law's own function, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (spec A6). The true
-    rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau - bias). `terms` are the plant's, by
-    default those that the law knows.
+    V is the function of the `law`, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (Kubozono
+    et al., eqs. 36, 37). The true rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau -
+    bias). `terms` are the plant's, by default those that the law knows.
 
     >>> import taupi as tp
     >>> law = tp.SlotineLi(tp.load("elbow2r"), K=10.0, Gamma_inv=0.5)
     >>> state, pi = [[0.1, 0.2], [0.3, -0.4], [0.0, 0.5], [0.6, 0.1], [0.2, 0.3]], law.parameters.values
-    >>> V, V_1, claimed, rate = tp.lyapunov(law)(*state, 0.8 * pi, pi)
+    >>> V, V_1, claimed, rate = tp.laws.lyapunov(law)(*state, 0.8 * pi, pi)
     >>> bool(abs(claimed - rate) < 1e-10), bool(rate < 0)
     (True, True)
     """
     if not isinstance(law, Law):
-        raise TaupiError(f"law is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot).")
+        raise TaupiError(
+            Argument("law"), f" is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot)."
+        )
     chosen = law.choice().terms if terms is None else resolve_terms(terms)
     plant = plant_parameters(law, terms)
     constants = Constants()
 
-    def body(q: Any, qd: Any, q_des: Any, qd_des: Any, qdd_des: Any, x: Any, pi: Any) -> tuple[Any, ...]:
+    def body(
+        q: Vector, qd: Vector, q_des: Vector, qd_des: Vector, qdd_des: Vector, x: Vector, pi: Vector
+    ) -> tuple[Expression, ...]:
         signals = Signals(q, qd, q_des, qd_des, qdd_des)
         truth = _truth(law, constants, q, pi, plant, chosen)
         claim = law.claim(truth, signals, x)
@@ -72,21 +77,22 @@ def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     return trace(f"lyapunov_{law.name}", body, inputs, outputs, constants)
 
 
-def _truth(law: Law, constants: Constants, q: Any, pi: Any, plant: Parameters, terms: tuple[Term, ...]) -> Truth:
+def _truth(law: Law, constants: Constants, q: Vector, pi: Vector, plant: Parameters, terms: tuple[Term, ...]) -> Truth:
     chain = EstimatedChain(law.robot, constants, pi)
     rest = SX.zeros(law.robot.n)
     known = {name: k for k, name in enumerate(plant.names)}
-    names = law.choice().whole.names
-    whole = cs.vertcat(*(pi[known[n]] if n in known else SX(0) for n in names))
+    counted = cs.vertcat(*(pi[known[n]] if n in known else SX(0) for n in law.choice().full.names))
     mass = composite_bodies(chain, q) + chain.term_inertia(terms)
-    return Truth(chain, mass, lambda q, qd: chain.term_torque(terms, q, qd, rest), whole)
+    return Truth(chain, mass, lambda q, qd: chain.term_torque(terms, q, qd, rest), counted)
 
 
 @dataclass(frozen=True, eq=False)
 class LyapunovRecord:
-    """V along a run, its part V_1, its rate as claimed, as the chain rule gives it, and by differences of V over time.
+    """V along a run, and its rate in three ways; (N,) each, over `time` in s.
 
-    `changes` are the rows at which the plant became another one, and V with it: such jumps are no rises.
+    `V_1` is the part of `V` without parameters; `claimed` is dV/dt as the proof has it, `rate` as the chain rule gives it,
+    `numerical` by differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant became another
+    one, and V with it: such jumps are no rises.
     """
 
     time: np.ndarray
@@ -106,8 +112,8 @@ class LyapunovRecord:
         """
         steps = np.delete(np.diff(self.V), [k - 1 for k in self.changes])
         start, most = max(float(self.V[k]) for k in (0, *self.changes)), float(np.max(self.V))
-        whole = start if start > NOTHING * most else most
-        return float(steps.max(initial=-np.inf) / max(whole, np.finfo(float).tiny))
+        unit = start if start > NOTHING * most else most
+        return float(steps.max(initial=-np.inf) / max(unit, np.finfo(float).tiny))
 
     @property
     def holds(self) -> bool:
@@ -115,31 +121,32 @@ class LyapunovRecord:
         return bool(np.isfinite(self.V).all()) and self.largest_rise <= RISE
 
     def __repr__(self) -> str:
-        told = "never rises" if self.holds else f"rises by up to {self.largest_rise:.2g} of it"
-        return f"V from {self.V[0]:.4g} to {self.V[-1]:.4g} in {self.time[-1] - self.time[0]:.4g} s, {told}"
+        rises = "never rises" if self.holds else f"rises by up to {self.largest_rise:.2g} of it"
+        return f"V from {self.V[0]:.4g} to {self.V[-1]:.4g} in {self.time[-1] - self.time[0]:.4g} s, {rises}"
 
 
 def check_lyapunov(
     law: Law,
-    time: Any,
-    q: Any,
-    qd: Any,
-    q_des: Any,
-    qd_des: Any,
-    qdd_des: Any,
-    parameters: Any = None,
-    plant: Any = None,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    q_des: ArrayLike,
+    qd_des: ArrayLike,
+    qdd_des: ArrayLike,
+    parameters: ArrayLike | None = None,
+    plant: ArrayLike | None = None,
     terms: TermsLike | None = None,
 ) -> LyapunovRecord:
-    """Return V and its rates along a run, (N,) each, and warn where V rises though it must not, with the likely reasons.
+    """Return V and its rates along a run of a `law`, and warn where V rises though it must not, with the likely reasons.
 
-    Arrays are (N, n), `parameters` the estimates (N, p) (or with the law's memory), `plant` the true parameters, ten a link and
-    the plant's `terms`; by default the robot's own.
+    `time` is (N,) in s; `q`, `qd`, `q_des`, `qd_des` and `qdd_des` are (N, n); `parameters` are the estimates (N, p) (or with
+    the law's memory), `plant` are the true parameters, ten per link and those of the plant's `terms`: each by default the
+    robot's own.
 
     >>> import numpy as np, taupi as tp
     >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
     >>> q = np.array([[0.2, 0.1], [0.1, 0.05], [0.05, 0.02]])
-    >>> tp.check_lyapunov(law, t, q, still, still, still, still).holds
+    >>> tp.laws.check_lyapunov(law, t, q, still, still, still, still).holds
     True
     """
     record = lyapunov_record(law, time, q, qd, (q_des, qd_des, qdd_des), parameters, plant, terms)
@@ -151,12 +158,12 @@ def check_lyapunov(
 
 def lyapunov_record(
     law: Law,
-    time: Any,
-    q: Any,
-    qd: Any,
-    wanted: tuple[Any, Any, Any],
-    parameters: Any = None,
-    plant: Any = None,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    wanted: tuple[ArrayLike, ArrayLike, ArrayLike],
+    parameters: ArrayLike | None = None,
+    plant: ArrayLike | None = None,
     terms: TermsLike | None = None,
 ) -> LyapunovRecord:
     """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des.
@@ -167,9 +174,11 @@ def lyapunov_record(
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
     t = np.asarray(time, dtype=float)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
-        raise TaupiError(f"time is {shown(time)}, expected two or more rising values.")
+        raise TaupiError(Argument("time"), f" is {shown(time)}, expected two or more rising values.")
     if pi.shape not in ((len(actual),), (len(t), len(actual))):
-        raise TaupiError(f"plant has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms.")
+        raise TaupiError(
+            Argument("plant"), f" has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms."
+        )
     changes = tuple((np.flatnonzero((np.diff(pi, axis=0) != 0).any(axis=1)) + 1).tolist()) if pi.ndim == 2 else ()
     estimate = Law.init(law, parameters).vector  # as it is: a run that diverged may hold what no law would start from
     V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
@@ -185,7 +194,7 @@ def lyapunov_record(
 def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:
     """Return why dV/dt may differ from the claim, as far as the law and the plant can tell."""
     result = [m.breaks for m in getattr(law, "modifications", ()) if m.breaks]
-    missing = [n for n in plant.names if n not in law.choice().whole.names]
+    missing = [n for n in plant.names if n not in law.choice().full.names]
     if missing:
         result.append(
             f"the plant has {', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}, which the law leaves out"
@@ -202,18 +211,17 @@ def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, r
     return tuple(result)
 
 
-def convergence_rate(law: Law, ranges: Any = None, tolerance: float = 1e-3, boxes: int = 2000) -> float:
-    """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters, V_1 = s^T H s / 2 (spec A6).
+def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3, boxes: int = 2000) -> float:
+    """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters, V_1 = s^T H s / 2.
 
-    Walker's law has r = 2 gamma exactly. With a constant K it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on
-    the largest eigenvalue of H over the joint `ranges` of `bounds`.
+    These are Kubozono et al., eqs. 47-53, corrected by a factor of two. Walker's `law` has r = 2 gamma exactly. With a constant
+    K it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on the largest eigenvalue of H, rotors included,
+    over the joint `ranges`; `ranges`, `tolerance` and `boxes` are those of `bounds`.
 
     >>> import taupi as tp
-    >>> tp.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
+    >>> tp.laws.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
     8.0
     """
-    from taupi.control.gains import whole
-
     if isinstance(law, Walker):
         return 2 * law.gamma
     K = getattr(law, "K", None)
@@ -221,18 +229,15 @@ def convergence_rate(law: Law, ranges: Any = None, tolerance: float = 1e-3, boxe
         raise TaupiError(
             f"{type(law).__name__} has no damping K of s: a rate is known for SlotineLi and its kin, and Walker."
         )
-    terms = law.choice().terms
-    added = float(np.max(_term_inertia(law, terms), initial=0.0))
-    h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + added
-    return float(2 * np.linalg.eigvalsh(whole(K))[0] / h)
+    of_terms = float(np.max(_term_inertia(law), initial=0.0))
+    h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + of_terms
+    return float(2 * np.linalg.eigvalsh(as_matrix(K))[0] / h)
 
 
-def _term_inertia(law: Law, terms: tuple[Term, ...]) -> np.ndarray:
-    values = (
-        term_parameters(law.robot, terms).values.reshape(len(terms), law.robot.n)
-        if terms
-        else np.zeros((0, law.robot.n))
-    )
+def _term_inertia(law: Law) -> np.ndarray:
+    """Return the inertia that the law's terms add to each joint, (n,): that of rotors."""
+    terms, n = law.choice().terms, law.robot.n
     zero, one = SX(0), SX(1)
-    columns = [float(cs.DM(t.column(zero, zero, one) - t.column(zero, zero, zero))) for t in terms]
-    return np.asarray(columns) @ values if terms else np.zeros(law.robot.n)
+    per_unit = [float(cs.DM(t.column(zero, zero, one) - t.column(zero, zero, zero))) for t in terms]
+    values = term_parameters(law.robot, terms).values.reshape(len(terms), n)
+    return np.asarray(per_unit) @ values

@@ -1,18 +1,20 @@
-"""What keeps an adaptation sane when the world is not ideal: projection, sigma-modification, dead zone."""
+"""Changes of an adaptation that keep it sane when the world is not ideal: projection, sigma-modification, dead zone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
-from taupi.control.gains import positive
-from taupi.dynamics.spatial import SX
-from taupi.errors import TaupiError, shown
+from taupi.checks import positive
+from taupi.control.gains import times
+from taupi.dynamics.types import SX, ArrayLike, Vector
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.parameters import Parameters
+
+Entries = ArrayLike | Mapping[str, float] | None  # a number, one per parameter, or numbers by name or pattern
 
 
 class Modification:
@@ -20,16 +22,16 @@ class Modification:
 
     breaks = ""  # why dV/dt is not what the plain law claims, where it is not
 
-    def error(self, s: Any) -> Any:
-        """Return the error that the estimate learns from."""
+    def error(self, s: Vector) -> Vector:
+        """Return the error that the estimate learns from, instead of `s`."""
         return s
 
-    def rate(self, rate: Any, pi_hat: Any, gamma_inv: np.ndarray, parameters: Parameters) -> Any:
-        """Return the changed d pi_hat/dt."""
+    def rate(self, rate: Vector, pi_hat: Vector, gamma_inv: np.ndarray, parameters: Parameters) -> Vector:
+        """Return the changed `rate`, d pi_hat/dt, of an estimate `pi_hat` of `parameters` with the gain `gamma_inv`."""
         return rate
 
-    def settle(self, pi_hat: Any, parameters: Parameters) -> Any:
-        """Return the estimate after a step of finite length."""
+    def settle(self, pi_hat: Vector, parameters: Parameters) -> Vector:
+        """Return `pi_hat`, the estimate of `parameters` after a step of finite length, as it is kept."""
         return pi_hat
 
 
@@ -37,7 +39,7 @@ class Modification:
 class DeadZone(Modification):
     """Learn from s less its dead zone: s_i - width clip(s_i / width, -1, 1). Noise then does not make the estimate drift.
 
-    `width` in the unit of a joint's velocity, the same for all (Peterson & Narendra 1982).
+    `width` is in the unit of a joint's velocity, the same for all (Peterson & Narendra 1982).
     """
 
     width: float
@@ -46,8 +48,8 @@ class DeadZone(Modification):
     def __post_init__(self) -> None:
         positive("width", self.width)
 
-    def error(self, s: Any) -> Any:
-        """Return s without its dead zone."""
+    def error(self, s: Vector) -> Vector:
+        """Return `s` without its dead zone."""
         return s - cs.fmax(cs.fmin(s, self.width), -self.width)
 
 
@@ -55,20 +57,19 @@ class DeadZone(Modification):
 class SigmaModification(Modification):
     """Let the estimate leak: d pi_hat/dt -= sigma Gamma^-1 (pi_hat - centre) (Ioannou & Kokotovic 1983).
 
-    `centre` (p,) is what the estimate leaks to, by default the robot's own parameters.
+    `sigma` is the rate of the leak, in 1 over the unit of Gamma. `centre` is what the estimate leaks to: a number, one per
+    parameter (p,), or numbers by name or pattern; by default the robot's own parameters.
     """
 
     sigma: float
-    centre: Any = None
+    centre: Entries = None
     breaks = "the sigma-modification pulls the estimate to its centre"
 
     def __post_init__(self) -> None:
         positive("sigma", self.sigma)
 
-    def rate(self, rate: Any, pi_hat: Any, gamma_inv: np.ndarray, parameters: Parameters) -> Any:
-        """Return the rate with the leak."""
-        from taupi.control.gains import times
-
+    def rate(self, rate: Vector, pi_hat: Vector, gamma_inv: np.ndarray, parameters: Parameters) -> Vector:
+        """Return the `rate` with the leak of `pi_hat`, scaled by `gamma_inv`, to the centre of `parameters`."""
         centre = _entries("centre", self.centre, parameters, parameters.values)
         return rate - self.sigma * times(gamma_inv, pi_hat - SX(cs.DM(centre)))
 
@@ -77,26 +78,30 @@ class SigmaModification(Modification):
 class Projection(Modification):
     """Keep the estimate in a box: an entry at its bound moves inwards only (Slotine & Li 1991, 8.7).
 
-    `lower` and `upper` are numbers (p,), or by name and pattern, {"*.m": 0.1}; what is not named has no bound. V still falls
-    at least as fast as without, where the box holds the true parameters.
+    `lower` and `upper` are a number, one per parameter (p,), or numbers by name or pattern, {"*.m": 0.1}; what is not named
+    has no bound. V still falls at least as fast as without, where the box holds the true parameters.
     """
 
-    lower: Any = None
-    upper: Any = None
+    lower: Entries = None
+    upper: Entries = None
 
     def __hash__(self) -> int:
         return id(self)
 
-    def rate(self, rate: Any, pi_hat: Any, gamma_inv: np.ndarray, parameters: Parameters) -> Any:
-        """Return the rate without its outward part at a bound."""
+    def rate(self, rate: Vector, pi_hat: Vector, gamma_inv: np.ndarray, parameters: Parameters) -> Vector:
+        """Return the `rate` without its outward part where `pi_hat` is at a bound of `parameters`; `gamma_inv` is diagonal."""
         if gamma_inv.ndim == 2:
-            raise TaupiError("Projection goes with a diagonal Gamma_inv, got a matrix: give one gain per parameter.")
+            raise TaupiError(
+                "Projection goes with a diagonal ",
+                Argument("Gamma_inv"),
+                ", got a matrix: give one gain per parameter.",
+            )
         low, high = self._box(parameters)
         inner = cs.if_else(pi_hat <= SX(cs.DM(low)), cs.fmax(rate, 0), rate)
         return cs.if_else(pi_hat >= SX(cs.DM(high)), cs.fmin(inner, 0), inner)
 
-    def settle(self, pi_hat: Any, parameters: Parameters) -> Any:
-        """Return the nearest estimate in the box."""
+    def settle(self, pi_hat: Vector, parameters: Parameters) -> Vector:
+        """Return the nearest estimate to `pi_hat` in the box of `parameters`."""
         low, high = self._box(parameters)
         return cs.fmin(cs.fmax(pi_hat, SX(cs.DM(low))), SX(cs.DM(high)))
 
@@ -111,18 +116,19 @@ class Projection(Modification):
         return low, high
 
 
-def _entries(what: str, given: Any, parameters: Parameters, default: Any) -> np.ndarray:
-    """Return one number per parameter from numbers, or from numbers by name and pattern."""
+def _entries(name: str, entries: Entries, parameters: Parameters, default: ArrayLike) -> np.ndarray:
+    """Return one number per parameter from numbers, or from numbers by name or pattern; `default` where there is none."""
     result = np.broadcast_to(np.asarray(default, dtype=float), (len(parameters),)).copy()
-    if given is None:
+    if entries is None:
         return result
-    if isinstance(given, Mapping):
-        for name, value in given.items():
-            result[list(parameters.layout.select(name))] = value
+    if isinstance(entries, Mapping):
+        for pattern, value in entries.items():
+            result[list(parameters.layout.select(pattern))] = value
         return result
     try:
-        return np.broadcast_to(np.asarray(given, dtype=float), result.shape).copy()
+        return np.broadcast_to(np.asarray(entries, dtype=float), result.shape).copy()
     except (TypeError, ValueError):
         raise TaupiError(
-            f"{what} is {shown(given)}, expected {len(parameters)} numbers, or numbers by name such as {{'*.m': 0.1}}."
+            Argument(name),
+            f" is {shown(entries)}, expected {len(parameters)} numbers, or numbers by name such as {{'*.m': 0.1}}.",
         ) from None

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as cs
 
-from taupi.dynamics.spatial import SX, inertia_tensor
+from taupi.dynamics.spatial import inertia_tensor
+from taupi.dynamics.types import SX, Expression, Matrix, Vector
 
 HALVINGS = 4  # exp(A) by squaring exp(A / 2^4)
 LONGEST = 1.0  # of a step, in the geometry of bodies: no eigenvalue changes by more than a factor e
 ORDER = 8  # an even order: the truncated series is positive for every real number, so that definiteness cannot be lost
 
 
-def pseudo(body: Any) -> Any:
+def pseudo(body: Vector) -> Matrix:
     """Return P = [[tr(I)/2 1 - I, h], [h^T, m]] of ten parameters (Wensing, Kim & Slotine 2017)."""
     i = inertia_tensor(body)
     h = body[1:4]
     return cs.blockcat([[cs.trace(i) / 2 * SX.eye(3) - i, h], [h.T, body[0]]])
 
 
-def from_pseudo(p: Any) -> Any:
+def from_pseudo(p: Matrix) -> Vector:
     """Return ten parameters from P: I = tr(S) 1 - S, S its upper block."""
     s = p[:3, :3]
     i = cs.trace(s) * SX.eye(3) - s
     return cs.vertcat(p[3, 3], p[:3, 3], i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2])
 
 
-def dual(b: Any) -> Any:
+def dual(b: Vector) -> Matrix:
     """Return the symmetric L with tr(P(x) L) = x^T b for all ten parameters x."""
     xx, xy, xz, yy, yz, zz = (b[k] for k in range(4, 10))
     upper = [[yy + zz, -xy / 2, -xz / 2], [-xy / 2, xx + zz, -yz / 2], [-xz / 2, -yz / 2, xx + yy]]
@@ -35,7 +34,7 @@ def dual(b: Any) -> Any:
     return cs.blockcat([[cs.vertcat(*(cs.horzcat(*row) for row in upper)), h], [h.T, b[0]]])
 
 
-def cholesky(p: Any) -> Any:
+def cholesky(p: Matrix) -> Matrix:
     """Return the lower triangular C with P = C C^T."""
     n = p.shape[0]
     c = SX.zeros(n, n)
@@ -46,7 +45,7 @@ def cholesky(p: Any) -> Any:
     return c
 
 
-def lower_solve(c: Any, b: Any) -> Any:
+def lower_solve(c: Matrix, b: Matrix) -> Matrix:
     """Return C^-1 B for a lower triangular C."""
     x = SX(b)
     for i in range(c.shape[0]):
@@ -56,7 +55,7 @@ def lower_solve(c: Any, b: Any) -> Any:
     return x
 
 
-def log_divergence(true: Any, estimate: Any) -> Any:
+def log_divergence(true: Vector, estimate: Vector) -> Expression:
     """Return D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, zero where both are the same body and positive elsewhere."""
     c, c_hat = cholesky(pseudo(true)), cholesky(pseudo(estimate))
     logs = sum(cs.log(c_hat[k, k]) - cs.log(c[k, k]) for k in range(4))
@@ -64,7 +63,7 @@ def log_divergence(true: Any, estimate: Any) -> Any:
     return 2 * logs + cs.sum1(cs.sum2(root * root)) - 4
 
 
-def exponential_step(body: Any, rate: Any, dt: Any) -> Any:
+def exponential_step(body: Vector, rate: Vector, dt: Expression) -> Vector:
     """Return the body after dt along the geodesic P(dt) = C exp(dt C^-1 dP/dt C^-T) C^T, P = C C^T, no further than LONGEST.
 
     It is positive definite for every dt, and does not overflow where an adaptation is much faster than dt.

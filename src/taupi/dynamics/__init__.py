@@ -1,1 +1,4 @@
-"""Dynamics: algorithms over SX, one a file, and the programs that they make."""
+"""Dynamics: each algorithm in a file of its own, written over CasADi's SX, and the programs that are traced from them.
+
+Numbers such as D1 in docstrings are those of docs/concepts/equations.md, for equations that have no number in their document.
+"""

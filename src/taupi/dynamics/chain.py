@@ -1,4 +1,4 @@
-"""A robot as SX: the joints' placements, screws and bodies, and the two walks over the tree that every algorithm makes."""
+"""A robot over SX: placements, screws and bodies, the two walks over the tree that all algorithms share, and how to trace one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import casadi as cs
 import numpy as np
 
-from taupi.dynamics.spatial import SX, adjoint, axis_rotation, compose, inverse, spatial_inertia
-from taupi.errors import TaupiError
+from taupi.dynamics.spatial import adjoint, axis_rotation, compose, inverse, spatial_inertia
+from taupi.dynamics.types import SX, ArrayLike, Expression, Formula, Matrix, Pose, Vector
+from taupi.errors import Argument, TaupiError
+from taupi.model.parameters import Parameters
 from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Joint, Robot
 from taupi.model.scalars import Scalar, is_symbolic
@@ -21,7 +23,11 @@ T = TypeVar("T")
 
 
 class Chain:
-    """A robot lifted to SX. Geometry stays exact: each non-trivial number is a named constant of the trace."""
+    """A robot over SX: what an algorithm asks for its joints, links and frames.
+
+    `robot` is what it describes, `constants` collects its numbers: each one that is not trivial becomes a named constant of
+    the trace, so that geometry stays exact.
+    """
 
     def __init__(self, robot: Robot, constants: Constants) -> None:
         self.robot, self.constants = robot, constants
@@ -38,15 +44,15 @@ class Chain:
 
     # Exact numbers to SX ------------------------------------------------------------------------------------------
 
-    def scalar(self, name: str, x: Scalar) -> Any:
-        """Return the SX of an exact scalar; its name is what it is called in the trace."""
+    def scalar(self, name: str, x: Scalar) -> Expression:
+        """Return the SX of an exact scalar `x`, which the trace calls `name`."""
         return _from_sympy(x, self) if is_symbolic(x) else self.constants(name, x)
 
-    def vector(self, name: str, x: Sequence[Scalar]) -> Any:
-        """Return the SX column of exact scalars."""
+    def vector(self, name: str, x: Sequence[Scalar]) -> Vector:
+        """Return the SX column of exact scalars `x`, which the trace calls `name[0]`, `name[1]` and so on."""
         return cs.vertcat(*(self.scalar(f"{name}[{k}]", v) for k, v in enumerate(x)))
 
-    def _placement(self, name: str, placement: Placement) -> tuple[Any, Any]:
+    def _placement(self, name: str, placement: Placement) -> Pose:
         rows = [
             cs.horzcat(*(self.scalar(f"{name}.R[{i},{j}]", v) for j, v in enumerate(r)))
             for i, r in enumerate(placement.rotation)
@@ -55,61 +61,61 @@ class Chain:
 
     # Joints and bodies --------------------------------------------------------------------------------------------
 
-    def stages(self, i: int, q: Any) -> tuple[tuple[Any, Any], tuple[Any, Any], tuple[Any, Any]]:
-        """Return the three placements whose product is link i in its parent: before, motion, after."""
+    def stages(self, i: int, q: Expression) -> tuple[Pose, Pose, Pose]:
+        """Return the three poses whose product places link `i` in its parent at the joint position `q`: before, motion, after."""
         axis = self._axis[i]
         slides = self.robot.joints[i].prismatic
         motion = (SX.eye(3), axis * q) if slides else (axis_rotation(axis, q), SX.zeros(3))
         return self._before[i], motion, self._after[i]
 
-    def placement(self, i: int, q: Any) -> tuple[Any, Any]:
-        """Return (R, p) of link frame i in its parent's."""
+    def placement(self, i: int, q: Expression) -> Pose:
+        """Return (R, p) of link frame `i` in its parent's frame at the joint position `q`."""
         before, motion, after = self.stages(i, q)
         return compose(compose(before, motion), after)
 
-    def axis(self, i: int) -> Any:
-        """Return the joint's unit axis, in the frame between `before` and `after`."""
+    def axis(self, i: int) -> Vector:
+        """Return the unit axis of joint `i`, in the frame between `before` and `after`."""
         return self._axis[i]
 
-    def screw(self, i: int) -> Any:
-        """Return A_i, the joint's screw in link frame i, which is constant (spec 2.4)."""
+    def screw(self, i: int) -> Vector:
+        """Return A_i, the screw of joint `i` in link frame `i`, which is constant (equations.md, D11)."""
         zero = SX.zeros(3)
         axis = self._axis[i]
         own = cs.vertcat(zero, axis) if self.robot.joints[i].prismatic else cs.vertcat(axis, zero)
         return adjoint(*inverse(*self._after[i])) @ own
 
-    def body(self, i: int) -> Any:
-        """Return the ten parameters of link i."""
+    def body(self, i: int) -> Vector:
+        """Return the ten parameters of link `i`."""
         names = self.robot.parameters.layout.names[self.robot.parameters.layout.link(i)]
         return cs.vertcat(*(self.scalar(n, v) for n, v in zip(names, self.robot.links[i].body, strict=True)))
 
-    def inertia(self, i: int) -> Any:
-        """Return the spatial inertia G_i in link frame i."""
+    def inertia(self, i: int) -> Matrix:
+        """Return the spatial inertia G_i in link frame `i`."""
         return spatial_inertia(self.body(i))
 
-    def frame(self, name: str) -> tuple[int, tuple[Any, Any]]:
-        """Return the link of a named frame and its constant placement there."""
+    def frame(self, name: str) -> tuple[int, Pose]:
+        """Return the link that the frame `name` is fixed to, and its constant pose there."""
         frame = self.robot.frame(name)
         return frame.link, self._placement(f"frame {frame.name}", frame.placement)
 
     # Coordinates --------------------------------------------------------------------------------------------------
 
-    def spread(self, x: Any) -> list[Any]:
-        """Return one value per joint from one per coordinate: each moves by its ratios times the coordinates that drive it."""
+    def spread(self, x: Vector) -> list[Expression]:
+        """Return one value per joint from `x`, one per coordinate: its ratios times the coordinates that drive it."""
         return [
             sum((r * x[k] for k, r in self._drives(j)[1:]), self._drives(j)[0][1] * x[j.coordinate])
             for j in self.robot.joints
         ]
 
-    def gather(self, rows: Sequence[Any]) -> Any:
-        """Return the rows of the coordinates from those of the joints, the transpose of `spread`: forces and Jacobian columns."""
-        result: list[Any] = [0] * self.n
+    def gather(self, rows: Sequence[Matrix]) -> Matrix:
+        """Return one row per coordinate from `rows`, one per joint: the transpose of `spread`, for forces and Jacobians."""
+        result: list[Matrix] = [0] * self.n
         for joint, row in zip(self.robot.joints, rows, strict=True):
             for k, ratio in self._drives(joint):
                 result[k] = result[k] + ratio * row
         return cs.vertcat(*result)
 
-    def _drives(self, joint: Joint) -> list[tuple[int, Any]]:
+    def _drives(self, joint: Joint) -> list[tuple[int, Expression]]:
         """Return the coordinates that move a joint, its own first, with their ratios."""
         own = (joint.coordinate, self.scalar(f"{joint.name}.ratio", joint.ratio))
         return [own, *((k, self.scalar(f"{joint.name}.ratio[{k}]", r)) for k, r in joint.also)]
@@ -117,14 +123,14 @@ class Chain:
     # The two walks ------------------------------------------------------------------------------------------------
 
     def outward(self, step: Callable[[int, T], T], base: T) -> list[T]:
-        """Walk from the base to the tips: value of link i = step(i, value of its parent)."""
+        """Walk from the base to the tips: the value of link i is step(i, value of its parent), and `base` that of the base."""
         values: list[T] = []
         for i, joint in enumerate(self.robot.joints):
             values.append(step(i, base if joint.parent == BASE else values[joint.parent]))
         return values
 
     def inward(self, own: Callable[[int], T], carry: Callable[[int, T], T]) -> list[T]:
-        """Walk from the tips to the base: value of link i = own(i) + the sum of carry(c, value of c) over its children c."""
+        """Walk from the tips to the base: the value of link i is own(i) + the sum of carry(c, value of c) over its children c."""
         values: list[Any] = [own(i) for i in range(self.links)]
         for i in reversed(range(self.links)):
             parent = self.robot.joints[i].parent
@@ -133,27 +139,37 @@ class Chain:
         return values
 
     def children(self, i: int) -> list[int]:
-        """Return the links that hang on link i."""
+        """Return the links whose parent is link `i`."""
         return [c for c, joint in enumerate(self.robot.joints) if joint.parent == i]
 
 
-def configurations(robot: Robot, q: Any = None) -> np.ndarray:
-    """Return configurations as (k, n) for what is drawn or tabulated: one (n,) or several (k, n), by default zero."""
+def require_robot(robot: Any) -> None:
+    """Refuse anything that is not a robot."""
+    if not isinstance(robot, Robot):
+        message = f" is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
+        raise TaupiError(Argument("robot"), message)
+
+
+def configurations(robot: Robot, q: ArrayLike | None = None) -> np.ndarray:
+    """Return configurations to draw or tabulate as (k, n), from one `q` (n,) or several (k, n); zero by default."""
     if isinstance(q, str) or hasattr(q, "__fspath__"):
-        raise TaupiError(f"q is {str(q)!r}, expected joint positions. Name a file by path=.")
+        remedy = ("Name a file by ", Argument("path", ...), ".")
+        raise TaupiError(Argument("q"), f" is {str(q)!r}, expected joint positions.", remedy=remedy)
     try:
         states = np.atleast_2d(np.zeros(robot.n) if q is None else np.asarray(q, dtype=float))
     except (TypeError, ValueError):
-        raise TaupiError(f"q is not an array of numbers, expected shape ({robot.n},) or (k, {robot.n}).") from None
+        message = f" is not an array of numbers, expected shape ({robot.n},) or (k, {robot.n})."
+        raise TaupiError(Argument("q"), message) from None
     if states.ndim != 2 or states.shape[1] != robot.n or not len(states):
-        raise TaupiError(f"q has shape {np.shape(q)}, expected ({robot.n},) or (k, {robot.n}): one value per joint.")
+        message = f" has shape {np.asarray(q).shape}, expected ({robot.n},) or (k, {robot.n}): one value per joint."
+        raise TaupiError(Argument("q"), message)
     if not np.isfinite(states).all():
-        raise TaupiError("q has entries that are not finite.")
+        raise TaupiError(Argument("q"), " has entries that are not finite.")
     return states
 
 
 def joint_port(robot: Robot, name: str) -> Port:
-    """Return an input of one value per coordinate."""
+    """Return an input called `name` with one value per coordinate of the robot."""
     return Port(name, (robot.n,), robot.joint_names, "one value per joint")
 
 
@@ -163,9 +179,13 @@ def trace_robot(
     body: Callable[..., Any],
     inputs: Sequence[str | Port],
     outputs: Sequence[Port],
-    parameters: Any = None,
+    parameters: Parameters | None = None,
 ) -> Program:
-    """Trace an algorithm `body(chain, *inputs)` on a robot; inputs named by a string have one value per joint."""
+    """Trace an algorithm on a robot and return the program, called `name`.
+
+    `body(chain, *inputs)` is the algorithm over SX. `inputs` are ports; a string stands for one value per joint. `outputs`
+    are the ports of what it returns, and `parameters` what the columns of the first output stand for.
+    """
     constants = Constants()
     chain = Chain(robot, constants)
     ports = [joint_port(robot, p) if isinstance(p, str) else p for p in inputs]
@@ -176,17 +196,14 @@ Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 def builder(function: Builder) -> Builder:
-    """Remember what a builder made, so that `tp.mass_matrix(robot)(q)` traces and compiles once a robot."""
+    """Remember the programs that a function builds, so that `tp.mass_matrix(robot)(q)` traces and compiles once per robot."""
     cached = lru_cache(maxsize=256)(function)
 
     @wraps(function)
     def build(robot: Robot, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(robot, Robot):
-            raise TaupiError(
-                f"robot is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
-            )
+        require_robot(robot)
         if any(isinstance(v, set | frozenset) for v in (*args, *kwargs.values())):
-            raise TaupiError(f"{function.__name__} got a set, which has no order: give a tuple.")
+            raise TaupiError(f"{function.__name__} got a set, which has no order: use a tuple.")
         frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
         try:
             return cached(robot, *(tuple(a) if isinstance(a, list) else a for a in args), **frozen)
@@ -194,13 +211,13 @@ def builder(function: Builder) -> Builder:
             if "unhashable" not in str(error):
                 raise
             raise TaupiError(
-                f"{function.__name__} got settings that cannot be remembered ({error}): freeze their class."
+                f"{function.__name__} got an argument that is not hashable ({error}): freeze its class."
             ) from None
 
     return build  # type: ignore[return-value]
 
 
-def _from_sympy(x: Any, chain: Chain) -> Any:
+def _from_sympy(x: Formula, chain: Chain) -> Expression:
     """Return the SX of a SymPy expression: sums, products, powers, sin, cos and the robot's symbols."""
     import sympy
 
@@ -220,10 +237,10 @@ def _from_sympy(x: Any, chain: Chain) -> Any:
         for a in arguments[1:]:
             result = result + a if isinstance(x, sympy.Add) else result * a
         return result
-    raise TaupiError(f"The expression {x} is not made of + - * / ** sin cos sqrt.")
+    raise TaupiError(f"The expression {x} is not made of + - * / ** sin cos sqrt alone.")
 
 
-def _power(x: Any, base: Any) -> Any:
+def _power(x: Formula, base: Expression) -> Expression:
     import sympy
 
     exponent = x.exp

@@ -1,35 +1,39 @@
-"""Coriolis matrices: four factors C with c = C qd, of which two keep dM/dt - 2C skew-symmetric."""
+"""Coriolis matrices: four factors C of c = C qd, two of which keep dM/dt - 2C skew-symmetric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.mass_matrix import mass_gradient
-from taupi.dynamics.spatial import SX, adjoint, bracket, inertia_tensor, inverse, skew
-from taupi.errors import unknown
+from taupi.dynamics.spatial import adjoint, bracket, inertia_tensor, inverse, skew
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
 
-def link_twists(chain: Chain, q: Any, qd: Any) -> list[Any]:
+def link_twists(chain: Chain, q: Vector, qd: Vector) -> list[Vector]:
     """Return the twist V_i of every link in its own frame: V_i = X_i V_p + A_i qd_i."""
     position, velocity = chain.spread(q), chain.spread(qd)
 
-    def step(i: int, parent: Any) -> Any:
+    def step(i: int, parent: Vector) -> Vector:
         return adjoint(*inverse(*chain.placement(i, position[i]))) @ parent + chain.screw(i) * velocity[i]
 
     return chain.outward(step, SX.zeros(6))
 
 
-def _by_bodies(chain: Chain, q: Any, qd: Any, factor: Callable[[Any, Any, Any], Any], moving: bool) -> Any:
-    """Return C = sum_i J_i^T (G_i Jd_i + B_i J_i) with a body factor B_i(V_i).
+BodyFactor = Callable[[Matrix, Vector, Vector], Matrix]
 
-    Column j of Jd_i is that of the inertial frame, ad(V_j) s_j carried along; in link axes (`moving`) it is less ad(V_i) s_j.
+
+def _by_bodies(chain: Chain, q: Vector, qd: Vector, factor: BodyFactor, moving: bool) -> Matrix:
+    """Return C = sum_i J_i^T (G_i Jd_i + B_i J_i), with B_i from `factor`, a function of G_i, body i and V_i.
+
+    Column j of Jd_i is its rate in an inertial frame, ad(V_j) s_j seen from link i; in the moving link axes (`moving`),
+    ad(V_i) s_j is subtracted.
     """
     twists, screws = link_twists(chain, q, qd), link_screws(chain, q)
     total = SX.zeros(chain.n, chain.n)
@@ -47,8 +51,8 @@ def _by_bodies(chain: Chain, q: Any, qd: Any, factor: Callable[[Any, Any, Any], 
     return total
 
 
-def _christoffel_factor(g: Any, body: Any, v: Any) -> Any:
-    """Return B with B w = (-ad(V)^T G w - ad(w)^T G V - G ad(V) w) / 2 (Niemeyer & Slotine 1991; spec A3)."""
+def _christoffel_factor(g: Matrix, body: Vector, v: Vector) -> Matrix:
+    """Return B with B w = (-ad(V)^T G w - ad(w)^T G V - G ad(V) w) / 2 (Niemeyer & Slotine 1991; Kubozono et al., eq. 12)."""
     momentum = g @ v
     angular, linear = skew(momentum[:3]), skew(momentum[3:])
     swapped = cs.blockcat([[angular, linear], [linear, SX(3, 3)]])
@@ -56,15 +60,15 @@ def _christoffel_factor(g: Any, body: Any, v: Any) -> Any:
     return -(ad.T @ g + swapped + g @ ad) / 2
 
 
-def _body_factor(g: Any, body: Any, v: Any) -> Any:
-    """Return the skew B = [[-S(J w), S(h) S(w)], [-S(w) S(h), m S(w)]], with B V the body's own Coriolis wrench."""
+def _body_factor(g: Matrix, body: Vector, v: Vector) -> Matrix:
+    """Return the skew-symmetric B = [[-S(J w), S(h) S(w)], [-S(w) S(h), m S(w)]]; B V is the body's own Coriolis wrench."""
     w, h = v[:3], skew(body[1:4])
     s = skew(w)
     return cs.blockcat([[-skew(inertia_tensor(body) @ w), h @ s], [-s @ h, body[0] * s]])
 
 
-def _textbook(chain: Chain, q: Any, qd: Any) -> tuple[Any, Any]:
-    """Return dM/dt and U, row k of which is qd^T dM/dq_k (spec 2.3)."""
+def _rate_and_u(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
+    """Return dM/dt and U, row k of which is qd^T dM/dq_k (equations.md, D7)."""
     d = mass_gradient(chain, q)
     rate = SX.zeros(chain.n, chain.n)
     for k in range(chain.n):
@@ -72,17 +76,17 @@ def _textbook(chain: Chain, q: Any, qd: Any) -> tuple[Any, Any]:
     return rate, cs.vertcat(*(qd.T @ d[k] for k in range(chain.n)))
 
 
-def _mdot_minus_half_u(chain: Chain, q: Any, qd: Any) -> Any:
-    rate, u = _textbook(chain, q, qd)
+def _mdot_minus_half_u(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+    rate, u = _rate_and_u(chain, q, qd)
     return rate - u / 2
 
 
-def _ut_minus_half_u(chain: Chain, q: Any, qd: Any) -> Any:
-    _, u = _textbook(chain, q, qd)
+def _ut_minus_half_u(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+    _, u = _rate_and_u(chain, q, qd)
     return u.T - u / 2
 
 
-FORMS: dict[str, Callable[[Chain, Any, Any], Any]] = {
+FORMS: dict[str, Callable[[Chain, Vector, Vector], Matrix]] = {
     "christoffel": lambda chain, q, qd: _by_bodies(chain, q, qd, _christoffel_factor, moving=False),
     "body": lambda chain, q, qd: _by_bodies(chain, q, qd, _body_factor, moving=True),
     "mdot_minus_half_u": _mdot_minus_half_u,
@@ -92,11 +96,11 @@ FORMS: dict[str, Callable[[Chain, Any, Any], Any]] = {
 
 @builder
 def coriolis_matrix(robot: Robot, form: str = "christoffel") -> Program:
-    """Return C(q, qd), n x n, with c = C qd (spec 2.3).
+    """Return C(q, qd) of `robot`, n x n, with c = C qd (equations.md, D7 to D10).
 
-    `form`: "christoffel", C[k, j] = sum_i Gamma[k, i, j] qd_i; "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with B_i skew; both keep
-    dM/dt - 2C skew-symmetric. "mdot_minus_half_u" (dM/dt - U/2) and "ut_minus_half_u" (U^T - U/2) are the textbook factors
-    that do not.
+    `form` is "christoffel" (the default), C[k, j] = sum_i Gamma[k, i, j] qd_i, or "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with a
+    skew-symmetric B_i; both keep dM/dt - 2C skew-symmetric. The textbook factors "mdot_minus_half_u", dM/dt - U/2, and
+    "ut_minus_half_u", U^T - U/2, do not.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -104,5 +108,5 @@ def coriolis_matrix(robot: Robot, form: str = "christoffel") -> Program:
     [[-2.0, -3.0], [1.0, 0.0]]
     """
     if form not in FORMS:
-        raise unknown("form of the Coriolis matrix", form, FORMS)
+        raise unknown(Argument("form"), form, FORMS)
     return trace_robot("coriolis_matrix", robot, FORMS[form], ["q", "qd"], [Port("C", (robot.n, robot.n))])

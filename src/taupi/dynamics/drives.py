@@ -1,26 +1,26 @@
-"""Motors behind springs, over SX: which joints are elastic, what rotors do to links, and the terms of an elastic joint."""
+"""Motors behind springs: which joints are elastic, how rotors act on links, and the terms of an elastic joint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as cs
 
+from taupi.checks import truth
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TERMS, TermsLike, resolve_terms, term_parameters, term_torque
-from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.elastic import Damping, LinkSide, Stiffness
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.terms.term import Term
+from taupi.dynamics.types import SX, Expression, Matrix, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import BASE, Robot
 from taupi.model.scalars import exact
 from taupi.program.program import Port
 
-# The document's friction, on the motor's side.
+# The friction of Zollo et al. (2014), on the motor's side.
 DOCUMENT = ("coulomb", "viscous")
 _LINK = "link_"
 
@@ -35,64 +35,67 @@ class Sides:
 
 
 def resolve_sides(terms: TermsLike) -> Sides:
-    """Return the terms of an elastic robot from their names: "viscous" on the motor, "damping", "link_viscous" on the link."""
+    """Return the terms of an elastic robot by side: "viscous" for motors, "damping" for springs, "link_viscous" for links."""
     if isinstance(terms, str):
         terms = (terms,)
     if not isinstance(terms, Iterable):
-        raise TaupiError(f"terms is {terms!r}, expected names such as ('viscous', 'damping'), or () for none.")
+        message = f" is {terms!r}, expected names such as ('viscous', 'damping'), or () for none."
+        raise TaupiError(Argument("terms"), message)
     known = {name: kind for name, kind in TERMS.items() if name != "rotor"}
-    motor: list[Any] = []
+    motor: list[Term | str] = []
     spring: list[Term] = [Stiffness()]
     link: list[Term] = []
-    for given in terms:
-        if (isinstance(given, str) and given == Damping.name) or isinstance(given, Damping):
+    for term in terms:
+        if (isinstance(term, str) and term == Damping.name) or isinstance(term, Damping):
             spring.append(Damping())
-        elif isinstance(given, LinkSide):
-            link.append(given)
-        elif isinstance(given, str) and given.startswith(_LINK) and given.removeprefix(_LINK) in known:
-            link.append(LinkSide(known[given.removeprefix(_LINK)]()))
-        elif isinstance(given, str) and given not in known:
-            raise unknown("term", given, (*known, Damping.name, *(_LINK + name for name in known)))
+        elif isinstance(term, LinkSide):
+            link.append(term)
+        elif isinstance(term, str) and term.startswith(_LINK) and term.removeprefix(_LINK) in known:
+            link.append(LinkSide(known[term.removeprefix(_LINK)]()))
+        elif isinstance(term, str) and term not in known:
+            raise unknown("term", term, (*known, Damping.name, *(_LINK + name for name in known)))
         else:
-            motor.append(given)
+            motor.append(term)
     for side in (spring, link):
         names = [t.name for t in side]
         if len(set(names)) < len(names):
             raise TaupiError(f"The term {max(names, key=names.count)!r} is given twice.")
     resolved = resolve_terms(tuple(motor))
     if any(t.name in ("rotor", "rotor_inertia", Stiffness.name) for t in resolved):
-        raise TaupiError("terms names the rotor or the spring, which an elastic robot always has: leave it out.")
+        message = " names the rotor or the spring, which an elastic robot always has: leave it out."
+        raise TaupiError(Argument("terms"), message)
     return Sides(resolved, tuple(spring), tuple(link))
 
 
 def stated_terms(robot: Robot) -> tuple[str, ...]:
-    """Return the terms that a description states values for: the document's friction, and what else is not zero."""
+    """Return the terms that a description states: Coulomb and viscous friction, and any other term that is not zero."""
     joints = robot.driving_joints
-    found = list(DOCUMENT)
-    found += [name for name in ("offset", "stribeck") if any(getattr(j.friction, name) != 0 for j in joints)]
-    more = (Damping.name, "link_coulomb", "link_viscous")
-    return (*found, *(name for name in more if any(getattr(j.transmission, name) != 0 for j in joints)))
+    friction = [name for name in ("offset", "stribeck") if any(getattr(j.friction, name) != 0 for j in joints)]
+    names = (Damping.name, "link_coulomb", "link_viscous")
+    transmission = [name for name in names if any(getattr(j.transmission, name) != 0 for j in joints)]
+    return (*DOCUMENT, *friction, *transmission)
 
 
 def check_elastic(robot: Robot) -> None:
     """Refuse a robot without a single elastic joint."""
     if not robot.elastic_joints:
         raise TaupiError(
-            f"{robot.name} has no elastic joint. Give joints a stiffness: robot.with_transmissions(stiffness=..., "
-            "rotor_inertia=..., gear_ratio=...), or transmission = { stiffness = ... } in its TOML."
+            f"{robot.name} has no elastic joint.",
+            remedy="Give joints a stiffness: robot.with_transmissions(stiffness=..., rotor_inertia=..., gear_ratio=...), or "
+            "transmission = { stiffness = ... } in its TOML.",
         )
 
 
 def motor_port(robot: Robot, name: str) -> Port:
-    """Return an input of one value per elastic joint."""
+    """Return an input called `name` with one value per elastic joint."""
     names = robot.elastic_joints
     return Port(name, (len(names),), names, "one value per elastic joint")
 
 
 def elastic_parameters(robot: Robot, sides: Sides) -> Parameters:
-    """Return pi of an elastic robot: ten a link, the rotors' inertias, then motor, spring and link terms, one a joint.
+    """Return pi of an elastic robot: ten per link, then one per joint of rotor inertia and of each motor, spring and link term.
 
-    A rigid joint has a rotor and friction, and no spring.
+    A rigid joint has a rotor and friction, but no spring.
     """
     joints = robot.driving_joints
     places = [robot.joints.index(j) for j in joints]
@@ -106,16 +109,14 @@ def elastic_parameters(robot: Robot, sides: Sides) -> Parameters:
 
 
 class Drives:
-    """The motors of a robot, one a coordinate, over a chain.
+    """The motors of a robot, one per coordinate, over a chain.
 
     Motor i turns by gear_ratio theta_i on the parent link of its joint, about `axis[i]` in that link's frame. A rigid joint has
-    theta_i = q_i. Without `coupling`, rotors feel and turn nothing but their own shafts.
+    theta_i = q_i. Without `coupling`, a rotor neither feels the motion of the link that carries it nor acts back on it.
     """
 
     def __init__(self, chain: Chain, coupling: bool = True) -> None:
-        if not isinstance(coupling, bool):
-            raise TaupiError(f"coupling is {coupling!r}, expected True or False.")
-        self.chain, self.coupling = chain, coupling
+        self.chain, self.coupling = chain, truth("coupling", coupling)
         joints = chain.robot.driving_joints
         drives = [j.transmission for j in joints]
         self.elastic = [i for i, d in enumerate(drives) if d.elastic]
@@ -127,7 +128,7 @@ class Drives:
         ]
         self.axis = [self._axis(i) for i in range(chain.n)]
 
-    def _axis(self, i: int) -> Any:
+    def _axis(self, i: int) -> Vector:
         joint = self.chain.robot.driving_joints[i]
         if joint.transmission.motor_axis is not None:
             return self.chain.vector(f"{joint.name}.motor_axis", joint.transmission.motor_axis)
@@ -137,11 +138,11 @@ class Drives:
 
     @property
     def coupled(self) -> list[int]:
-        """The motors that move with a link and turn it: those of the base do neither."""
+        """The motors that are carried by a moving link and act on it; those on the base are not."""
         return [i for i, p in enumerate(self.parent) if p != BASE] if self.coupling else []
 
     @cached_property
-    def selection(self) -> Any:
+    def selection(self) -> Matrix:
         """S, 2n x (n + elastic), with (all links, all motors) = S (links, motors of elastic joints)."""
         n = self.chain.n
         s = SX(2 * n, n + len(self.elastic))
@@ -153,21 +154,21 @@ class Drives:
             s[n + i, n + k] = 1
         return s
 
-    def motors(self, link: Any, motor: Any) -> Any:
-        """Return one value per motor from those of the links and of the elastic joints' motors."""
+    def motors(self, link: Vector, motor: Vector) -> Vector:
+        """Return one value per motor: from `motor`, one per elastic joint, or from `link` where the joint is rigid."""
         return (self.selection @ cs.vertcat(link, motor))[self.chain.n :]
 
-    def rows(self, link: Any, motor: Any) -> Any:
-        """Return the rows of links and elastic motors from those of all links and all motors: a rigid joint has one row."""
+    def rows(self, link: Matrix, motor: Matrix) -> Matrix:
+        """Return the rows of links and elastic motors from those of all links and all motors, added up where a joint is rigid."""
         return self.selection.T @ cs.vertcat(link, motor)
 
-    def spin_moment(self, i: int, w: Any, thetad: Any, thetadd: Any) -> Any:
-        """Return k (thetadd z + thetad w x z), the moment on its link that rotor i takes per unit of inertia (spec B5)."""
+    def spin_moment(self, i: int, w: Vector, thetad: Expression, thetadd: Expression) -> Vector:
+        """Return k (thetadd z + thetad w x z), the moment of rotor i on its link per unit of inertia (equations.md, E3)."""
         z = self.axis[i]
         return self.ratio[i] * (thetadd * z + thetad * cs.cross(w, z))
 
-    def forces(self, sides: Sides, q: Any, qd: Any, theta: Any, thetad: Any) -> tuple[Any, Any]:
-        """Return what terms take from links and motors, (n,) each, with the robot's own values; theta is one a motor."""
+    def forces(self, sides: Sides, q: Vector, qd: Vector, theta: Vector, thetad: Vector) -> tuple[Vector, Vector]:
+        """Return the torque that terms take from links and from motors, (n,) each; theta and thetad have one value per motor."""
         rest = SX.zeros(self.chain.n)
         spring = term_torque(self.chain, sides.spring, theta - q, thetad - qd, rest)
         link = term_torque(self.chain, sides.link, q, qd, rest)
@@ -176,15 +177,15 @@ class Drives:
 
 
 def refuse_massless(robot: Robot) -> None:
-    """Refuse elastic joints whose rotor has no inertia: nothing then decides how the motor accelerates."""
-    empty = [j.name for j in robot.driving_joints if j.transmission.elastic and j.transmission.rotor_inertia == 0]
-    if empty:
+    """Refuse elastic joints whose rotor has no inertia: nothing would determine how the motor accelerates."""
+    massless = [j.name for j in robot.driving_joints if j.transmission.elastic and j.transmission.rotor_inertia == 0]
+    if massless:
         raise TaupiError(
-            f"{robot.name}: rotor_inertia is 0 at {', '.join(empty)}, expected a positive one: the motor of an elastic joint "
+            f"{robot.name}: rotor_inertia is 0 at {', '.join(massless)}, expected a positive one: the motor of an elastic joint "
             "has an acceleration of its own."
         )
 
 
 def chosen_sides(robot: Robot, terms: TermsLike | None) -> Sides:
-    """Return the terms that were asked for, or those that the description states."""
+    """Return the terms named by `terms`, or by the description where it is None."""
     return resolve_sides(stated_terms(robot) if terms is None else terms)

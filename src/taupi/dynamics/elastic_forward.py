@@ -1,8 +1,6 @@
-"""Forward dynamics of robots with elastic joints, at the cost of a rigid arm's."""
+"""Forward dynamics of robots with elastic joints, at about the cost of a rigid arm's."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as cs
 
@@ -16,19 +14,21 @@ from taupi.dynamics.drives import (
 )
 from taupi.dynamics.elastic import elastic_inertia, elastic_newton_euler
 from taupi.dynamics.forward import default_algorithm, is_coupled, solve_positive
-from taupi.dynamics.kinematics import JACOBIANS
-from taupi.dynamics.recursive import tip_torque
-from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
+from taupi.dynamics.recursive import tip_ports, tip_torque
+from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import TermsLike
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import SX, Expression, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
 
-def by_cholesky(chain: Chain, drives: Drives, q: Any, qd: Any, thetad: Any, link: Any, motor: Any) -> tuple[Any, Any]:
-    """Return the accelerations of links and elastic motors under forces on links and motors, (n,) each.
+def by_cholesky(
+    chain: Chain, drives: Drives, q: Vector, qd: Vector, thetad: Vector, link: Vector, motor: Vector
+) -> tuple[Vector, Vector]:
+    """Return the accelerations of links and elastic motors under the torques `link` and `motor`, (n,) each.
 
-    The motors' block of B is diagonal, so they are eliminated one by one: (M - B_d D^-1 B_d^T) qdd = f_q - B_d D^-1 f_theta.
+    The motors' block D of B is diagonal, so they are eliminated one by one: (M - B_d D^-1 B_d^T) qdd = f_q - B_d D^-1 f_theta.
     """
     rest = SX.zeros(chain.n)
     bias_link, bias_motor = elastic_newton_euler(chain, drives, q, qd, rest, thetad, rest)
@@ -44,14 +44,14 @@ def by_cholesky(chain: Chain, drives: Drives, q: Any, qd: Any, thetad: Any, link
 
 
 def by_articulated_bodies(
-    chain: Chain, drives: Drives, q: Any, qd: Any, thetad: Any, link: Any, motor: Any
-) -> tuple[Any, Any]:
-    """Return the accelerations of links and elastic motors by articulated bodies, linear in the number of joints.
+    chain: Chain, drives: Drives, q: Vector, qd: Vector, thetad: Vector, link: Vector, motor: Vector
+) -> tuple[Vector, Vector]:
+    """Return the accelerations of links and elastic motors by articulated bodies, at a cost linear in the number of joints.
 
     A motor's own row, k J (z . wd_p + k thetadd) = f, gives its moment on link p without thetadd:
-    J k thetadd z = (f / k) z - J z z^T wd_p. So a link that carries the motor of an elastic joint has its inertia less
-    J z z^T and the bias (f / k) z + J k thetad w x z; the rest is Featherstone's (2008, 7.3). The rotor of a rigid joint adds
-    J k z to the joint's U and k^2 J to its D.
+    J k thetadd z = (f / k) z - J z z^T wd_p. So on a link that carries the motor of an elastic joint, J z z^T is subtracted from
+    its inertia and (f / k) z + J k thetad w x z is added to its bias wrench; the rest is as in Featherstone (2008, 7.3). The
+    rotor of a rigid joint adds J k z to the joint's U and k^2 J to its D.
     """
     x = [adjoint(*inverse(*chain.placement(i, q[i]))) for i in range(chain.links)]
     screw = [chain.screw(i) for i in range(chain.links)]
@@ -82,17 +82,17 @@ def by_articulated_bodies(
         share = carried[i] / big_d[i]
         body[p] = body[p] + x[i].T @ body[i] @ x[i] - carried[i] @ share.T
         wrench[p] = wrench[p] + x[i].T @ (wrench[i] + body[i] @ drift[i]) + share * force[i]
-    qdd: list[Any] = []
+    qdd: list[Expression] = []
 
-    def accelerate(i: int, parent: Any) -> Any:
+    def accelerate(i: int, parent: Vector) -> Vector:
         qdd.append((force[i] - carried[i].T @ parent) / big_d[i])
         return x[i] @ parent + drift[i] + screw[i] * qdd[i]
 
-    moved = chain.outward(accelerate, cs.vertcat(SX.zeros(3), -chain.gravity))
-    return cs.vertcat(*qdd), _motor_accelerations(drives, [a[:3] for a in moved], motor)
+    accelerations = chain.outward(accelerate, cs.vertcat(SX.zeros(3), -chain.gravity))
+    return cs.vertcat(*qdd), _motor_accelerations(drives, [a[:3] for a in accelerations], motor)
 
 
-def _motor_accelerations(drives: Drives, alpha: list[Any], motor: Any) -> Any:
+def _motor_accelerations(drives: Drives, alpha: list[Vector], motor: Vector) -> Vector:
     """Return thetadd = (f / (k J) - z . wd_p) / k of the elastic joints' motors."""
     result = []
     for i in drives.elastic:
@@ -114,37 +114,40 @@ def elastic_forward_dynamics(
     tip_wrench: str | None = None,
     frame: str = "tip",
 ) -> Program:
-    """Return qdd and thetadd with B (qdd, thetadd) = (0, u) - C v - g - K_e (q, theta) - friction (- J^T F_tip) (spec B2).
+    """Return qdd and thetadd of `robot`: B (qdd, thetadd) = (0, u) - C v - g - K_e (q, theta) - friction (- J^T F_tip).
 
-    Inputs q, qd (n,), theta, thetad (one value per elastic joint), u (one per motor; a rigid joint's acts on its link). `terms`,
-    `coupling` and `tip_wrench` are as in `elastic_inverse_dynamics`. `algorithm`: "cholesky" eliminates the motors and factorises
-    what is left (the default up to 30 joints, and the only one with mimic or coupled joints); "articulated" bodies take a fixed
-    number of operations for each further joint.
+    The equation is (2) of Zollo et al. (2014). Inputs are q, qd (n,), theta, thetad (one value per elastic joint) and the motor
+    torque u (one per motor, in N m or N; that of a rigid joint acts on its link).
+
+    `terms`, `coupling`, `tip_wrench` and `frame` are as in `elastic_inverse_dynamics`. `algorithm`: "cholesky" eliminates the
+    motors and factorises the rest, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed number of
+    operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
     >>> q, qd, theta, thetad = [0.1, 0.2], [0.3, 0.4], [0.11, 0.21], [0.5, -0.6]
-    >>> qdd, thetadd = tp.elastic_forward_dynamics(arm)(q, qd, theta, thetad, [30.0, 10.0])
-    >>> tp.elastic_inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd).round(9).tolist()[2:]
+    >>> qdd, thetadd = tp.elastic.forward_dynamics(arm)(q, qd, theta, thetad, [30.0, 10.0])
+    >>> tp.elastic.inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd).round(9).tolist()[2:]
     [30.0, 10.0]
     """
     check_elastic(robot)
     refuse_massless(robot)
     chosen = algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
-        raise unknown("algorithm", chosen, ALGORITHMS)
+        raise unknown(Argument("algorithm"), chosen, ALGORITHMS)
     if chosen == "articulated" and is_coupled(robot):
         raise TaupiError(
-            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover. Use algorithm='cholesky'."
+            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover.",
+            remedy=("Use ", Argument("algorithm", "cholesky"), "."),
         )
-    if tip_wrench is not None and tip_wrench not in JACOBIANS:
-        raise unknown("axes of the tip wrench", tip_wrench, JACOBIANS)
     robot.frame(frame)
     sides = chosen_sides(robot, terms)
     inputs: list[str | Port] = ["q", "qd", motor_port(robot, "theta"), motor_port(robot, "thetad"), "u"]
-    inputs += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] if tip_wrench else []
+    inputs += tip_ports(tip_wrench)
 
-    def body(chain: Chain, q: Any, qd: Any, theta: Any, thetad: Any, u: Any, *wrench: Any) -> tuple[Any, Any]:
+    def body(
+        chain: Chain, q: Vector, qd: Vector, theta: Vector, thetad: Vector, u: Vector, *wrench: Vector
+    ) -> tuple[Vector, Vector]:
         drives = Drives(chain, coupling)
         theta, thetad = drives.motors(q, theta), drives.motors(qd, thetad)
         on_link, on_motor = drives.forces(sides, q, qd, theta, thetad)

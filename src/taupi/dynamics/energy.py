@@ -1,20 +1,19 @@
-"""Kinetic and potential energy, from positions differentiated, not from the recursions."""
+"""Kinetic and potential energy, from differentiated positions: they share no code with the recursions."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import link_placements, time_derivative
 from taupi.dynamics.spatial import inertia_tensor, unskew
+from taupi.dynamics.types import Expression, Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
 
-def link_motions(chain: Chain, q: Any, qd: Any) -> list[tuple[Any, Any, Any, Any]]:
-    """Return per link R, p, its angular velocity in link axes, S(w) = R^T dR/dt, and its origin's velocity dp/dt."""
+def link_motions(chain: Chain, q: Vector, qd: Vector) -> list[tuple[Matrix, Vector, Vector, Vector]]:
+    """Return, for each link, R, p, its angular velocity w in link axes, S(w) = R^T dR/dt, and its origin's velocity dp/dt."""
     result = []
     for r, p in link_placements(chain, q):
         turning = r.T @ time_derivative(r, q, qd)
@@ -22,8 +21,8 @@ def link_motions(chain: Chain, q: Any, qd: Any) -> list[tuple[Any, Any, Any, Any
     return result
 
 
-def kinetic(chain: Chain, q: Any, qd: Any) -> Any:
-    """Return K = sum_i m |pd|^2 / 2 + pd . (w x R h) + w^T R J R^T w / 2 (spec 2.2)."""
+def kinetic(chain: Chain, q: Vector, qd: Vector) -> Expression:
+    """Return K = sum_i m |pd|^2 / 2 + pd . (w x R h) + w^T R J R^T w / 2 (Gabiccini et al. 2009, eq. 9-12)."""
     total = 0
     for i, (r, _, w, pd) in enumerate(link_motions(chain, q, qd)):
         body = chain.body(i)
@@ -32,8 +31,8 @@ def kinetic(chain: Chain, q: Any, qd: Any) -> Any:
     return total
 
 
-def potential(chain: Chain, q: Any) -> Any:
-    """Return P = -sum_i g . (m p_i + R_i h_i) (spec 1.5)."""
+def potential(chain: Chain, q: Vector) -> Expression:
+    """Return P = -sum_i g . (m p_i + R_i h_i) (Gabiccini et al. 2009, eq. 25)."""
     total = 0
     for i, (r, p) in enumerate(link_placements(chain, q)):
         body = chain.body(i)
@@ -43,7 +42,7 @@ def potential(chain: Chain, q: Any) -> Any:
 
 @builder
 def kinetic_energy(robot: Robot) -> Program:
-    """Return K(q, qd) = qd^T M(q) qd / 2, in joules.
+    """Return K(q, qd) = qd^T M(q) qd / 2, the kinetic energy of `robot` in J (equations.md, D3).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -55,7 +54,9 @@ def kinetic_energy(robot: Robot) -> Program:
 
 @builder
 def potential_energy(robot: Robot) -> Program:
-    """Return P(q) with g(q) = dP/dq, in joules; zero where all centres of mass are at the base's height.
+    """Return P(q), the potential energy of `robot` in J, with g(q) = dP/dq (equations.md, D3).
+
+    It is zero where all centres of mass are at the height of the world's origin.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
-from taupi.dynamics.kinematics import JACOBIANS
-from taupi.dynamics.recursive import tip_torque
-from taupi.dynamics.spatial import SX, adjoint, bracket, inverse
+from taupi.dynamics.recursive import tip_ports, tip_torque
+from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia, term_torque
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import SX, Expression, Matrix, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
 
-def solve_positive(matrix: Any, right: Any) -> Any:
-    """Return X with M X = B for a symmetric positive definite M, by M = L D L^T; no square root, so exact over rationals."""
+def solve_positive(matrix: Matrix, right: Matrix) -> Matrix:
+    """Return X with M X = B for a symmetric positive definite M = `matrix` and B = `right`, by the factors M = L D L^T.
+
+    They need no square root, so the result is exact over rationals.
+    """
     n = matrix.shape[0]
     lower, inverses = SX.eye(n), [SX(0)] * n
     for j in range(n):
-        row: list[Any] = []  # of L D
+        row: list[Expression] = []  # of L D
         for k in range(j):
             row.append(matrix[j, k] - sum(row[r] * lower[k, r] for r in range(k)))
         for k in range(j):
@@ -41,15 +42,18 @@ def solve_positive(matrix: Any, right: Any) -> Any:
     return x
 
 
-def by_cholesky(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any) -> Any:
-    """Return qdd with M qdd = tau - b (spec 2.6), M factorised without square roots; both from the frames of the joints."""
+def by_cholesky(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matrix) -> Vector:
+    """Return qdd with (M + inertia) qdd = tau - b, the mass matrix factorised without square roots (equations.md, D17).
+
+    `inertia` (n x n, diagonal) is what drives add to M.
+    """
     frames = JointFrames(chain, q)
     bias = torque(frames, qd, SX.zeros(chain.n), chain.gravity)
     return solve_positive(both_sides(chain, mass(frames)) + inertia, tau - bias)
 
 
-def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any) -> Any:
-    """Return qdd by articulated bodies, linear in the number of joints (Featherstone 1983; 2008, 7.3).
+def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matrix) -> Vector:
+    """Return qdd by articulated bodies, at a cost linear in the number of joints (Featherstone 1983; 2008, 7.3).
 
     Outward V_i, c_i = ad(V_i) A_i qd_i. Inward, with U = Ga A, D = A^T U + rotor, u = tau - A^T pa:
     Ga_p += X^T (Ga - U U^T / D) X, pa_p += X^T (pa + (Ga - U U^T / D) c + U u / D). Outward a' = X a_p + c,
@@ -71,9 +75,9 @@ def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any)
             articulated = body[i] - (big_u[i] / d[i]) @ big_u[i].T
             body[parent] = body[parent] + x[i].T @ articulated @ x[i]
             wrench[parent] = wrench[parent] + x[i].T @ (wrench[i] + articulated @ drift[i] + big_u[i] * (u[i] / d[i]))
-    qdd: list[Any] = []
+    qdd: list[Expression] = []
 
-    def accelerate(i: int, parent: Any) -> Any:
+    def accelerate(i: int, parent: Vector) -> Vector:
         a = x[i] @ parent + drift[i]
         qdd.append((u[i] - big_u[i].T @ a) / d[i])
         return a + screw[i] * qdd[i]
@@ -83,18 +87,18 @@ def by_articulated_bodies(chain: Chain, q: Any, qd: Any, tau: Any, inertia: Any)
 
 
 def is_coupled(robot: Robot) -> bool:
-    """Tell whether some joint moves by more or other than its own coordinate: mimic joints, coupled or geared drives."""
+    """Tell whether a joint moves by anything but its own coordinate: mimic joints, and coupled or geared drives."""
     plain = all(j.coordinate == i and j.ratio == 1 and not j.also for i, j in enumerate(robot.joints))
     return not plain
 
 
 ALGORITHMS = {"articulated": by_articulated_bodies, "cholesky": by_cholesky}
-# Up to this many joints factorising M takes fewer operations than articulated bodies, which grow with n alone.
+# Up to this many joints, factorising M takes fewer operations than articulated bodies, whose number grows only with n.
 FACTORISED = 30
 
 
 def default_algorithm(robot: Robot) -> str:
-    """Return the algorithm that takes fewest operations; articulated bodies do not cover mimic or coupled joints."""
+    """Return the algorithm that takes the fewest operations; articulated bodies do not cover mimic or coupled joints."""
     return "cholesky" if is_coupled(robot) or robot.n <= FACTORISED else "articulated"
 
 
@@ -102,10 +106,11 @@ def default_algorithm(robot: Robot) -> str:
 def forward_dynamics(
     robot: Robot, terms: TermsLike = (), algorithm: str | None = None, tip_wrench: str | None = None, frame: str = "tip"
 ) -> Program:
-    """Return qdd(q, qd, tau) with M qdd = tau - C qd - g - friction - J^T F_tip (spec 2.6).
+    """Return qdd(q, qd, tau) of `robot` with M qdd = tau - C qd - g - friction - J^T F_tip (equations.md, D17).
 
-    `algorithm`: "cholesky" factorises M (the default up to 30 joints, and the only one with mimic joints); "articulated" bodies
-    take a fixed number of operations for each further joint. `terms` and `tip_wrench` are as in `inverse_dynamics`.
+    `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
+    number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
+    `terms`, `tip_wrench` and `frame` are as in `inverse_dynamics`.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -116,21 +121,20 @@ def forward_dynamics(
     """
     coupled, chosen = is_coupled(robot), algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
-        raise unknown("algorithm", chosen, ALGORITHMS)
+        raise unknown(Argument("algorithm"), chosen, ALGORITHMS)
     if chosen == "articulated" and coupled:
         raise TaupiError(
-            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover. Use algorithm='cholesky'."
+            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover.",
+            remedy=("Use ", Argument("algorithm", "cholesky"), "."),
         )
-    if tip_wrench is not None and tip_wrench not in JACOBIANS:
-        raise unknown("axes of the tip wrench", tip_wrench, JACOBIANS)
     robot.frame(frame)
-    extra = resolve_terms(terms)
-    inputs: list[str | Port] = ["q", "qd", "tau", *([Port("f_tip", (6,))] if tip_wrench else [])]
+    chosen_terms = resolve_terms(terms)
+    inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench)]
 
-    def body(chain: Chain, q: Any, qd: Any, tau: Any, *wrench: Any) -> Any:
-        driving = tau - term_torque(chain, extra, q, qd, SX.zeros(chain.n))
+    def body(chain: Chain, q: Vector, qd: Vector, tau: Vector, *wrench: Vector) -> Vector:
+        driving = tau - term_torque(chain, chosen_terms, q, qd, SX.zeros(chain.n))
         if tip_wrench:
             driving = driving - tip_torque(chain, q, wrench[0], frame, tip_wrench)
-        return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, extra))
+        return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, chosen_terms))
 
     return trace_robot("forward_dynamics", robot, body, inputs, [Port("qdd", (robot.n,))])

@@ -1,22 +1,20 @@
-"""Inverse dynamics as a program, by any of three algorithms, with friction, tip wrench and disturbance; gravity alone."""
+"""Inverse dynamics by one of three algorithms, with friction, tip wrench and disturbance; its gravity and velocity terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
-from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.lagrange import lagrange
-from taupi.dynamics.recursive import newton_euler, tip_torque
-from taupi.dynamics.spatial import SX
+from taupi.dynamics.recursive import newton_euler, tip_ports, tip_torque
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
-from taupi.errors import unknown
+from taupi.dynamics.types import SX, Vector
+from taupi.errors import Argument, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
-ALGORITHMS: dict[str, Callable[..., Any]] = {
+ALGORITHMS: dict[str, Callable[..., Vector]] = {
     "recursive": newton_euler,
     "closed_form": closed_form,
     "lagrange": lagrange,
@@ -32,12 +30,13 @@ def inverse_dynamics(
     frame: str = "tip",
     disturbance: bool = False,
 ) -> Program:
-    """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip (spec 2.1).
+    """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip of `robot`, in N m or N (equations.md, D1).
 
-    `algorithm`: "recursive" Newton-Euler, the stacked "closed_form", or "lagrange" from the energies. `terms` adds the
-    robot's own friction and drives ("viscous", "coulomb", "offset", "rotor", "stribeck"). `tip_wrench` adds an input `f_tip`,
-    the wrench (moment, force) that the frame applies to its surroundings, in the axes of that Jacobian: "body",
-    "geometric" or "spatial". `disturbance` adds an input `tau_dist`.
+    `terms` adds the robot's own friction and drives, by name ("viscous", "coulomb", "offset", "rotor", "stribeck") or as
+    objects; by default none. `algorithm` is "recursive" Newton-Euler (the default), the stacked "closed_form", or "lagrange",
+    from the energies. `tip_wrench` adds an input `f_tip`, the wrench (moment in N m, force in N) that `frame`, by default
+    "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
+    "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
@@ -45,16 +44,14 @@ def inverse_dynamics(
     [30.0, 10.0]
     """
     if algorithm not in ALGORITHMS:
-        raise unknown("algorithm", algorithm, ALGORITHMS)
-    if tip_wrench is not None and tip_wrench not in JACOBIANS:
-        raise unknown("axes of the tip wrench", tip_wrench, JACOBIANS)
+        raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     robot.frame(frame)
     chosen = resolve_terms(terms)
     inputs: list[str | Port] = ["q", "qd", "qdd"]
-    inputs += [Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")] if tip_wrench else []
+    inputs += tip_ports(tip_wrench)
     inputs += ["tau_dist"] if disturbance else []
 
-    def body(chain: Chain, q: Any, qd: Any, qdd: Any, *more: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector, qdd: Vector, *more: Vector) -> Vector:
         tau = ALGORITHMS[algorithm](chain, q, qd, qdd) + term_torque(chain, chosen, q, qd, qdd)
         rest = list(more)
         if tip_wrench:
@@ -66,7 +63,7 @@ def inverse_dynamics(
 
 @builder
 def gravity_torque(robot: Robot) -> Program:
-    """Return g(q) = dP/dq, the torque that holds the robot still (spec 2.5: inverse dynamics at rest).
+    """Return g(q) = dP/dq, the torque that holds `robot` still: its inverse dynamics at rest (equations.md, D15).
 
     >>> import taupi as tp
     >>> q = [0, 0.7853981633974483, 3.141592653589793, 0, 0.7853981633974483, 0]
@@ -74,7 +71,7 @@ def gravity_torque(robot: Robot) -> Program:
     [0.0, 31.6399, 6.0351, 0.0, 0.0283, 0.0]
     """
 
-    def body(chain: Chain, q: Any) -> Any:
+    def body(chain: Chain, q: Vector) -> Vector:
         rest = SX.zeros(chain.n)
         return newton_euler(chain, q, rest, rest)
 
@@ -83,7 +80,9 @@ def gravity_torque(robot: Robot) -> Program:
 
 @builder
 def bias_torque(robot: Robot, terms: TermsLike = ()) -> Program:
-    """Return b(q, qd) = C qd + g + friction, the torque of a motion without acceleration (spec 2.5).
+    """Return b(q, qd) = C qd + g + friction, the torque of a motion of `robot` without acceleration (equations.md, D15).
+
+    `terms` adds the robot's own friction and drives as in `inverse_dynamics`; by default none.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -94,7 +93,7 @@ def bias_torque(robot: Robot, terms: TermsLike = ()) -> Program:
     """
     chosen = resolve_terms(terms)
 
-    def body(chain: Chain, q: Any, qd: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         rest = SX.zeros(chain.n)
         return newton_euler(chain, q, qd, rest) + term_torque(chain, chosen, q, qd, rest)
 

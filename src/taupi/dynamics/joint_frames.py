@@ -1,92 +1,93 @@
-"""Links in the frames in which their joints move, where recursions cost least.
+"""Newton-Euler and composite bodies with each link in the frame in which its joint moves, where recursions cost least.
 
-There a joint's axis is constant, mostly one of coordinates, the way from its parent's frame is constant but for its own motion,
-and a vector is turned by four products. The ten parameters of what hangs on a link stay ten when they are carried to its parent.
+In that frame a joint's axis is constant, usually a coordinate axis, the step from the parent's frame is constant apart from the
+joint's own motion, and four products rotate a vector. A composite body, carried from a link to its parent, still has ten
+parameters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.spatial import SX, compose, inertia_tensor
+from taupi.dynamics.spatial import compose, inertia_tensor
+from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.model.robot import BASE
 
 
-def cross(a: Any, b: Any) -> Any:
+def cross(a: Vector, b: Vector) -> Vector:
     """Return a x b."""
     return cs.vertcat(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @dataclass(frozen=True)
 class Body:
-    """Mass, first moment and inertia about a frame's origin, in its axes."""
+    """A body's mass m (kg), first moment h (kg m) and inertia J (kg m^2) about a frame's origin, in the frame's axes."""
 
-    m: Any
-    h: Any
-    J: Any
+    m: Expression
+    h: Vector
+    J: Matrix
 
     def __add__(self, other: Body) -> Body:
         return Body(self.m + other.m, self.h + other.h, self.J + other.J)
 
-    def shifted(self, p: Any) -> Body:
-        """Return the body about an origin from which its own lies at p: h + m p, J + 2 p.k - p k^T - k p^T, k = h + m p / 2."""
-        away = self.m * p
-        k = self.h + away / 2
+    def shifted(self, p: Vector) -> Body:
+        """Return the body about an origin from which its own lies at `p`: h + m p, J + 2 p.k - p k^T - k p^T, k = h + m p / 2."""
+        mp = self.m * p
+        k = self.h + mp / 2
         along = [p[a] * k[a] for a in range(3)]
         J = SX(3, 3)
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             J[a, a] = self.J[a, a] + 2 * (along[b] + along[c])
             J[a, b] = J[b, a] = self.J[a, b] - p[a] * k[b] - p[b] * k[a]
-        return Body(self.m, self.h + away, J)
+        return Body(self.m, self.h + mp, J)
 
-    def turned(self, r: Any) -> Body:
-        """Return the body in the axes of a frame in which its own has the rotation r."""
+    def turned(self, r: Matrix) -> Body:
+        """Return the body in other axes, those of a frame in which its own frame has the rotation `r`."""
         return Body(self.m, r @ self.h, r @ self.J @ r.T)
 
 
 class JointFrames:
-    """A robot at q (n,), each link in the frame of its joint after the motion; `chain` is the robot as SX."""
+    """A robot at `q` (n,), each link in the frame of its joint after the joint's motion; `chain` is the robot over SX."""
 
-    def __init__(self, chain: Chain, q: Any) -> None:
+    def __init__(self, chain: Chain, q: Vector) -> None:
         self.chain, position = chain, chain.spread(q)
         self.joints = chain.robot.joints
         self.axis = [chain.axis(i) for i in range(chain.links)]
         stages = [chain.stages(i, position[i]) for i in range(chain.links)]
-        still = [
+        fixed = [
             s[0] if j.parent == BASE else compose(stages[j.parent][2], s[0])
             for j, s in zip(self.joints, stages, strict=True)
         ]
-        self._fixed = [r for r, _ in still]
+        self._fixed = [r for r, _ in fixed]
         self._turn = [motion[0] for _, motion, _ in stages]
         # From the parent's origin to the link's, in the parent's axes: constant, unless the joint slides.
-        self.arm = [p + r @ motion[1] for (r, p), (_, motion, _) in zip(still, stages, strict=True)]
-        self.inside = [r for _, _, (r, _) in stages]  # from the link's own axes to these
+        self.arm = [p + r @ motion[1] for (r, p), (_, motion, _) in zip(fixed, stages, strict=True)]
+        self.link_axes = [r for _, _, (r, _) in stages]  # rotates from the axes of the link frame to those used here
         self.body = [self._own(i, *stages[i][2]) for i in range(chain.links)]
 
-    def _own(self, i: int, r: Any, p: Any) -> Body:
-        ten = self.chain.body(i)
-        return Body(ten[0], ten[1:4], inertia_tensor(ten)).turned(r).shifted(p)
+    def _own(self, i: int, r: Matrix, p: Vector) -> Body:
+        parameters = self.chain.body(i)
+        return Body(parameters[0], parameters[1:4], inertia_tensor(parameters)).turned(r).shifted(p)
 
-    def down(self, i: int, v: Any) -> Any:
-        """Return a vector of the parent's axes in those of link i."""
+    def to_link(self, i: int, v: Vector) -> Vector:
+        """Return a vector `v`, given in the parent's axes, in the axes of link `i`."""
         return self._turn[i].T @ (self._fixed[i].T @ v)
 
-    def up(self, i: int, v: Any) -> Any:
-        """Return a vector of link i's axes in those of its parent."""
+    def to_parent(self, i: int, v: Vector) -> Vector:
+        """Return a vector `v`, given in the axes of link `i`, in its parent's axes."""
         return self._fixed[i] @ (self._turn[i] @ v)
 
     def carried(self, i: int, body: Body) -> Body:
-        """Return what is given about link i's frame, about that of its parent."""
+        """Return a body, given about the frame of link `i`, about the frame of its parent."""
         turned = body if self.joints[i].prismatic else Body(body.m, self._turn[i] @ body.h, self._spun(i, body.J))
         return turned.turned(self._fixed[i]).shifted(self.arm[i])
 
-    def _spun(self, i: int, J: Any) -> Any:
-        """Return R J R^T for the joint's own rotation, in eight products where the axis is one of coordinates."""
+    def _spun(self, i: int, J: Matrix) -> Matrix:
+        """Return R J R^T for the rotation of joint `i`, in eight products where its axis is a coordinate axis."""
         R, axis = self._turn[i], self.axis[i]
         places = [k for k in range(3) if not axis[k].is_zero()]
         if len(places) != 1:
@@ -102,16 +103,16 @@ class JointFrames:
         K[y, z] = K[z, y] = s * J[x, z] + c * J[y, z]
         return K
 
-    def along(self, i: int, moment: Any, force: Any) -> Any:
-        """Return what a wrench does along joint i."""
+    def along(self, i: int, moment: Vector, force: Vector) -> Expression:
+        """Return the component of a wrench along joint `i`: of the moment where it turns, of the force where it slides."""
         return cs.dot(self.axis[i], force if self.joints[i].prismatic else moment)
 
 
-def mass(frames: JointFrames) -> Any:
-    """Return the mass matrix of the joints, by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
+def mass(frames: JointFrames) -> Matrix:
+    """Return the mass matrix of the joints by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
 
-    Inward: B_i = body of link i and of all that hangs on it. Then the momentum of B_i for unit speed of joint i, (J u, u x h) or,
-    of one that slides, (h x u, m u), is carried inward; what it does along joint j is M_ij.
+    Inward: B_i is the body of link i and of all links beyond it. Then the momentum of B_i for unit speed of joint i, (J u, u x
+    h), or (h x u, m u) for a sliding joint, is carried inward; its component along joint j is M_ij.
     """
     chain = frames.chain
     composite = chain.inward(lambda i: frames.body[i], frames.carried)
@@ -122,23 +123,23 @@ def mass(frames: JointFrames) -> Any:
         j = i
         while j != BASE:
             matrix[i, j] = matrix[j, i] = frames.along(j, moment, force)
-            force, moment = frames.up(j, force), frames.up(j, moment)
+            force, moment = frames.to_parent(j, force), frames.to_parent(j, moment)
             moment, j = moment + cross(frames.arm[j], force), frames.joints[j].parent
     return cs.densify(matrix)
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Of a link: angular velocity and acceleration, acceleration of its origin less gravity, and S(wd) + S(w) S(w)."""
+class FrameMotion:
+    """How a link moves: angular velocity w and acceleration wd, acceleration a of its origin minus gravity, S(wd) + S(w) S(w)."""
 
-    w: Any
-    wd: Any
-    a: Any
-    spin: Any
+    w: Vector
+    wd: Vector
+    a: Vector
+    spin: Matrix
 
 
-def spin(w: Any, wd: Any) -> Any:
-    """Return S(wd) + S(w) S(w): what it does to a point of the body is its acceleration about the origin."""
+def spin(w: Vector, wd: Vector) -> Matrix:
+    """Return S(wd) + S(w) S(w), which maps a point of the body to its acceleration relative to the origin."""
     x, y, z = w[0], w[1], w[2]
     xy, xz, yz = x * y, x * z, y * z
     return cs.vertcat(
@@ -148,7 +149,7 @@ def spin(w: Any, wd: Any) -> Any:
     )
 
 
-def moment_about_origin(body: Body, motion: Motion) -> Any:
+def moment_about_origin(body: Body, motion: FrameMotion) -> Vector:
     """Return J wd + w x J w + h x a; the first two by the entries of `spin`, fifteen products instead of twenty-four."""
     J, wd, e = body.J, motion.wd, motion.spin
     x, y, z = motion.w[0], motion.w[1], motion.w[2]
@@ -172,43 +173,43 @@ def moment_about_origin(body: Body, motion: Motion) -> Any:
     return turning + cross(body.h, motion.a)
 
 
-def torque(frames: JointFrames, qd: Any, qdd: Any, gravity: Any) -> Any:
+def torque(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> Vector:
     """Return tau = M qdd + c + g (Luh, Walker & Paul 1980; the spin matrix as in Khalil & Dombre 2002, 9.5)."""
     return carried_inward(frames, own_wrenches(frames, motions(frames, qd, qdd, gravity)))
 
 
-def motions(frames: JointFrames, qd: Any, qdd: Any, gravity: Any) -> list[Motion]:
+def motions(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> list[FrameMotion]:
     """Return how the links move: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p).
 
-    A joint that slides adds u qdd + 2 w x u qd to a instead.
+    A sliding joint leaves w and wd as they are and adds u qdd + 2 w x u qd to a instead.
     """
     velocity, acceleration = frames.chain.spread(qd), frames.chain.spread(qdd)
 
-    def out(i: int, parent: Motion) -> Motion:
+    def step(i: int, parent: FrameMotion) -> FrameMotion:
         u = frames.axis[i]
-        w, wd = frames.down(i, parent.w), frames.down(i, parent.wd)
-        a = frames.down(i, parent.a + parent.spin @ frames.arm[i])
+        w, wd = frames.to_link(i, parent.w), frames.to_link(i, parent.wd)
+        a = frames.to_link(i, parent.a + parent.spin @ frames.arm[i])
         if frames.joints[i].prismatic:
             a = a + u * acceleration[i] + 2 * cross(w, u * velocity[i])
         else:
             w, wd = w + u * velocity[i], wd + cross(w, u * velocity[i]) + u * acceleration[i]
-        return Motion(w, wd, a, spin(w, wd))
+        return FrameMotion(w, wd, a, spin(w, wd))
 
-    return frames.chain.outward(out, Motion(SX.zeros(3), SX.zeros(3), -gravity, SX.zeros(3, 3)))
+    return frames.chain.outward(step, FrameMotion(SX.zeros(3), SX.zeros(3), -gravity, SX.zeros(3, 3)))
 
 
-def own_wrenches(frames: JointFrames, moved: list[Motion]) -> list[Any]:
-    """Return the wrench (moment, force) that each link's own motion takes: force m a + spin h."""
-    pairs = zip(frames.body, moved, strict=True)
+def own_wrenches(frames: JointFrames, link_motions: list[FrameMotion]) -> list[Vector]:
+    """Return the wrench (moment, force) that each link's own motion takes, with the force m a + spin h."""
+    pairs = zip(frames.body, link_motions, strict=True)
     return [cs.vertcat(moment_about_origin(b, m), b.m * m.a + m.spin @ b.h) for b, m in pairs]
 
 
-def carried_inward(frames: JointFrames, wrenches: list[Any]) -> Any:
+def carried_inward(frames: JointFrames, wrenches: list[Vector]) -> Vector:
     """Return the torque of the coordinates, u^T n or u^T f, that the links' own wrenches need."""
 
-    def carry(i: int, wrench: Any) -> Any:
-        force = frames.up(i, wrench[3:])
-        return cs.vertcat(frames.up(i, wrench[:3]) + cross(frames.arm[i], force), force)
+    def carry(i: int, wrench: Vector) -> Vector:
+        force = frames.to_parent(i, wrench[3:])
+        return cs.vertcat(frames.to_parent(i, wrench[:3]) + cross(frames.arm[i], force), force)
 
     chain = frames.chain
     total = chain.inward(lambda i: wrenches[i], carry)

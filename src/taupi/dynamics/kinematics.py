@@ -1,4 +1,4 @@
-"""Where the links are and how they move: forward kinematics, Jacobians and their time derivatives, tasks."""
+"""Where the links are and how they move: forward kinematics, Jacobians and their time derivatives, task coordinates."""
 
 from __future__ import annotations
 
@@ -9,48 +9,49 @@ import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.orientation import euler_zyz, roll_pitch_yaw, rotation_vector
-from taupi.dynamics.spatial import SX, adjoint, compose, inverse
-from taupi.errors import TaupiError, shown, unknown
+from taupi.dynamics.spatial import adjoint, compose, inverse
+from taupi.dynamics.types import SX, Matrix, Pose, Vector
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
 JACOBIANS = ("geometric", "body", "spatial")
-Task = str | Callable[[Any], Any]
+Task = str | Callable[[Vector], Vector]  # a name in TASKS, or a user's r(q) over SX
 
 
-def link_placements(chain: Chain, q: Any) -> list[tuple[Any, Any]]:
+def link_placements(chain: Chain, q: Vector) -> list[Pose]:
     """Return (R_i, p_i) of every link frame in world axes: T_i = T_parent T(parent, i), from `robot.base` on."""
     joints = chain.spread(q)
     return chain.outward(lambda i, parent: compose(parent, chain.placement(i, joints[i])), (SX.eye(3), SX.zeros(3)))
 
 
-def frame_placement(chain: Chain, q: Any, frame: str) -> tuple[Any, Any]:
-    """Return (R, p) of a named frame in world axes, those that `robot.base` is placed in."""
+def frame_placement(chain: Chain, q: Vector, frame: str) -> Pose:
+    """Return (R, p) of a named frame in world axes, the axes in which `robot.base` is placed."""
     link, fixed = chain.frame(frame)
     return compose(link_placements(chain, q)[link] if link != BASE else chain.base, fixed)
 
 
-def link_screws(chain: Chain, q: Any) -> list[dict[int, Any]]:
-    """Return, per link i, the screw of each joint j before it, seen from link frame i: Ad(T_ij) A_j.
+def link_screws(chain: Chain, q: Vector) -> list[dict[int, Vector]]:
+    """Return, for each link i, the screws of the joints j between base and link, seen from link frame i: Ad(T_ij) A_j.
 
-    Its columns are the body Jacobian of the link (spec 2.2).
+    They are the columns of the link's body Jacobian (equations.md, K4).
     """
     joints = chain.spread(q)
 
-    def step(i: int, parent: dict[int, Any]) -> dict[int, Any]:
+    def step(i: int, parent: dict[int, Vector]) -> dict[int, Vector]:
         x = adjoint(*inverse(*chain.placement(i, joints[i])))
         return {j: x @ s for j, s in parent.items()} | {i: chain.screw(i)}
 
     return chain.outward(step, {})
 
 
-def gathered_columns(chain: Chain, columns: dict[int, Any], rows: int = 6) -> Any:
-    """Return the rows x n matrix of columns given per joint, zero for the joints left out."""
+def gathered_columns(chain: Chain, columns: dict[int, Vector], rows: int = 6) -> Matrix:
+    """Return the rows x n matrix of the coordinates from columns by joint; joints without a column contribute nothing."""
     return chain.gather([columns.get(j, SX.zeros(rows)).T for j in range(chain.links)]).T
 
 
-def frame_jacobian(chain: Chain, q: Any, frame: str, kind: str) -> Any:
-    """Return the 6 x n Jacobian of a frame, twists ordered (angular, linear)."""
+def frame_jacobian(chain: Chain, q: Vector, frame: str, kind: str) -> Matrix:
+    """Return the 6 x n Jacobian of a frame, of a kind in `JACOBIANS`, with twists ordered (angular, linear)."""
     link, fixed = chain.frame(frame)
     columns = link_screws(chain, q)[link] if link != BASE else {}
     to_frame = adjoint(*inverse(*fixed))
@@ -65,19 +66,19 @@ def frame_jacobian(chain: Chain, q: Any, frame: str, kind: str) -> Any:
 
 
 def _tip_task(
-    select: Callable[[Any, Any], Any], rows: tuple[int, ...]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def coordinates(chain: Chain, q: Any, frame: str) -> Any:
+    select: Callable[[Matrix, Vector], Vector], rows: tuple[int, ...]
+) -> tuple[Callable[..., Vector], Callable[..., Matrix]]:
+    def coordinates(chain: Chain, q: Vector, frame: str) -> Vector:
         return select(*frame_placement(chain, q, frame))
 
-    def derivative(chain: Chain, q: Any, frame: str) -> Any:
+    def derivative(chain: Chain, q: Vector, frame: str) -> Matrix:
         return frame_jacobian(chain, q, frame, "geometric")[list(rows), :]
 
     return coordinates, derivative
 
 
-def _pose(orientation: Callable[[Any], Any]) -> Callable[..., Any]:
-    def coordinates(chain: Chain, q: Any, frame: str) -> Any:
+def _pose(orientation: Callable[[Matrix], Vector]) -> Callable[..., Vector]:
+    def coordinates(chain: Chain, q: Vector, frame: str) -> Vector:
         r, p = frame_placement(chain, q, frame)
         return cs.vertcat(orientation(r), p)
 
@@ -85,10 +86,10 @@ def _pose(orientation: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 class TaskKind(NamedTuple):
-    """A task by name: its coordinates r(q), its Jacobian dr/dq (None: by differentiation), its rows in metres, its size."""
+    """A kind of task: its coordinates r(q), its Jacobian dr/dq, which of its rows are in metres, and how many rows it has."""
 
-    coordinates: Callable[..., Any] | None
-    derivative: Callable[..., Any] | None
+    coordinates: Callable[..., Vector] | None  # None: the task has a velocity only
+    derivative: Callable[..., Matrix] | None  # None: by differentiation
     linear: tuple[int, ...]
     size: int
 
@@ -106,8 +107,8 @@ TASKS: dict[str, TaskKind] = {
 }
 
 
-def user_coordinates(task: Callable[[Any], Any], q: Any) -> Any:
-    """Return r(q) of a user's function as a column, or say what is wrong with what it returned."""
+def user_coordinates(task: Callable[[Vector], Any], q: Vector) -> Vector:
+    """Return r(q) of a user's function as a column, or raise an error that says what is wrong with what it returned."""
     name = getattr(task, "__name__", type(task).__name__)
     try:
         value = task(q)
@@ -115,8 +116,8 @@ def user_coordinates(task: Callable[[Any], Any], q: Any) -> Any:
         raise
     except Exception as error:
         raise TaupiError(
-            f"The task function {name} failed on q, a CasADi SX column of {q.numel()}: {type(error).__name__}: {error}. "
-            "Write it with casadi.sin, casadi.vertcat, q[0] and the like."
+            f"The task function {name} failed on q, a CasADi SX column of {q.numel()}: {type(error).__name__}: {error}.",
+            remedy="Write it with casadi.sin, casadi.vertcat, q[0] and the like.",
         ) from error
     try:
         column = cs.vertcat(*value) if isinstance(value, list | tuple) else SX(value)
@@ -124,12 +125,14 @@ def user_coordinates(task: Callable[[Any], Any], q: Any) -> Any:
         raise TaupiError(f"The task function {name} returned {shown(value)}, expected an SX column r(q).") from None
     if not isinstance(column, SX | cs.DM) or column.numel() == 0 or min(column.shape) != 1:
         got = f"shape {column.shape}" if hasattr(column, "shape") else shown(value)
-        raise TaupiError(f"The task function {name} returned {got}, expected a column r(q) with an entry a coordinate.")
-    own = {s.element_hash() for s in cs.symvar(q)}
-    strange = [s.name() for s in cs.symvar(SX(column)) if s.element_hash() not in own]
-    if strange:
-        told = ", ".join(sorted(strange))
-        raise TaupiError(f"The task function {name} uses symbols that are not entries of q: {told}. Give them numbers.")
+        raise TaupiError(
+            f"The task function {name} returned {got}, expected a column r(q) with one entry per coordinate."
+        )
+    entries = {s.element_hash() for s in cs.symvar(q)}
+    foreign = ", ".join(sorted(s.name() for s in cs.symvar(SX(column)) if s.element_hash() not in entries))
+    if foreign:
+        message = f"The task function {name} uses symbols that are not entries of q: {foreign}."
+        raise TaupiError(message, remedy="Give them numbers.")
     return cs.densify(cs.vec(SX(column)))
 
 
@@ -138,28 +141,28 @@ def task_size(robot: Robot, task: Task) -> int:
     if callable(task):
         return int(user_coordinates(task, SX.sym("q", robot.n)).numel())
     if not isinstance(task, str) or task not in TASKS:
-        raise unknown("task", task, TASKS)
+        raise unknown(Argument("task"), task, TASKS)
     return TASKS[task].size
 
 
 def linear_rows(task: Task) -> tuple[int, ...]:
-    """Return which coordinates of a task are in metres; of a user's function none, since their units are not known."""
+    """Return which coordinates of a task are in metres: none of a user's function, whose units are not known."""
     return () if callable(task) else TASKS[task].linear
 
 
-def traced_coordinates(chain: Chain, q: Any, task: Task, frame: str) -> Any:
-    """Return r(q); a twist has none."""
+def traced_coordinates(chain: Chain, q: Vector, task: Task, frame: str) -> Vector:
+    """Return the coordinates r(q) of a task; a twist has none and is refused."""
     if callable(task):
         return user_coordinates(task, q)
     coordinates = TASKS[task].coordinates
     if coordinates is None:
         known = ", ".join(name for name, kind in TASKS.items() if kind.coordinates is not None)
-        raise TaupiError(f"The task {task!r} has velocities but no coordinates. Use {known}.")
+        raise TaupiError(f"The task {task!r} has velocities but no coordinates.", remedy=f"Use {known}.")
     return coordinates(chain, q, frame)
 
 
-def task_jacobian(chain: Chain, q: Any, task: Task, frame: str) -> Any:
-    """Return dr/dq of a task."""
+def task_jacobian(chain: Chain, q: Vector, task: Task, frame: str) -> Matrix:
+    """Return the Jacobian dr/dq of a task."""
     derivative = None if callable(task) else TASKS[task].derivative
     if derivative is not None:
         return derivative(chain, q, frame)
@@ -171,7 +174,9 @@ def task_jacobian(chain: Chain, q: Any, task: Task, frame: str) -> Any:
 
 @builder
 def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
-    """Return T(q), the 4 x 4 homogeneous matrix of a frame in world axes: T_i = A_1(q_1) ... A_i(q_i) (spec 1.1).
+    """Return T(q), the 4 x 4 homogeneous matrix of a frame of `robot` in world axes: T_i = A_1(q_1) ... A_i(q_i).
+
+    `frame` is the name of a link or of a frame fixed to one; by default the end of the arm, "tip" (equations.md, K1).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -180,7 +185,7 @@ def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
     """
     robot.frame(frame)
 
-    def body(chain: Chain, q: Any) -> Any:
+    def body(chain: Chain, q: Vector) -> Matrix:
         r, p = frame_placement(chain, q, frame)
         return cs.blockcat([[r, p], [SX.zeros(1, 3), SX.ones(1, 1)]])
 
@@ -189,16 +194,17 @@ def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
 
 @builder
 def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") -> Program:
-    """Return r(q), the coordinates of a task in world axes (spec 3.1).
+    """Return r(q), the coordinates of a task of `robot` in world axes, in m and rad (equations.md, K5).
 
-    `task`: "position" (x, y, z), "xy", "planar" (x, y, phi), or a pose, three numbers of orientation and then the position:
-    "pose" has roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), "pose_zyz" Euler's angles with R = Rz Ry Rz, "pose_vector"
-    the rotation vector w with R = exp(S(w)), the one that is smooth at R = 1. Or a function r(q) written over CasADi SX, in
-    which `taupi.forward_kinematics(robot)(q)` and other programs of the robot may be called.
+    `task` is one of the following. "position" (the default): x, y, z. "xy": x, y. "planar": x, y, phi. A pose, three numbers for
+    the orientation before the position: "pose" has roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), "pose_zyz" Euler angles
+    with R = Rz Ry Rz, and "pose_vector" the rotation vector w with R = exp(S(w)), the only one that is smooth at R = 1. Or a
+    function r(q) written over CasADi SX, which may call `taupi.forward_kinematics(robot)(q)` and other programs of the robot.
+    `frame` is the frame whose position and orientation count, by default "tip".
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
-    >>> tp.task_coordinates(arm, task="planar")([0.0, 0.0, 0.0]).tolist()
+    >>> tp.operational.task_coordinates(arm, task="planar")([0.0, 0.0, 0.0]).tolist()
     [3.0, 0.0, 0.0]
     """
     robot.frame(frame)
@@ -209,16 +215,17 @@ def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") 
 def _checked_kind(robot: Robot, frame: str, kind: str) -> None:
     robot.frame(frame)
     if kind not in JACOBIANS:
-        raise unknown("kind of Jacobian", kind, JACOBIANS)
+        raise unknown(Argument("kind"), kind, JACOBIANS)
 
 
 @builder
 def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Task | None = None) -> Program:
-    """Return J(q), 6 x n, with twist V = J qd, ordered (angular, linear) (spec 1.3, 2.2).
+    """Return J(q) of `robot`, 6 x n, with the twist V = J qd of a frame, ordered (angular, linear) (equations.md, K4).
 
-    `kind`: "geometric", the frame's origin in world axes; "body", in the frame's own axes, [V] = T^-1 dT/dt; "spatial", the
-    point at the world's origin, [V] = dT/dt T^-1. The world is what `robot.base` is placed in, by default the base itself.
-    With `task` it is the analytic dr/dq instead, of any task of `task_coordinates`.
+    `frame` is the frame's name, by default "tip". `kind` says where and in which axes the twist is taken: "geometric" (the
+    default), at the frame's origin in world axes; "body", there in the frame's own axes, [V] = T^-1 dT/dt; "spatial", at the
+    world's origin, [V] = dT/dt T^-1. The world is where `robot.base` is placed, by default the base itself. With a `task`, one
+    of those of `task_coordinates`, the analytic Jacobian dr/dq takes its place; None is the default.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -238,7 +245,9 @@ def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Ta
 
 @builder
 def jacobian_derivative(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Task | None = None) -> Program:
-    """Return dJ/dt(q, qd) of the same Jacobian as `jacobian`, so that the acceleration is J qdd + dJ/dt qd.
+    """Return dJ/dt(q, qd) of the Jacobian of `robot`, so that the acceleration is J qdd + dJ/dt qd (equations.md, K4).
+
+    `frame`, `kind` and `task` choose the Jacobian as in `jacobian`.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -248,13 +257,13 @@ def jacobian_derivative(robot: Robot, frame: str = "tip", kind: str = "geometric
     _checked_kind(robot, frame, kind)
     rows = 6 if task is None else task_size(robot, task)
 
-    def body(chain: Chain, q: Any, qd: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
         j = frame_jacobian(chain, q, frame, kind) if task is None else task_jacobian(chain, q, task, frame)
         return time_derivative(j, q, qd)
 
     return trace_robot("jacobian_derivative", robot, body, ["q", "qd"], [Port("Jd", (rows, robot.n))])
 
 
-def time_derivative(expression: Any, q: Any, qd: Any) -> Any:
-    """Return d/dt of a matrix of q along qd."""
+def time_derivative(expression: Matrix, q: Vector, qd: Vector) -> Matrix:
+    """Return the time derivative of a matrix that depends on q, along qd."""
     return cs.reshape(cs.jtimes(cs.densify(cs.vec(expression)), q, qd), *expression.shape)

@@ -1,8 +1,6 @@
-"""The mass matrix, by composite bodies and by the sum over link Jacobians, its derivative, and Christoffel's symbols."""
+"""The mass matrix by three algorithms, its time derivative, and the Christoffel symbols."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as cs
 
@@ -10,20 +8,20 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides, closed_mass_derivative, closed_mass_matrix
 from taupi.dynamics.joint_frames import JointFrames, mass
 from taupi.dynamics.kinematics import gathered_columns, link_screws
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
-from taupi.errors import unknown
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
 
-def composite_bodies(chain: Chain, q: Any) -> Any:
+def composite_bodies(chain: Chain, q: Vector) -> Matrix:
     """Return M by composite bodies in the frames of the joints (Walker & Orin 1982; Featherstone 2008, 6.2)."""
     return both_sides(chain, mass(JointFrames(chain, q)))
 
 
-def link_sum(chain: Chain, q: Any) -> Any:
-    """Return M = sum_i J_i^T G_i J_i with J_i the body Jacobian of link i (spec 2.2)."""
+def link_sum(chain: Chain, q: Vector) -> Matrix:
+    """Return M = sum_i J_i^T G_i J_i with J_i the body Jacobian of link i (equations.md, D4)."""
     total = SX.zeros(chain.n, chain.n)
     for i, columns in enumerate(link_screws(chain, q)):
         j = gathered_columns(chain, columns)
@@ -36,10 +34,10 @@ ALGORITHMS = {"composite": composite_bodies, "links": link_sum, "closed_form": c
 
 @builder
 def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite") -> Program:
-    """Return M(q), n x n, symmetric and positive definite: K = qd^T M qd / 2 (spec 2.2).
+    """Return M(q) of `robot`, n x n, symmetric and positive definite: K = qd^T M qd / 2 (equations.md, D3).
 
-    `algorithm`: "composite" bodies; "links", sum_i J_i^T G_i J_i; "closed_form", A^T L^T G L A. `terms` that carry inertia
-    ("rotor") are added.
+    `terms` are added where they carry inertia, as "rotor" does; by default none. `algorithm` is "composite" bodies (the
+    default), "links", sum_i J_i^T G_i J_i, or "closed_form", A^T L^T G L A.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -47,10 +45,10 @@ def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite
     [[3.0, 1.0], [1.0, 1.0]]
     """
     if algorithm not in ALGORITHMS:
-        raise unknown("algorithm", algorithm, ALGORITHMS)
+        raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     chosen = resolve_terms(terms)
 
-    def body(chain: Chain, q: Any) -> Any:
+    def body(chain: Chain, q: Vector) -> Matrix:
         return ALGORITHMS[algorithm](chain, q) + term_inertia(chain, chosen)
 
     return trace_robot("mass_matrix", robot, body, ["q"], [Port("M", (robot.n, robot.n))])
@@ -58,7 +56,7 @@ def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite
 
 @builder
 def mass_matrix_derivative(robot: Robot) -> Program:
-    """Return dM/dt (q, qd) by the stacked closed form of spec 2.4.
+    """Return dM/dt(q, qd) of `robot`, n x n, by the stacked closed form (equations.md, D14).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -71,15 +69,15 @@ def mass_matrix_derivative(robot: Robot) -> Program:
     )
 
 
-def mass_gradient(chain: Chain, q: Any) -> list[Any]:
+def mass_gradient(chain: Chain, q: Vector) -> list[Matrix]:
     """Return dM/dq_k for every coordinate k, by differentiation."""
     n = chain.n
     derivative = cs.jacobian(cs.vec(composite_bodies(chain, q)), q)
     return [cs.reshape(derivative[:, k], n, n) for k in range(n)]
 
 
-def christoffel(chain: Chain, q: Any) -> list[Any]:
-    """Return Gamma[k] with Gamma[k][i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2 (spec 2.2)."""
+def christoffel(chain: Chain, q: Vector) -> list[Matrix]:
+    """Return Gamma[k] with Gamma[k][i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2 (equations.md, D6)."""
     n, d = chain.n, mass_gradient(chain, q)
     symbols = []
     for k in range(n):
@@ -90,7 +88,7 @@ def christoffel(chain: Chain, q: Any) -> list[Any]:
 
 @builder
 def christoffel_symbols(robot: Robot) -> Program:
-    """Return Gamma[k, i, j](q), equation index k first: c_k = sum_ij Gamma[k, i, j] qd_i qd_j (spec 2.2).
+    """Return Gamma[k, i, j](q) of `robot`, equation index k first: c_k = sum_ij Gamma[k, i, j] qd_i qd_j (equations.md, D6).
 
     Gamma[k, i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2, symmetric in i and j.
 

@@ -1,9 +1,8 @@
-"""Dynamics in the coordinates of a task: the mass that a task sees, and the whole operational-space model."""
+"""Dynamics in the coordinates of a task: the mass matrix that a task sees, and the complete operational-space model."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import casadi as cs
 import numpy as np
@@ -15,9 +14,9 @@ from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size, 
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.singularity_measure import measure
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
@@ -31,7 +30,7 @@ def check_rank(robot: Robot, task: Task, frame: str, rows: int) -> None:
             f"The task has {rows} coordinates, {robot.name} has {robot.n} joints: J cannot have full row rank."
         )
     if robot.symbols and any(value is None for _, value in robot.symbols):
-        return  # decided when values are known
+        return  # to be decided once their values are known
     states = np.random.default_rng(0).uniform(-1.5, 1.5, (8, robot.n))
     rank = max(np.linalg.matrix_rank(j) for j in jacobian(robot, frame=frame, task=task).compile("numpy")(states))
     if rank < rows:
@@ -55,23 +54,25 @@ def guarded(program: Program, robot: Robot, task: Task, frame: str) -> Program:
 
 @builder
 def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", form: str = "inverse") -> Program:
-    """Return M_C(q), the mass matrix that a task sees: at rest and without gravity f = M_C a (spec 2.7).
+    """Return M_C(q) of `robot`, the mass matrix that a task sees: at rest and without gravity f = M_C a (equations.md, O1).
 
-    `form`: "inverse", (J M^-1 J^T)^-1, for any J of full row rank, also of a redundant arm; "congruence", J^-T M J^-1, for a
-    square one. A task that has full row rank nowhere is refused, and so is a singular configuration when called.
+    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `form` is "inverse" (the default),
+    (J M^-1 J^T)^-1, for any J of full row rank, also that of a redundant arm, or "congruence", J^-T M J^-1, for a
+    square one. A task that has full row rank nowhere is refused, and so is a singular configuration when the program is called.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
-    >>> (tp.operational_mass(arm, task="xy")([0.0, math.pi / 2]).round(12) + 0.0).tolist()
+    >>> (tp.operational.mass(arm, task="xy")([0.0, math.pi / 2]).round(12) + 0.0).tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
     if form not in FORMS:
-        raise unknown("form of the operational mass", form, FORMS)
+        raise unknown(Argument("form"), form, FORMS)
     rows = checked_task(robot, task, frame)
     if form == "congruence" and rows != robot.n:
-        raise TaupiError(f"The congruence form needs a square J, got {rows} x {robot.n}. Use form='inverse'.")
+        message = f"The congruence form needs a square J, got {rows} x {robot.n}."
+        raise TaupiError(message, remedy=("Use ", Argument("form", "inverse"), "."))
 
-    def body(chain: Chain, q: Any) -> Any:
+    def body(chain: Chain, q: Vector) -> Matrix:
         j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
         if form == "inverse":
             return solve_positive(j @ solve_positive(m, j.T), SX.eye(rows))
@@ -82,8 +83,8 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
     return guarded(program, robot, task, frame)
 
 
-def consistent_inverse(chain: Chain, q: Any, j: Any) -> Any:
-    """Return B = J^-1 of a square J, and of a wide one the dynamically consistent M^-1 J^T (J M^-1 J^T)^-1 (Khatib 1987)."""
+def consistent_inverse(chain: Chain, q: Vector, j: Matrix) -> Matrix:
+    """Return B = J^-1 of a square J, or the dynamically consistent M^-1 J^T (J M^-1 J^T)^-1 of a wide one (Khatib 1987)."""
     if j.shape[0] == j.shape[1]:
         return square_inverse(j)
     lifted = solve_positive(composite_bodies(chain, q), j.T)
@@ -92,12 +93,14 @@ def consistent_inverse(chain: Chain, q: Any, j: Any) -> Any:
 
 @builder
 def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "tip") -> Program:
-    """Return M(r), C(r, rd), g(r) of (q, qd): the model M rdd + C rd + g = u in the coordinates of a task (spec 3.2).
+    """Return M(r), C(r, rd), g(r) of `robot` as functions of (q, qd): M rdd + C rd + g = u in a task (Aldana et al., eq. 2).
 
-    M = B^T M(q) B,  C = B^T (C(q, qd) B - M(q) B dJ/dt B),  g = B^T g(q),  with B = J^-1, or for a redundant arm the dynamically
-    consistent inverse, with which M = (J M(q)^-1 J^T)^-1. C keeps dM/dt - 2C skew-symmetric, and joint torques give
-    u = B^T tau, for a redundant arm where it does not move within the task, qd = B rd. A task that has full row rank nowhere is
-    refused, and so is a singular configuration when called.
+    M = B^T M(q) B,  C = B^T (C(q, qd) B - M(q) B dJ/dt B),  g = B^T g(q),  with B = J^-1. A redundant arm has the dynamically
+    consistent inverse instead, with which M = (J M(q)^-1 J^T)^-1. C keeps dM/dt - 2C skew-symmetric. Joint torques give
+    u = B^T tau; with a redundant arm only as long as qd = B rd, without motion inside the task.
+
+    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. A task that has full row rank nowhere is
+    refused, and so is a singular configuration when the program is called.
 
     >>> import taupi as tp
     >>> M, C, g = tp.operational_dynamics(tp.load("planar3r"), task="planar")([0.3, 0.9, -0.4], [0.1, 0.2, 0.3])
@@ -106,7 +109,7 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
     """
     rows = checked_task(robot, task, frame)
 
-    def body(chain: Chain, q: Any, qd: Any) -> tuple[Any, Any, Any]:
+    def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix, Vector]:
         j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
         back = consistent_inverse(chain, q, j)
         rate = time_derivative(j, q, qd)
@@ -121,24 +124,26 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
 
 @builder
 def operational_force(robot: Robot, task: Task = "position", frame: str = "tip", terms: TermsLike = ()) -> Program:
-    """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r), the force of a task for any v and vd (spec 3.3).
+    """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r) of `robot`, the force of a task for any v and vd (equations.md, O3).
 
     u = B^T (M(q) qrdd + C(q, qd) qrd + g(q) + friction(q, qrd, qrdd)) with qrd = B v, qrdd = B (vd - dJ/dt qrd) and B as in
-    `operational_dynamics`, of the rigid links alone. `terms` add the robot's own friction and drives, taken at the reference
-    motion. With v = rd and vd = rdd it is B^T tau, for a redundant arm where qd = B rd and without drives' inertia.
-    `operational_regressor` times the parameters is the same, by another route.
+    `operational_dynamics`, from the rigid links alone. With v = rd and vd = rdd it is B^T tau; with a redundant arm only where
+    qd = B rd, and without the inertia of drives. `operational_regressor` times the parameters is the same, by another route.
+
+    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `terms` adds the robot's own friction and
+    drives, taken at the reference motion; by default none.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")
     >>> q, qd, v, vd = [0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]
     >>> M, C, g = tp.operational_dynamics(arm, task="planar")(q, qd)
-    >>> bool(abs(tp.operational_force(arm, task="planar")(q, qd, v, vd) - (M @ vd + C @ v + g)).max() < 1e-10)
+    >>> bool(abs(tp.operational.force(arm, task="planar")(q, qd, v, vd) - (M @ vd + C @ v + g)).max() < 1e-10)
     True
     """
     rows = checked_task(robot, task, frame)
     chosen = resolve_terms(terms)
 
-    def body(chain: Chain, q: Any, qd: Any, v: Any, vd: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector, v: Vector, vd: Vector) -> Vector:
         back, qrd, qrdd = reference_of_task(chain, q, qd, v, vd, task, frame)
         tau = composite_bodies(chain, q) @ qrdd + CORIOLIS["christoffel"](chain, q, qd) @ qrd
         tau += newton_euler(chain, q, SX.zeros(chain.n), SX.zeros(chain.n))
@@ -149,20 +154,22 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
     return guarded(program, robot, task, frame)
 
 
-def reference_of_task(chain: Chain, q: Any, qd: Any, v: Any, vd: Any, task: Task, frame: str) -> tuple[Any, Any, Any]:
-    """Return B, qrd = B v and qrdd = B (vd - dJ/dt qrd): the joints' motion that a motion of the task asks for."""
+def reference_of_task(
+    chain: Chain, q: Vector, qd: Vector, v: Vector, vd: Vector, task: Task, frame: str
+) -> tuple[Matrix, Vector, Vector]:
+    """Return B, qrd = B v and qrdd = B (vd - dJ/dt qrd): the joint motion that the task motion (v, vd) calls for."""
     j = task_jacobian(chain, q, task, frame)
     back = consistent_inverse(chain, q, j)
     qrd = back @ v
     return back, qrd, back @ (vd - time_derivative(j, q, qd) @ qrd)
 
 
-def square_inverse(j: Any) -> Any:
-    """Return J^-1 of a square J: up to 3 x 3 its adjugate over its determinant; beyond, by orthogonal columns.
+def square_inverse(j: Matrix) -> Matrix:
+    """Return J^-1 of a square J: up to 3 x 3 its adjugate over its determinant, beyond that by orthogonal columns.
 
-    Neither needs pivots, which a traced program cannot choose. The adjugate does not mind how rows and columns are scaled, and
-    keeps explicit forms short: that of the planar 3R is divided by l1 l2 sin q2 and nothing else. Where two of three singular
-    values are small it loses digits with the square of the condition.
+    Neither needs pivots, which a traced program cannot choose. The adjugate is indifferent to the scaling of rows and columns,
+    and keeps explicit forms short: that of the planar 3R is divided by l1 l2 sin q2 and nothing else. Where two of three
+    singular values are small, it loses digits with the square of the condition number.
     """
     n = j.shape[1]
     if n > 3:
@@ -177,10 +184,10 @@ def square_inverse(j: Any) -> Any:
     return adjugate / cs.dot(a, cs.cross(b, c))
 
 
-def _inverse_by_orthogonal_columns(j: Any) -> Any:
-    """Return J^-1 from Q = J R^-1 with orthogonal columns, R of unit diagonal (Gram-Schmidt, modified).
+def _inverse_by_orthogonal_columns(j: Matrix) -> Matrix:
+    """Return J^-1 from Q = J R^-1, Q with orthogonal columns and R with a unit diagonal (modified Gram-Schmidt).
 
-    It loses no more digits than J itself has to lose.
+    It loses no more digits than the condition number of J accounts for.
     """
     n = j.shape[1]
     q, r, square = [j[:, k] for k in range(n)], SX.eye(n), []

@@ -1,1 +1,1 @@
-"""What can be identified: base parameters, classes of parameters, exact regrouping, rank and conditioning of a log."""
+"""What can be identified: base parameters and classes of parameters, exactly; rank and condition of what a log shows."""

@@ -1,21 +1,21 @@
-"""A base parameter as people read it: the linear combination of standard parameters that it stands for."""
+"""A base parameter as people read it: a linear combination of standard parameters, as text, SymPy or LaTeX."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from taupi.dynamics.types import Formula
 from taupi.model.scalars import Scalar, is_symbolic
 
-# Coefficients with more digits than these are shown rounded, with a ~; the fraction itself has them all.
+# Coefficients with more digits than these are shown rounded, after a ~; the fraction itself keeps them all.
 _DIGITS = 18
 _FRACTION_LENGTH = 15
 
 
 def shown_number(x: Fraction) -> str:
-    """Return a fraction as people write it: a decimal where it ends, else a fraction, rounded (~) where it is long.
+    """Return a fraction as people write it: as a decimal if it ends, otherwise as a fraction, rounded (~) if that is long.
 
     >>> [shown_number(Fraction(*f)) for f in ((4318, 10000), (-2, 3), (10**20, 3 * 10**20 + 1))]
     ['0.4318', '-2/3', '~0.3333333333']
@@ -27,8 +27,8 @@ def shown_number(x: Fraction) -> str:
         rest = rest // 10 if rest % 10 == 0 else rest // 2 if rest % 2 == 0 else rest // 5
         places += 1
     if rest == 1:
-        whole = x.numerator * 10**places // x.denominator
-        digits = str(abs(whole)).rjust(places + 1, "0")
+        scaled = x.numerator * 10**places // x.denominator
+        digits = str(abs(scaled)).rjust(places + 1, "0")
         text = f"{'-' * (x < 0)}{digits[:-places]}.{digits[-places:]}"
         if len(text) <= _DIGITS + 3:
             return text
@@ -37,7 +37,7 @@ def shown_number(x: Fraction) -> str:
 
 
 def signed(coefficient: Scalar) -> tuple[str, str]:
-    """Return the sign of a coefficient, and its size as a factor: `2*`, `(a1 + a2)*`, nothing for one."""
+    """Return the sign of a coefficient, and its size as a factor: `2*`, `(a1 + a2)*`, or nothing for one."""
     if not is_symbolic(coefficient):
         size = shown_number(abs(coefficient))
         return "-" if coefficient < 0 else "+", "" if abs(coefficient) == 1 else f"{size}*"
@@ -49,7 +49,9 @@ def signed(coefficient: Scalar) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Combination:
-    """sum_k coefficient_k parameter_k, the coefficients exact: fractions, or SymPy expressions of the robot's symbols.
+    """sum_k coefficient_k parameter_k with exact coefficients: fractions, or SymPy expressions of the robot's symbols.
+
+    `name` is what the sum is called, `terms` are its standard parameters by name, each with its coefficient.
 
     >>> str(Combination("link2.IzzR", (("link2.Izz", Fraction(1)), ("link3.m", Fraction(1, 4)))))
     'link2.Izz + 0.25*link3.m'
@@ -65,16 +67,16 @@ class Combination:
             text += (f" {sign} " if k else "-" * (sign == "-")) + size + name
         return text
 
-    def sympy(self) -> Any:
-        """Return it as a SymPy expression, each standard parameter a symbol of its name."""
+    def sympy(self) -> Formula:
+        """Return it as a SymPy expression, in which each standard parameter is a symbol of its name."""
         import sympy
 
-        def coefficient(x: Scalar) -> Any:
+        def coefficient(x: Scalar) -> Formula:
             return x if is_symbolic(x) else sympy.Rational(x.numerator, x.denominator)
 
         return sympy.Add(*(coefficient(c) * sympy.Symbol(name) for name, c in self.terms))
 
-    def _sympy_(self) -> Any:
+    def _sympy_(self) -> Formula:
         return self.sympy()
 
     def latex(self) -> str:
@@ -119,8 +121,8 @@ def latex_name(name: str) -> str:
     return rf"{symbol}^{{\mathrm{{{above}}}}}"
 
 
-def table(rows: Sequence[Sequence[str]], width: int = 118) -> list[str]:
-    """Return rows as lines of aligned columns, the last column cut where a line would be too long."""
+def aligned_lines(rows: Sequence[Sequence[str]], width: int = 118) -> list[str]:
+    """Return rows as lines of aligned columns, cut at `width` characters."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:

@@ -1,7 +1,7 @@
-"""What a log can tell: rank and condition of the stacked regressor, and the regrouping under which it has full rank.
+"""What a log determines: rank and condition of the stacked regressor, and the regrouping under which it has full rank.
 
-Base parameters are what *some* motion can tell apart. One recorded motion may tell less: a joint that never reverses has one
-number for dry friction and offset.
+Base parameters are what *some* motion can tell apart. A recorded motion may tell less: dry friction and offset of a joint that
+never reverses are one number.
 """
 
 from __future__ import annotations
@@ -16,29 +16,35 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.checks import is_number
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.combination import Combination
-from taupi.identifiability.motion import joint_facts, sentence
+from taupi.identifiability.motion_facts import joint_facts, merged_sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.scalars import exact
-from taupi.program.accumulate import Accumulator
-from taupi.program.boundary import batch
+from taupi.program.accumulator import Accumulator
+from taupi.program.arguments import batch
 from taupi.program.program import Program
 from taupi.threads import small_algebra
 
-# Half the digits of a double: columns closer than this, as unit vectors, differ by less than any filter or encoder leaves.
+# Half the digits of a double: unit columns that are closer than this differ by less than the error of any filter or encoder.
 TOLERANCE = 1e-8
-# What is below this share of a unit column is not worth a word, though the projection has it.
+# Shares of a unit column below this are left out of sentences, though not out of the projection.
 _WORTH_SAYING = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conditioning:
-    """How well a log determines parameters: W x with W the regressor stacked over the log, x the parameters (p,).
+    """How well a log determines the parameters x (p,) of W x, W being the regressor stacked over the log (equations.md, R15).
 
-    `columns` are the parameters kept and `B_log` (rank, p) joins the others to them: W = W[:, columns] B_log on this log, to
-    `residual`. All of this is about columns scaled to length one, except `condition`.
+    `program` is the regressor, `samples` the number of samples of the log, and `tolerance` that of the rank. `columns` are the
+    places of the parameters kept, and `B_log` (rank, p) merges the others into them: W = W[:, columns] B_log on this log, up to
+    `residual`. `norms` (p,) are the lengths of W's columns and `singular_values` those of W with columns of length one.
+    `condition` is the condition number of W as it is, `scaled_condition` with columns of length one, and `regrouped_condition`
+    of the columns kept, also of length one. `facts` say what the joints do not do, `weakest` names the parameters that are
+    least well determined.
     """
 
     program: Program = field(repr=False)
@@ -57,92 +63,93 @@ class Conditioning:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters that were asked about."""
+        """The names of the regressor's parameters."""
         return tuple(self.program.parameters.names)
 
     @property
     def rank(self) -> int:
-        """How many of them, or combinations of them, this log can tell apart."""
+        """The number of parameters, or combinations of them, that this log tells apart."""
         return len(self.columns)
 
     @property
     def full_rank(self) -> bool:
-        """Whether it can tell all of them apart."""
+        """Whether the log tells all parameters apart."""
         return self.rank == len(self.names)
 
     @property
     def unexcited(self) -> tuple[str, ...]:
-        """The parameters on which nothing in the log depends."""
+        """The parameters on which no torque of this log depends."""
         return tuple(name for name, column in zip(self.names, self.B_log.T, strict=True) if not column.any())
 
     @property
     def groups(self) -> tuple[Combination, ...]:
-        """What is determined: each parameter kept, with those that are joined to it on this log."""
+        """What is determined: each parameter kept, with those that are merged into it on this log."""
         unit = np.where(self.norms > 0, self.norms, 1.0)
         result = []
         for row, column in zip(self.B_log, self.columns, strict=True):
             share = np.abs(row) * unit[column] / unit
-            joined = [k for k in np.flatnonzero(share > _WORTH_SAYING).tolist() if k != column]
-            terms = [(self.names[k], Fraction(repr(float(f"{row[k]:.9g}")))) for k in joined]
+            merged = [k for k in np.flatnonzero(share > _WORTH_SAYING).tolist() if k != column]
+            terms = [(self.names[k], Fraction(repr(float(f"{row[k]:.9g}")))) for k in merged]
             name = self.names[column]
             result.append(Combination(name, ((name, Fraction(1)), *terms)))
         return tuple(result)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The same in words, the verdict first."""
-        told = [f"{self.samples} samples determine {self.rank} of {len(self.names)} parameters."]
-        joined = self._joined()
-        told += [f"{fact}." for fact in self.facts if not any(s.startswith(f"{fact}:") for s in joined)]
+        """The result in words, the rank first."""
+        merged = self._merged_sentences()
+        sentences = [f"{self.samples} samples determine {self.rank} of {len(self.names)} parameters."]
+        sentences += [f"{fact}." for fact in self.facts if not any(s.startswith(f"{fact}:") for s in merged)]
         if self.unexcited:
-            told.append(f"Nothing in this log depends on {_listed(self.unexcited)}.")
-        told += joined
+            sentences.append(f"Nothing in this log depends on {_listed(self.unexcited)}.")
+        sentences += merged
         numbers = f"{self.condition:.3g} as it is, {self.scaled_condition:.3g} with columns of length one"
         after = "" if self.full_rank else f", {self.regrouped_condition:.3g} after regrouping"
-        told.append(f"The condition is {numbers}{after}.")
+        sentences.append(f"The condition is {numbers}{after}.")
         if self.weakest:
-            told.append(f"Least well determined: {_listed(self.weakest)}.")
-        return tuple(told)
+            sentences.append(f"Least well determined: {_listed(self.weakest)}.")
+        return tuple(sentences)
 
-    def _joined(self) -> list[str]:
-        """Return a sentence for each parameter that is joined to others."""
+    def _merged_sentences(self) -> list[str]:
+        """Return a sentence for each parameter that is merged into others."""
         groups = [(g.name, {name for name, _ in g.terms[1:]}) for g in self.groups]
         names = [n for k, n in enumerate(self.names) if k not in self.columns and n not in self.unexcited]
-        return [sentence(n, [kept for kept, joined in groups if n in joined], self.facts) for n in names]
+        return [merged_sentence(n, [kept for kept, merged in groups if n in merged], self.facts) for n in names]
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters kept, regrouped ones with `_log` behind their names; values where the regressor's have some."""
-        given = self.program.parameters
-        layout = given.layout.take(self.columns)
+        """The parameters kept, with values where the regressor's have some; names of regrouped ones end in `_log`."""
+        parameters = self.program.parameters
+        layout = parameters.layout.take(self.columns)
         entries = tuple(
             Parameter(e.owner, e.kind + "_log" * (len(g.terms) > 1), e.unit, e.index)
             for e, g in zip(layout.entries, self.groups, strict=True)
         )
         if self.full_rank:
-            return given
+            return parameters
         values = tuple(
-            exact(sum((Fraction(float(row[k])) * given.exact[k] for k in np.flatnonzero(row)), start=Fraction(0)))
+            exact(sum((Fraction(float(row[k])) * parameters.exact[k] for k in np.flatnonzero(row)), start=Fraction(0)))
             for row in self.B_log
         )
-        return Parameters(ParameterLayout(entries), values, given.symbols)
+        return Parameters(ParameterLayout(entries), values, parameters.symbols)
 
     def regressor(self) -> Program:
-        """Return the regressor of the parameters kept: of full rank on this log."""
+        """Return the regressor of the parameters kept, which has full rank on this log."""
         if self.full_rank:
             return self.program
         return dataclasses.replace(self.program.take(self.columns), parameters=self.parameters)
 
-    def project(self, x: Any) -> np.ndarray:
-        """Return B_log x (..., rank) for parameters x (..., p): what this log can tell of them."""
-        given = np.asarray(x.values if isinstance(x, Parameters) else x)
+    def project(self, x: Parameters | ArrayLike) -> np.ndarray:
+        """Return B_log x (..., rank) for parameters `x` (..., p): what this log determines of them."""
+        values = np.asarray(x.values if isinstance(x, Parameters) else x)
         p = len(self.names)
-        if given.dtype.kind not in "fiu" or not given.ndim or given.shape[-1] != p:
-            raise TaupiError(f"x has shape {given.shape} of {given.dtype}, expected (..., {p}) real numbers.")
-        return np.asarray(given @ self.B_log.T)
+        if values.dtype.kind not in "fiu" or not values.ndim or values.shape[-1] != p:
+            message = f" has shape {values.shape} of {values.dtype}, expected (..., {p}) real numbers."
+            raise TaupiError(Argument("x"), message)
+        return np.asarray(values @ self.B_log.T)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data, ready for JSON; a condition without bound is None."""
+        """Return everything as plain data, ready for JSON; an infinite condition is None."""
         finite = {
             k: v if math.isfinite(v := getattr(self, k)) else None
             for k in ("condition", "scaled_condition", "regrouped_condition", "residual")
@@ -174,14 +181,20 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
 
 
 def conditioning(
-    Y: Program | BaseParameters, q: Any, qd: Any, qdd: Any, *motors: Any, tolerance: float = TOLERANCE
+    Y: Program | BaseParameters,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *motors: ArrayLike,
+    tolerance: float = TOLERANCE,
 ) -> Conditioning:
-    """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log of full column rank.
+    """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log, W[:, columns] of full column rank.
 
-    W is Y stacked over q, qd, qdd (..., n), in rad (m) and s, and for elastic joints over theta, thetad, thetadd, which follow;
-    it is streamed into its triangular factor and never whole. A column is kept when it leaves the span of those kept before it
-    by more than `tolerance`, columns being of length one; what is kept has a condition below 1 / tolerance (Gautier 1991,
-    with columns in order in place of the largest pivot, so that logs that excite the same things give the same choice).
+    W is `Y`, a regressor or base parameters, stacked over `q`, `qd`, `qdd` (..., n), in rad or m and s; with elastic joints also
+    over the `motors`' theta, thetad, thetadd. It is streamed into its triangular factor and never held in memory. With columns of
+    length one, a column is kept if its distance from the span of those kept before it exceeds `tolerance` (1e-8 by default), and
+    those kept have a condition below 1 / tolerance. This is Gautier's (1991) method with columns taken in order rather than by
+    the largest pivot, so that logs that excite the same motions lead to the same choice.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 200)[:, None] * [1.0, 1.0]
@@ -195,29 +208,28 @@ def conditioning(
     """
     program = Y.regressor() if isinstance(Y, BaseParameters) else Y
     if not isinstance(program, Program) or program.parameters is None:
-        raise TaupiError(
-            f"Y is {type(Y).__name__}, expected base parameters or a regressor: taupi.base_parameters(robot)."
-        )
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-14 <= tolerance < 1:
-        raise TaupiError(f"tolerance is {shown(tolerance)}, expected a number between 1e-14 and 1.")
+        message = f" is {type(Y).__name__}, expected base parameters or a regressor: taupi.base_parameters(robot)."
+        raise TaupiError(Argument("Y"), message)
+    if not is_number(tolerance) or not 1e-14 <= tolerance < 1:
+        raise TaupiError(Argument("tolerance"), f" is {shown(tolerance)}, expected a number between 1e-14 and 1.")
     arrays, shape = batch(program.name, program.inputs, (q, qd, qdd, *motors), {})
     samples = int(np.prod(shape, dtype=int))
     for port, a in zip(program.inputs, arrays, strict=True):
         if not np.isfinite(a).all():
             first = int(np.flatnonzero(~np.isfinite(a).all(axis=1))[0])
-            raise TaupiError(f"{port.name} is not finite at sample {first}: leave such samples out.")
+            raise TaupiError(Argument(port.name), f" is not finite at sample {first}: leave such samples out.")
     if not samples:
-        raise TaupiError("q, qd and qdd hold no samples, expected at least one.")
-    gathered = Accumulator(program, "qr")
+        raise TaupiError("q, qd and qdd have no samples, expected at least one.")
+    accumulator = Accumulator(program, "qr")
     inputs = [np.broadcast_to(a, (samples, a.shape[1])) for a in arrays]
-    gathered.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)
-    factor: Any = gathered.result()
-    facts = joint_facts(program.inputs[0].labels, *_rubbing(program, inputs))
-    return judged(program, samples, factor.r, facts, float(tolerance))
+    accumulator.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)
+    factor: Any = accumulator.result()
+    facts = joint_facts(program.inputs[0].labels, *_friction_motion(program, inputs))
+    return conditioning_of_factor(program, samples, factor.r, facts, float(tolerance))
 
 
-def _rubbing(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations of what rubs, one a joint: of an elastic joint it is the motor."""
+def _friction_motion(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the velocity and acceleration at which each joint has its friction: in an elastic joint, those of the motor."""
     ports = {p.name: k for k, p in enumerate(program.inputs)}
     v, a = np.array(inputs[1]), np.array(inputs[2])
     if "thetad" in ports:
@@ -227,20 +239,20 @@ def _rubbing(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np
 
 
 @small_algebra
-def judged(
+def conditioning_of_factor(
     program: Program, samples: int, r: np.ndarray, facts: tuple[str, ...] = (), tolerance: float = TOLERANCE
 ) -> Conditioning:
-    """Return what a log determines, from a factor r (k, p) with r^T r = W^T W, gathered elsewhere."""
+    """Return what a log determines, from a factor `r` (k, p) with r^T r = W^T W that was accumulated elsewhere."""
     norms = np.linalg.norm(r, axis=0)
     acting = np.flatnonzero(norms > tolerance * max(norms.max(initial=0.0), np.finfo(float).tiny))
     unit = r[:, acting] / norms[acting]
     kept = _independent(unit, tolerance)
-    basis = unit[:, kept]
-    shares = np.linalg.lstsq(basis, unit, rcond=None)[0] if kept else np.zeros((0, len(acting)))
-    rest = np.linalg.norm(unit - basis @ shares, axis=0).max(initial=0.0)
-    last = _condition(basis)
-    # Rounding leaves some units of the last place, times the condition, where nothing is.
-    shares[np.abs(shares) < 1e3 * np.finfo(float).eps * max(1.0, last)] = 0.0
+    independent = unit[:, kept]
+    shares = np.linalg.lstsq(independent, unit, rcond=None)[0] if kept else np.zeros((0, len(acting)))
+    rest = np.linalg.norm(unit - independent @ shares, axis=0).max(initial=0.0)
+    regrouped_condition = _condition(independent)
+    # Where a share is zero, rounding leaves some units of the last place, times the condition.
+    shares[np.abs(shares) < 1e3 * np.finfo(float).eps * max(1.0, regrouped_condition)] = 0.0
     shares[:, kept] = np.eye(len(kept))
     columns = acting[kept]
     b_log = np.zeros((len(kept), len(norms)))
@@ -258,10 +270,10 @@ def judged(
         singular_values=singular,
         condition=_condition(r),
         scaled_condition=_condition(unit) if len(acting) == len(norms) else math.inf,
-        regrouped_condition=last,
+        regrouped_condition=regrouped_condition,
         residual=float(rest),
         facts=facts,
-        weakest=_weakest(basis, [program.parameters.names[k] for k in columns]),
+        weakest=_weakest(independent, [program.parameters.names[k] for k in columns]),
     )
 
 
@@ -269,16 +281,16 @@ def _condition(matrix: np.ndarray) -> float:
     if not matrix.shape[1]:
         return 1.0
     values = np.linalg.svd(matrix, compute_uv=False)
-    # Below its rounding the smallest singular value is zero, whatever digits it shows.
+    # A smallest singular value below its own rounding is zero, whatever its digits.
     noise = max(matrix.shape) * np.finfo(float).eps * values[0]
     return float(values[0] / values[-1]) if values[-1] > noise else math.inf
 
 
 def _independent(unit: np.ndarray, tolerance: float) -> list[int]:
-    """Return the first columns that are independent: each leaves the span of those before by more than the tolerance.
+    """Return the first independent columns: the distance of each from the span of those before exceeds the tolerance.
 
-    Columns that do so one by one can still be dependent together (Kahan 1966). Then the last of those that matter in the worst
-    combination goes, until what is kept has a condition below 1 / tolerance.
+    Columns that pass one by one can still be dependent together (Kahan 1966). Then the last column with a large share in the
+    worst combination is dropped, until those kept have a condition below 1 / tolerance.
     """
     kept: list[int] = []
     q = np.zeros((len(unit), 0))
@@ -295,10 +307,10 @@ def _independent(unit: np.ndarray, tolerance: float) -> list[int]:
     return kept
 
 
-def _weakest(basis: np.ndarray, names: list[str]) -> tuple[str, ...]:
-    """Return the parameters of the combination that is determined worst, the largest share first."""
+def _weakest(independent: np.ndarray, names: list[str]) -> tuple[str, ...]:
+    """Return the parameters of the least well determined combination, the largest share first."""
     if len(names) < 2:
         return ()
-    share = np.abs(np.linalg.svd(basis)[2][-1])
+    share = np.abs(np.linalg.svd(independent)[2][-1])
     order = sorted(range(len(names)), key=lambda k: (-round(float(share[k]), 6), k))
     return tuple(names[k] for k in order if share[k] > 0.3 * share.max())

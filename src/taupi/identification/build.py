@@ -11,9 +11,9 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import NotIdentifiedError, TaupiError
-from taupi.identifiability.base import BaseParameters
-from taupi.identifiability.conditioning import judged
-from taupi.identifiability.motion import joint_facts
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identifiability.conditioning import conditioning_of_factor
+from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
@@ -27,7 +27,7 @@ from taupi.identification.friction.fitted_terms import (
 )
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.rows.block_source import BlockSource, open_source
+from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
@@ -59,7 +59,7 @@ def build(inputs: FitInputs) -> Problem:
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
-        recordings = pool.map(lambda s: Recording.of(s, equations, preparation), sources)
+        recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
         with _sample_counter(recordings) as count:
             plan = friction_plan(base)
@@ -70,7 +70,7 @@ def build(inputs: FitInputs) -> Problem:
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
     extremes = np.concatenate([part.extremes for part in compressed], axis=1)
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
-    conditioning = judged(program, samples, stack_factors(factors)[:, :-1], facts)
+    conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
     return Problem(
         robot=inputs.robot,
@@ -92,6 +92,11 @@ def build(inputs: FitInputs) -> Problem:
         ),
         seed=inputs.seed,
     )
+
+
+def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
+    with errors_naming(source.first.source.path):
+        return Recording.of(source, equations, preparation)
 
 
 def _tune_elastic(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import Argument, InPython, TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
@@ -116,6 +116,11 @@ class Equations:
                 f"The log has {log.n} joints ({', '.join(log.names)}), {robot.name} has {robot.n} "
                 f"({', '.join(robot.joint_names)}).",
                 remedy=("Choose columns by a mapping", InPython(", or joints by log.select(...)"), "."),
+            )
+        if log.names != robot.joint_names and set(log.names) == set(robot.joint_names):
+            raise TaupiError(
+                f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(robot.joint_names)}.",
+                remedy="Bring them into its order: log.select(robot.joint_names).",
             )
         if self.sprung and log.theta is None:
             names = ", ".join(robot.elastic_joints)

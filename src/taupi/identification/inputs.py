@@ -12,7 +12,7 @@ from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.parameters import Parameters

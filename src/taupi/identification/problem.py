@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.inputs import PriorLike

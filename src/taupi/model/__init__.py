@@ -1,1 +1,1 @@
-"""The robot: its description, its parameters, and the files it is read from and written to."""
+"""The robot: its description, its parameters, and the files that it is read from and written to."""

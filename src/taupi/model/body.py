@@ -1,22 +1,33 @@
-"""The ten numbers of a rigid body, from and to the forms people have them in."""
+"""The ten parameters of a rigid body, from and to the forms in which people state them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from taupi.errors import TaupiError, shown
 from taupi.model.placement import IDENTITY3, Placement, dot, matmul, matvec, transpose
-from taupi.model.scalars import Matrix, Scalar, Vector, exact, exact_vector, is_symbolic, items_of
+from taupi.model.scalars import (
+    Matrix,
+    Scalar,
+    ScalarLike,
+    Vector,
+    VectorLike,
+    exact,
+    exact_vector,
+    is_symbolic,
+    items_of,
+)
 
 Body = tuple[Scalar, ...]  # m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the link frame's origin
+InertiaLike: TypeAlias = "VectorLike | Sequence[VectorLike]"  # six entries, or 3 x 3
 
 NO_BODY: Body = (Fraction(0),) * 10
-# How far an inertia's two sides may differ, relative to its largest entry: far above the rounding of a product of doubles
-# and far below the digits that people print.
+# How far the entries above and below an inertia's diagonal may differ, relative to its largest entry: far above the rounding
+# of a product of doubles and far below the digits that people print.
 SYMMETRIC = Fraction(1, 10**9)
 
 
@@ -42,8 +53,8 @@ def _add(a: Matrix, b: Matrix) -> Matrix:
     return tuple(tuple(exact(x + y) for x, y in zip(r, s, strict=True)) for r, s in zip(a, b, strict=True))  # type: ignore[return-value]
 
 
-def stated_mass(m: Any, what: str) -> Scalar:
-    """Return a mass that a description states: 0 or more, or a symbol. An estimated one may be any number."""
+def stated_mass(m: ScalarLike, what: str) -> Scalar:
+    """Return a mass stated by a description: 0 or more, or a symbol. An estimated mass may be any number."""
     mass = exact(m, what)
     if not is_symbolic(mass) and mass < 0:
         raise TaupiError(f"{what} is {float(mass)}, expected 0 or more.")
@@ -64,11 +75,12 @@ def _symmetrised(rows: Sequence[Sequence[Scalar]], what: str) -> Matrix:
     return symmetric(*(entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
 
-def body_from_com(m: Any, com: Any, inertia: Any, what: str = "link") -> Body:
-    """Return the ten parameters from mass, centre of mass and inertia at the centre of mass.
+def body_from_com(m: ScalarLike, com: VectorLike, inertia: InertiaLike, what: str = "link") -> Body:
+    """Return the ten parameters from mass, centre of mass and inertia about the centre of mass.
 
-    h = m c and I = I_G + m S(c)^T S(c) (spec 1.2). `inertia` is a 3 x 3 tensor, or six entries xx, xy, xz, yy, yz, zz.
-    A tensor that rounding made asymmetric (R D R^T in doubles) is taken for the mean of both sides.
+    h = m c and I = I_G + m S(c)^T S(c) (Gabiccini et al. 2009, section 3). `m` is in kg, `com` in m, both `com` and `inertia`
+    (kg m^2) in the link frame's axes. `inertia` is a 3 x 3 tensor, or six entries xx, xy, xz, yy, yz, zz. A tensor that is
+    asymmetric by rounding alone (R D R^T in doubles) is symmetrised. `what` names the body in error messages.
     """
     mass = stated_mass(m, f"{what}: mass")
     c: Vector = exact_vector(com, f"{what}: com")
@@ -84,7 +96,7 @@ def body_from_com(m: Any, com: Any, inertia: Any, what: str = "link") -> Body:
 
 
 def body_to_com(body: Sequence[Any]) -> tuple[Any, tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
-    """Return (m, c, I_G) of ten parameters, the inverse of `body_from_com`; a body without mass has c = 0."""
+    """Return (m, c, I_G) from ten parameters, the inverse of `body_from_com`; a body without mass has c = 0."""
     m, *rest = body
     h, tensor = tuple(rest[:3]), symmetric(*rest[3:])
     if m == 0:
@@ -95,7 +107,7 @@ def body_to_com(body: Sequence[Any]) -> tuple[Any, tuple[Any, ...], tuple[tuple[
 
 
 def move_body(body: Body, placement: Placement) -> Body:
-    """Return the parameters about frame a of a body given about b: h_a = R h + m p, and Steiner for the inertia."""
+    """Return, about frame a, the parameters of a body given about frame b: h_a = R h + m p, and Steiner's theorem for I."""
     m, h, tensor = body[0], body[1:4], symmetric(*body[4:])
     r, p = placement.rotation, placement.translation
     rh = matvec(r, h)
@@ -111,7 +123,7 @@ def add_bodies(a: Body, b: Body) -> Body:
 
 
 def pseudo_inertia(body: Sequence[Any]) -> np.ndarray:
-    """Return P = [[tr(I)/2 1 - I, h], [h^T, m]], positive semidefinite exactly for real bodies (Wensing 2017)."""
+    """Return P = [[tr(I)/2 1 - I, h], [h^T, m]], positive semidefinite for real bodies and no others (Wensing et al. 2018)."""
     m, *rest = (float(v) for v in body)
     inertia = np.array(symmetric(*rest[3:]), dtype=float)
     result = np.empty((4, 4))
@@ -122,17 +134,17 @@ def pseudo_inertia(body: Sequence[Any]) -> np.ndarray:
 
 
 def smallest_eigenvalue(body: Sequence[Any]) -> float:
-    """Return the smallest eigenvalue of the pseudo-inertia: negative where no real body has these parameters."""
+    """Return the smallest eigenvalue of the pseudo-inertia, which is negative if no real body has these parameters."""
     return float(np.linalg.eigvalsh(pseudo_inertia(body))[0])
 
 
 def why_not_physical(body: Body) -> str | None:
-    """Return why no real body has these parameters, or None where one has (or where symbols leave it open)."""
+    """Return why no real body has these parameters, or None if one has (or if symbols leave it open)."""
     if any(is_symbolic(v) for v in body):
         return None
     p = pseudo_inertia(body)
     smallest = smallest_eigenvalue(body)
-    # Doubles resolve the eigenvalues of P to about 1e-16 of the largest; published inertias have 3 to 6 digits.
+    # Doubles resolve the eigenvalues of P to about 1e-16 of the largest; published inertias have three to six digits.
     if smallest < -1e-9 * max(1e-12, float(np.abs(p).max())):
         return f"the pseudo-inertia has eigenvalue {smallest:.2g}, so no real body has these parameters"
     return None

@@ -1,4 +1,4 @@
-"""Coupled drives: joints that several motors move, and motors that move several joints."""
+"""Coupled drives: joints moved by several motors, and motors that move several joints."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.model.records import Joint
-from taupi.model.scalars import Scalar, exact, is_symbolic, items_of
+from taupi.errors import Argument, TaupiError, shown
+from taupi.model.robot_parts import Joint
+from taupi.model.scalars import Scalar, ScalarLike, exact, is_symbolic, items_of
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
 
+MATRIX = Argument("matrix")
 
-def coupled_joints(robot: Robot, matrix: Any) -> tuple[Joint, ...]:
-    """Return the joints of a robot moved by motors: joint angles = matrix (joints, motors) motor angles."""
+
+def coupled_joints(robot: Robot, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> tuple[Joint, ...]:
+    """Return the joints of a robot as its motors move them: joint angles = matrix (joints, motors) motor angles."""
     rows = _matrix(matrix, len(robot.joints))
     owner = _owners(rows)
     joints = []
@@ -25,7 +27,7 @@ def coupled_joints(robot: Robot, matrix: Any) -> tuple[Joint, ...]:
         drives = [k for k, c in enumerate(row) if c != 0]
         if not drives:
             raise TaupiError(
-                f"matrix moves joint {joint.name!r} by no motor, expected a number that is not 0 in row {i}."
+                MATRIX, f" lets no motor move joint {joint.name!r}, expected a number other than 0 in row {i}."
             )
         own = owner.get(i, drives[0])
         also = tuple((k, row[k]) for k in drives if k != own)
@@ -34,7 +36,7 @@ def coupled_joints(robot: Robot, matrix: Any) -> tuple[Joint, ...]:
 
 
 def coupling_of(robot: Robot) -> np.ndarray:
-    """Return the matrix (joints, coordinates) by which coordinates move joints, of exact scalars.
+    """Return the matrix (joints, coordinates) by which coordinates move joints, as exact scalars.
 
     >>> import taupi as tp
     >>> coupling_of(tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])).tolist()
@@ -50,39 +52,39 @@ def coupling_of(robot: Robot) -> np.ndarray:
 def _matrix(matrix: Any, joints: int) -> list[list[Scalar]]:
     rows = items_of(matrix)
     entries = [items_of(row) for row in rows] if rows is not None else []
-    wide = {len(row) if row is not None else -1 for row in entries}
-    if len(entries) != joints or len(wide) != 1 or not 0 < min(wide) <= joints:
+    widths = {len(row) if row is not None else -1 for row in entries}
+    if len(entries) != joints or len(widths) != 1 or not 0 < min(widths) <= joints:
         raise TaupiError(
-            f"matrix is {shown(matrix)}, expected {joints} rows, one per joint, each with a number per motor."
+            MATRIX, f" is {shown(matrix)}, expected {joints} rows, one per joint, each with one number per motor."
         )
     result = [[exact(v, f"matrix[{i}][{k}]") for k, v in enumerate(row or ())] for i, row in enumerate(entries)]
     symbols = [v for row in result for v in row if is_symbolic(v)]
     if symbols:
         raise TaupiError(
-            f"matrix holds {symbols[0]}, expected numbers: it decides which motor is named after which joint."
+            MATRIX, f" holds {symbols[0]}, expected numbers: they decide which motor is named after which joint."
         )
-    if np.linalg.matrix_rank(np.array(result, dtype=float)) < min(wide):
-        raise TaupiError("matrix has motors that move the joints alike, expected columns that are independent.")
+    if np.linalg.matrix_rank(np.array(result, dtype=float)) < min(widths):
+        raise TaupiError(MATRIX, " has motors that move the joints alike, expected linearly independent columns.")
     return result
 
 
 def _owners(rows: Sequence[Sequence[Scalar]]) -> dict[int, int]:
-    """Return which joint each motor is named after, {joint: motor}: one that it alone moves, else the first that is left."""
+    """Return {joint: motor}: each motor is named after a joint that it alone moves, or else after the best one left."""
     owner: dict[int, int] = {}
     motors = range(len(rows[0]))
     alone = {
         i: next(k for k, c in enumerate(row) if c != 0) for i, row in enumerate(rows) if sum(c != 0 for c in row) == 1
     }
     for k in motors:
-        found = next((i for i, only in alone.items() if only == k), None)
-        if found is not None:
-            owner[found] = k
+        joint = next((i for i, only in alone.items() if only == k), None)
+        if joint is not None:
+            owner[joint] = k
     for k in motors:
         if k in owner.values():
             continue
-        # The last motor of a joint's row is most often its own: the others pass through it from before.
+        # The last motor in a joint's row is most often its own: the others act on it from joints before it.
         left = [i for i, row in enumerate(rows) if i not in owner and row[k] != 0]
         if not left:
-            raise TaupiError(f"matrix: motor {k} moves only joints that other motors are named after.")
+            raise TaupiError(MATRIX, f" has motor {k} move only joints that other motors are named after.")
         owner[min(left, key=lambda i: sum(c != 0 for c in rows[i][k + 1 :]))] = k
     return owner

@@ -1,4 +1,4 @@
-"""One way in: a robot by its catalogue name or by the path of its description."""
+"""Load a robot by its catalogue name or by the path of its description."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.model import catalogue
 from taupi.model.formats import FORMATS
 from taupi.model.robot import Robot
 
 
 def load(what: str | os.PathLike[str], **options: Any) -> Robot:
-    """Return a robot from the catalogue (`load("puma560")`) or a file: .urdf, .xml or .mjcf (MuJoCo), .toml.
+    """Return a robot from the catalogue or from a file: .urdf, .xml or .mjcf (MuJoCo), .toml.
 
-    The options are those of the file's reader: `lock`, `tip`, `gravity`, `snap` for URDF and MJCF.
+    `what` is a name of the catalogue (`load("puma560")`, see `taupi.catalogue`) or a path. The `options` are those of the
+    file's reader: `lock`, `tip`, `gravity` and `snap` for URDF and MJCF, as in `Robot.from_urdf`; TOML has none.
 
     >>> from taupi.model.load import load
     >>> load("panda").joint_names[0]
@@ -27,8 +28,15 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
         raise TaupiError(f"load got {shown(what)}, expected a catalogue name or the path of a file.")
     if isinstance(what, str) and what in catalogue.names():
         if options:
-            told = f"{what} is built in and takes no {', '.join(options)}"
-            raise TaupiError(f"{told}. Change it with robot.with_gravity(...), with_parameters(...), bind(...).")
+            raise TaupiError(
+                f"{what} is built in and takes no ",
+                *[part for name in options for part in (", ", Argument(name))][1:],
+                ".",
+                remedy=InPython(
+                    "Change it with robot.with_gravity(...), with_parameters(...), bind(...).",
+                    "Write it to a file with taupi convert, and change that.",
+                ),
+            )
         return catalogue.load(what)
     path = Path(what)
     if path.suffix.lower() in FORMATS:
@@ -38,7 +46,8 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
     if path.exists():
         raise TaupiError(f"{what} has the ending {path.suffix!r}, expected one of {', '.join(FORMATS)}.")
     if isinstance(what, str) and not path.suffix and path.name == what:
-        raise unknown("robot", what, catalogue.names(), f"the catalogue, and no such file with {', '.join(FORMATS)}")
+        endings = ", ".join(FORMATS)
+        raise unknown("robot", what, catalogue.names(), f"the catalogue, and there is no such file with {endings}")
     raise TaupiError(f"No file {shown(str(what))}. Give a path ending in {', '.join(FORMATS)}, or a catalogue name.")
 
 

@@ -1,4 +1,4 @@
-"""The vector pi: names, units, order and values, and the orders of other libraries."""
+"""The parameter vector pi: names, units, order and values, and the orders of other libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.scalars import Scalar, exact, to_float
 
 MASS, MOMENT = ("m",), ("mx", "my", "mz")
@@ -22,8 +22,8 @@ _UNITS = dict.fromkeys(MASS, "kg") | dict.fromkeys(MOMENT, "kg m") | dict.fromke
 
 _DOCUMENT_INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 
-# Each order: whether it runs link by link or kind by kind, and the groups in which it does. Terms of a joint that an
-# order does not name follow in our own order at the end.
+# For each order: whether it runs link by link or kind by kind, and the groups within which it does. Parameters that an
+# order does not name, such as terms of a joint, follow at the end in our own order.
 ORDERS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "taupi": ("link", (LINK_KINDS,)),
     "gabiccini": ("link", (LINK_KINDS,)),
@@ -42,7 +42,7 @@ ORDERS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One entry of pi: the link or joint it belongs to, which quantity it is, its unit, and its link's number."""
+    """One entry of pi: its `owner` (a link or joint), its `kind` ("m", "Ixx", ...), SI `unit`, and its owner's `index`."""
 
     owner: str
     kind: str
@@ -51,19 +51,28 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """The name that people read and select by, such as `forearm.mx`; a lumped one has no owner."""
+        """The name by which people read and select it, such as `forearm.mx`; a lumped parameter has no owner."""
         return f"{self.owner}.{self.kind}" if self.owner else self.kind
 
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """The order of a parameter vector. Nobody counts columns by hand: ask for names, an index, another's order."""
+    """The order of a parameter vector, as its `entries`: ask it for names, a position or another library's order.
+
+    >>> import taupi as tp
+    >>> layout = tp.load("elbow2r").parameters.layout
+    >>> layout.index("forearm.mx"), layout.units[layout.index("forearm.mx")]
+    (11, 'kg m')
+    """
 
     entries: tuple[Parameter, ...]
 
     @classmethod
     def of_links(cls, names: Sequence[str]) -> ParameterLayout:
-        """Return the layout of ten parameters a link, link by link: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz."""
+        """Return the layout of ten parameters per link: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz.
+
+        `names` are those of the links, in order.
+        """
         return cls(tuple(Parameter(n, kind, _UNITS[kind], i) for i, n in enumerate(names) for kind in LINK_KINDS))
 
     def __len__(self) -> int:
@@ -83,24 +92,27 @@ class ParameterLayout:
         return tuple(e.unit for e in self.entries)
 
     def index(self, name: str) -> int:
-        """Return the position of a parameter by its name."""
+        """Return the position of the parameter called `name`, such as "forearm.mx"."""
         if name not in self.names:
             raise unknown("parameter", name, self.names)
         return self.names.index(name)
 
     def link(self, i: int) -> slice:
-        """Return where the ten parameters of link i stand.
+        """Return the positions of the ten parameters of link `i`, counted from 0.
 
         >>> ParameterLayout.of_links(["upper arm", "forearm"]).link(1)
         slice(10, 20, None)
         """
-        here = slice(LINK_SIZE * i, LINK_SIZE * (i + 1))
-        if [(e.index, e.kind) for e in self.entries[here]] != [(i, kind) for kind in LINK_KINDS]:
+        positions = slice(LINK_SIZE * i, LINK_SIZE * (i + 1))
+        if [(e.index, e.kind) for e in self.entries[positions]] != [(i, kind) for kind in LINK_KINDS]:
             raise TaupiError(f"No link {i} with its ten parameters in this layout of {len(self)} parameters.")
-        return here
+        return positions
 
     def select(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return positions by name; `forearm.*` means all of an owner and `*.mx` all of a kind."""
+        """Return the positions of parameters by their `names`, one or several.
+
+        "forearm.*" selects all parameters of an owner, and "*.mx" all of a kind.
+        """
         result: list[int] = []
         for name in [names] if isinstance(names, str) else names:
             owner, _, kind = name.rpartition(".")
@@ -111,14 +123,14 @@ class ParameterLayout:
         return tuple(result)
 
     def take(self, positions: Iterable[int]) -> ParameterLayout:
-        """Return the layout of a choice of columns."""
+        """Return the layout of some of the parameters, by their `positions`."""
         return ParameterLayout(tuple(self.entries[i] for i in positions))
 
     def order(self, name: str) -> np.ndarray:
         """Return the permutation `p` with `theirs = ours[p]`, and so `Y_theirs = Y_ours[..., p]`.
 
-        Names: "pinocchio", "idyntree", "sympybotics", "symoro" (Khalil), "spatial_v2"; of the documents "gabiccini",
-        "kubozono" and, grouped by kind, "zollo".
+        `name` is the order's: "pinocchio", "idyntree", "sympybotics", "symoro" (Khalil) or "spatial_v2" for a library;
+        "gabiccini", "kubozono" or, grouped by kind, "zollo" for a document; "taupi" for our own.
         """
         if name not in ORDERS:
             raise unknown("parameter order", name, ORDERS)
@@ -129,17 +141,18 @@ class ParameterLayout:
             entry = self.entries[position]
             if entry.kind not in rank:
                 return (1, 0, 0, position)
-            group, place = rank[entry.kind]
-            return (0, entry.index, group, place) if by == "link" else (0, group, entry.index, place)
+            group, within = rank[entry.kind]
+            return (0, entry.index, group, within) if by == "link" else (0, group, entry.index, within)
 
         return np.array(sorted(range(len(self)), key=key), dtype=int)
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A parameter vector pi: its layout and its values, exact where the description was.
+    """A parameter vector pi: its `layout` and its values, `exact` where the description was.
 
-    A sequence of exact scalars, by position or by name; `values` and `np.asarray(pi)` are the doubles.
+    It is a sequence of exact scalars, indexed by position or by name; `values` and `np.asarray(pi)` are the doubles.
+    `symbols` are the names of the symbols in it, each with its value or None.
 
     >>> import taupi as tp
     >>> pi = tp.load("zollo2r").parameters
@@ -151,12 +164,12 @@ class Parameters:
 
     layout: ParameterLayout
     exact: tuple[Scalar, ...]
-    symbols: tuple[tuple[str, Fraction | None], ...] = ()  # values of the symbols that entries hold
+    symbols: tuple[tuple[str, Fraction | None], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.layout) != len(self.exact):
             expected = f"{len(self.layout)}: ten per link and the terms"
-            raise TaupiError(f"parameters has {len(self.exact)} values, expected {expected}.")
+            raise TaupiError(Argument("parameters"), f" has {len(self.exact)} values, expected {expected}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -177,25 +190,25 @@ class Parameters:
         return result
 
     def to(self, order: str) -> np.ndarray:
-        """Return the values in another library's order, see `ParameterLayout.order`."""
+        """Return the values (p,) in another library's `order`; for its name see `ParameterLayout.order`."""
         return self.values[self.layout.order(order)]
 
     def from_order(self, values: Sequence[float] | np.ndarray, order: str) -> Parameters:
-        """Return the same parameters with values given in another library's order."""
-        given = np.asarray(values)
-        if given.shape != (len(self),):
-            raise TaupiError(f"values has shape {given.shape}, expected ({len(self)},).")
+        """Return the same parameters with `values` (p,), SI units, stated in another library's `order`."""
+        array = np.asarray(values)
+        if array.shape != (len(self),):
+            raise TaupiError(Argument("values"), f" has shape {array.shape}, expected ({len(self)},).")
         result: list[Scalar] = [Fraction(0)] * len(self)
-        for place, value in zip(self.layout.order(order), given, strict=True):
-            result[int(place)] = exact(value, "parameter")
+        for position, value in zip(self.layout.order(order), array, strict=True):
+            result[int(position)] = exact(value, "parameter")
         return Parameters(self.layout, tuple(result))
 
     def link(self, i: int) -> tuple[Scalar, ...]:
-        """Return the ten parameters of link i."""
+        """Return the ten parameters of link `i`, counted from 0."""
         return self.exact[self.layout.link(i)]
 
     def take(self, positions: Sequence[int]) -> Parameters:
-        """Return a choice of the parameters, by position."""
+        """Return some of the parameters, by their `positions`."""
         return Parameters(self.layout.take(positions), tuple(self.exact[i] for i in positions), self.symbols)
 
     def __add__(self, other: Parameters) -> Parameters:

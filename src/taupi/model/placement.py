@@ -1,20 +1,22 @@
-"""Where one frame sits in another, exactly: a rotation orthogonal to the last digit, and a translation."""
+"""Where one frame is in another, exactly: a rotation that is orthogonal to the last digit, and a translation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Part, TaupiError, shown
 from taupi.model.scalars import (
     SNAP_ANGLE,
     Matrix,
     Scalar,
+    ScalarLike,
     Vector,
+    VectorLike,
     circle_point,
     exact,
     exact_vector,
@@ -32,7 +34,7 @@ ZERO3: Vector = (_ZERO, _ZERO, _ZERO)
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     """Return a . b."""
     total = sum((x * y for x, y in zip(a, b, strict=True) if x and y), _ZERO)
-    return exact(total) if hasattr(total, "free_symbols") else total  # SymPy's 0 and 1 are numbers again
+    return exact(total) if hasattr(total, "free_symbols") else total  # SymPy's 0 and 1 become numbers again
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -56,8 +58,8 @@ def matmul(a: Matrix, b: Matrix) -> Matrix:
     return tuple(tuple(dot(row, column) for column in columns) for row in a)  # type: ignore[return-value]
 
 
-def rotation_about(axis: str, angle: Any, snap: bool = True, what: str = "angle") -> tuple[Matrix, float]:
-    """Return the rotation about a coordinate axis ("x", "y", "z") and by how much its angle was snapped."""
+def rotation_about(axis: str, angle: ScalarLike, snap: bool = True, what: Part = "angle") -> tuple[Matrix, float]:
+    """Return the rotation about a coordinate axis ("x", "y", "z") by an angle (rad), and by how much that was snapped."""
     c, s, snapped = circle_point(angle, snap, what)
     k = "xyz".index(axis)
     a, b = (k + 1) % 3, (k + 2) % 3
@@ -66,8 +68,10 @@ def rotation_about(axis: str, angle: Any, snap: bool = True, what: str = "angle"
     return tuple(tuple(r) for r in rows), snapped  # type: ignore[return-value]
 
 
-def rotation_about_vector(u: Vector, angle: Any, snap: bool = True, what: str = "angle") -> tuple[Matrix, float]:
-    """Return R = c 1 + s S(u) + (1 - c) u u^T about a unit vector (Rodrigues), and by how much its angle was snapped."""
+def rotation_about_vector(
+    u: Vector, angle: ScalarLike, snap: bool = True, what: Part = "angle"
+) -> tuple[Matrix, float]:
+    """Return R = c 1 + s S(u) + (1 - c) u u^T about a unit vector (Rodrigues), and by how much the angle was snapped."""
     c, s, snapped = circle_point(angle, snap, what)
     skew = ((_ZERO, -u[2], u[1]), (u[2], _ZERO, -u[0]), (-u[1], u[0], _ZERO))
     rows = tuple(
@@ -76,10 +80,12 @@ def rotation_about_vector(u: Vector, angle: Any, snap: bool = True, what: str = 
     return rows, snapped  # type: ignore[return-value]
 
 
-def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) -> tuple[Matrix, float]:
-    """Return the rotation R(q)/|q|^2 of a quaternion, orthogonal exactly whatever its length, and by how much it moved.
+def rotation_from_quaternion(
+    w: ScalarLike, x: ScalarLike, y: ScalarLike, z: ScalarLike, snap: bool = True
+) -> tuple[Matrix, float]:
+    """Return the rotation R(q)/|q|^2 of a quaternion, exactly orthogonal whatever its length, and the angle of snapping.
 
-    With `snap`, component ratios within 1e-5 of 0 or +-1 are taken as meant, so that a rounded half turn is one.
+    With `snap`, ratios of components within 1e-5 of 0 or +-1 become 0 or +-1, so that a rounded half turn is a half turn.
     """
     q = [float(exact(v, "quaternion")) for v in (w, x, y, z)]
     k = max(range(4), key=lambda i: abs(q[i]))
@@ -87,18 +93,18 @@ def rotation_from_quaternion(w: Any, x: Any, y: Any, z: Any, snap: bool = True) 
         raise TaupiError(f"quaternion is {tuple(q)}, which has no direction.")
     tolerance = SNAP_ANGLE if snap else 1e-15
     ratios = [v / q[k] for v in q]
-    meant = [Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios]
-    return rotation_from_exact_quaternion(*meant), _angle_between(ratios, [float(v) for v in meant])
+    snapped = [Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios]
+    return rotation_from_exact_quaternion(*snapped), _angle_between(ratios, [float(v) for v in snapped])
 
 
 def _angle_between(p: Sequence[float], q: Sequence[float]) -> float:
-    """Return the angle (rad) of the rotation from one quaternion to another, 4 asin(|p - q|/2) of unit ones."""
+    """Return the angle (rad) of the rotation from one quaternion to another, 4 asin(|p - q|/2) with both of length 1."""
     a, b = (np.asarray(v) / np.linalg.norm(v) for v in (p, q))
     return 4 * float(np.arcsin(min(1.0, float(np.linalg.norm(a - b)) / 2)))
 
 
 def rotation_from_exact_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Matrix:
-    """Return R(q)/|q|^2, for a quaternion taken as it stands."""
+    """Return R(q)/|q|^2 for a quaternion of exact numbers, not snapped."""
     n = w * w + x * x + y * y + z * z
     rows = (
         (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -108,10 +114,10 @@ def rotation_from_exact_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -
     return tuple(tuple(v / n for v in row) for row in rows)  # type: ignore[return-value]
 
 
-def rotation_from_matrix(rows: Any, snap: bool = True) -> tuple[Matrix, float]:
+def rotation_from_matrix(rows: Sequence[VectorLike], snap: bool = True) -> tuple[Matrix, float]:
     """Return the exact rotation nearest to a 3 x 3 matrix of numbers, and by what angle it was snapped.
 
-    One that is exactly orthogonal, or holds symbols, stays as it is; for `snap` see `rotation_from_quaternion`.
+    A matrix that is exactly orthogonal, or holds symbols, stays as it is; for `snap` see `rotation_from_quaternion`.
     """
     r = tuple(exact_vector(row, "rotation") for row in rows)
     if len(r) != 3:
@@ -123,7 +129,7 @@ def rotation_from_matrix(rows: Any, snap: bool = True) -> tuple[Matrix, float]:
     m = np.array([[float(v) for v in row] for row in r])
     if np.abs(m @ m.T - np.eye(3)).max() > 1e-3 or np.linalg.det(m) < 0:
         raise TaupiError("rotation is not a rotation matrix: its rows must be orthonormal and right-handed.")
-    # The quaternion from its outer product 4 q q^T, whose entries are sums of the matrix's: no branch on the trace.
+    # The quaternion from 4 q q^T, whose entries are sums of the matrix's entries: no branch on the trace.
     outer = np.array(
         [
             [1 + m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
@@ -138,13 +144,13 @@ def rotation_from_matrix(rows: Any, snap: bool = True) -> tuple[Matrix, float]:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Frame b seen from frame a: x_a = R_ab x_b + p_ab, with exact entries."""
+    """Frame b seen from frame a: x_a = R_ab x_b + p_ab, with exact entries; R_ab is `rotation`, p_ab (m) `translation`."""
 
     rotation: Matrix = IDENTITY3
     translation: Vector = ZERO3
 
     def __matmul__(self, other: Placement) -> Placement:
-        """Return the placement of c in a, from b in a and c in b."""
+        """Return the placement of c in a from those of b in a and of c in b."""
         if other.rotation is IDENTITY3 and other.translation is ZERO3:
             return self
         if self.rotation is IDENTITY3 and self.translation is ZERO3:
@@ -170,8 +176,12 @@ class Placement:
 IDENTITY = Placement()
 
 
-def placement_from(value: Any, what: str = "placement", snap: bool = True) -> tuple[Placement, float]:
-    """Return a Placement from one, from a 4 x 4 matrix of numbers, or from a translation of 3; and how far it moved."""
+# A placement as people write it: a 4 x 4 homogeneous matrix, or a translation (x, y, z) in m.
+PlacementLike: TypeAlias = "Placement | VectorLike | Sequence[VectorLike]"
+
+
+def placement_from(value: PlacementLike, what: Part = "placement", snap: bool = True) -> tuple[Placement, float]:
+    """Return a Placement from one, from a 4 x 4 matrix or from a translation (m), and by what angle it was snapped."""
     if isinstance(value, Placement):
         return value, 0.0
     rows = items_of(value) or []
@@ -179,7 +189,7 @@ def placement_from(value: Any, what: str = "placement", snap: bool = True) -> tu
     if len(rows) == 3 and not any(entries):
         return Placement(translation=exact_vector(rows, what)), 0.0
     if len(rows) != 4 or any(row is None or len(row) != 4 for row in entries):
-        raise TaupiError(f"{what} is {shown(value)}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).")
+        raise TaupiError(what, f" is {shown(value)}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).")
     matrix: list[Any] = entries[:3]
-    rotation, moved = rotation_from_matrix([row[:3] for row in matrix], snap)
-    return Placement(rotation, tuple(exact(row[3], what) for row in matrix)), moved
+    rotation, snapped = rotation_from_matrix([row[:3] for row in matrix], snap)
+    return Placement(rotation, tuple(exact(row[3], what) for row in matrix)), snapped

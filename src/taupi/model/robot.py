@@ -1,4 +1,4 @@
-"""The robot: frozen data, a tree of links moved by joints, and nothing that computes."""
+"""The robot: frozen data, a tree of links moved by joints. It computes no dynamics."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
-from taupi.model.drives import with_drives, with_joint_data
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
-from taupi.model.placement import IDENTITY, Placement
-from taupi.model.records import (
+from taupi.model.placement import IDENTITY, Placement, PlacementLike
+from taupi.model.robot_parts import (
     BASE,
     KINDS,
     Frame,
@@ -30,10 +30,10 @@ from taupi.model.records import (
     Source,
     Transmission,
 )
-from taupi.model.scalars import Vector, exact, exact_vector, is_symbolic, items_of
+from taupi.model.scalars import ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, items_of
 from taupi.model.symbols import collect_symbols
 
-# The records are at home next door; whoever handles a robot finds them here too.
+# The parts live in robot_parts.py; they can be imported from here as well.
 __all__ = [
     "BASE",
     "KINDS",
@@ -53,10 +53,13 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot: joints and the links they move, in an order in which parents come first. Joint i moves link i.
+    """A robot: `joints` and the `links` that they move, parents first. Joint i moves link i.
 
     Make one with `taupi.load`, `Robot.from_dh`, `Robot.from_urdf`, `Robot.from_poe`, `Robot.from_mjcf` or
-    `Robot.from_toml`.
+    `Robot.from_toml`. `name` is its own; `gravity` the acceleration vector (m/s^2) in world axes, (0, 0, -9.81) by default;
+    `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one that
+    "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
+    changed or found suspect, and `source` where it was read from.
     """
 
     name: str
@@ -71,15 +74,15 @@ class Robot:
     source: Source = field(default=Source("python"), compare=False)
 
     def __post_init__(self) -> None:
-        _text(self.name)
+        _checked_name(self.name)
         if not self.joints:
             raise TaupiError(f"{self.name}: no moving joint. A robot needs at least one revolute or prismatic joint.")
         if len(self.links) != len(self.joints):
             raise TaupiError(f"{self.name}: {len(self.links)} links for {len(self.joints)} joints, expected one each.")
         links = [k.name for k in self.links]
-        _own_names("joint", [j.name for j in self.joints], self.name)
-        _own_names("link", links, self.name)
-        _own_names("frame", [*links, *(f.name for f in self.frames)], self.name)
+        _refuse_twice("joint", [j.name for j in self.joints], self.name)
+        _refuse_twice("link", links, self.name)
+        _refuse_twice("frame", [*links, *(f.name for f in self.frames)], self.name)
         for i, joint in enumerate(self.joints):
             if not BASE <= joint.parent < i:
                 raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
@@ -99,7 +102,7 @@ class Robot:
 
     @property
     def n(self) -> int:
-        """The number of generalised coordinates; joints that mimic another add none."""
+        """The number of generalised coordinates; a joint that mimics another adds none."""
         return max(j.coordinate for j in self.joints) + 1
 
     @cached_property
@@ -113,7 +116,7 @@ class Robot:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the coordinates' joints, in the order of q."""
+        """The names of the joints that own the coordinates, in the order of q."""
         return tuple(j.name for j in self.driving_joints)
 
     @property
@@ -123,7 +126,7 @@ class Robot:
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Every frame that can be asked for by name: links, frames fixed to them, and "tip"."""
+        """The names of all frames: the links', those of frames fixed to them, and "tip"."""
         return tuple(dict.fromkeys((*self.link_names, *(f.name for f in self.frames), "tip")))
 
     @cached_property
@@ -134,14 +137,14 @@ class Robot:
 
     @property
     def is_serial(self) -> bool:
-        """Whether every joint hangs on the one before."""
+        """Whether every joint is mounted on the link before it."""
         return all(j.parent == i - 1 for i, j in enumerate(self.joints))
 
     def frame(self, name: str) -> Frame:
-        """Return a frame by name: a link's own, one fixed to a link, or "tip".
+        """Return the frame called `name`: a link's own frame, one fixed to a link, or "tip".
 
-        "tip" is the frame that `robot.tip` names: the tool of a table, the `tip=` of a file, or the end that the file's
-        one chain has. Where none is named, as in a tree without `tip=`, it is the last link's frame.
+        "tip" is the frame named by `robot.tip`: the tool of a DH table, the `tip=` with which a file was read, or the end of
+        a file's only chain. If none is named, as in a tree without `tip=`, it is the last link's frame.
         """
         wanted = self.tip if name == "tip" and self.tip else name
         for frame in self.frames:
@@ -155,7 +158,7 @@ class Robot:
         raise unknown("frame", wanted, self.frame_names, self.name)
 
     def path(self, link: int) -> tuple[int, ...]:
-        """Return the joints between the base and a link, base first."""
+        """Return the joints from the base to link number `link`, base first."""
         result: list[int] = []
         while link != BASE:
             result.append(link)
@@ -164,34 +167,46 @@ class Robot:
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
-    def with_parameters(self, pi: Parameters | Sequence[Any] | np.ndarray) -> Robot:
-        """Return the robot with other standard parameters, (10 links,) in our order; any numbers, as estimates are."""
+    def with_parameters(self, pi: Parameters | VectorLike) -> Robot:
+        """Return the robot with other standard parameters.
+
+        `pi` has ten values per link, SI units, in the order of `robot.parameters`. They may be any numbers, as estimates are.
+        """
         values, expected = items_of(pi), LINK_SIZE * len(self.links)
         if values is None or len(values) != expected:
             got = f"is {shown(pi)}" if values is None else f"has {len(values)} values"
-            raise TaupiError(f"pi {got}, expected {expected} values: ten per link.")
+            raise TaupiError(Argument("pi"), f" {got}, expected {expected} values: ten per link.")
         layout = self.parameters.layout
         new = Parameters(layout, tuple(exact(v, name) for v, name in zip(values, layout.names, strict=True)))
         links = tuple(dataclasses.replace(k, body=new.link(i)) for i, k in enumerate(self.links))
         return self._changed(known=dict(pi.symbols) if isinstance(pi, Parameters) else {}, links=links)
 
-    def with_gravity(self, gravity: Sequence[Any]) -> Robot:
-        """Return the robot under another gravity, the acceleration vector in world axes (it points down)."""
-        return self._changed(gravity=exact_vector(gravity, "gravity"))
+    def with_gravity(self, gravity: VectorLike) -> Robot:
+        """Return the robot under another `gravity`, the acceleration vector (m/s^2) in world axes, which points down."""
+        return self._changed(gravity=exact_vector(gravity, Argument("gravity")))
 
-    def with_friction(self, **values: Any) -> Robot:
-        """Return the robot with other friction: viscous=, coulomb=, offset=, stribeck=, one number or one per joint."""
+    def with_friction(self, **values: PerJoint) -> Robot:
+        """Return the robot with other friction; each of `values` is one number for all joints, or one per joint.
+
+        `viscous` (N m s/rad, N s/m), `coulomb`, `offset` and `stribeck` (N m, N) are those of `Friction`; the ones left out,
+        or None, stay as they are.
+
+        >>> import taupi as tp
+        >>> arm = tp.load("elbow2r").with_friction(viscous=[0.2, 0.1], coulomb=0.5)
+        >>> [float(joint.friction.viscous) for joint in arm.joints]
+        [0.2, 0.1]
+        """
         return self._changed(joints=with_joint_data(self.joints, "friction", values, None, self.name))
 
-    def with_transmissions(self, *, joints: Sequence[str] | str | None = None, **values: Any) -> Robot:
-        """Return the robot with other drives, one value for all joints or one per joint; `joints` names those that change.
+    def with_transmissions(self, *, joints: Sequence[str] | str | None = None, **values: PerJoint) -> Robot:
+        """Return the robot with other drives; each of `values` is one for all joints, or one per joint.
 
-        `stiffness` (N m/rad, N/m) of the spring between motor and link, None or infinity for a rigid joint; its `damping`.
-        `rotor_inertia` (kg m^2) about the motor's own axis; `gear_ratio` d(motor angle)/d(joint angle); `motor_axis` in the
-        parent link's frame, the joint's own axis where none is given. `viscous`, `coulomb`, `offset` and `stribeck` are the
-        joint's friction, which acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's
-        side, and only elastic programs have them. The body of a link holds the complete motors that it carries, their rotors'
-        axial inertia too.
+        `joints` names the joints that change, all by default. `stiffness` (N m/rad, N/m) is that of the spring between motor
+        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts beside it. `rotor_inertia` (kg m^2)
+        is about the motor's own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's
+        frame, by default the joint's own axis. `viscous`, `coulomb`, `offset` and `stribeck` are the joint's friction, which
+        acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
+        programs. A link's body includes all of the motors that it carries, the axial inertia of their rotors too.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_transmissions(stiffness=[900, None], rotor_inertia=1e-4, gear_ratio=80)
@@ -202,18 +217,18 @@ class Robot:
 
     @property
     def elastic_joints(self) -> tuple[str, ...]:
-        """The names of the coordinates' joints that have a spring between motor and link, in the order of q."""
+        """The names of the joints that have a spring between motor and link, in the order of q."""
         return tuple(j.name for j in self.driving_joints if j.transmission.elastic)
 
-    def with_coupling(self, matrix: Sequence[Sequence[Any]] | np.ndarray) -> Robot:
-        """Return the robot in the coordinates of its motors: joint angles = matrix (joints, motors) motor angles, geared.
+    def with_coupling(self, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> Robot:
+        """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles behind the gears.
 
-        Each motor is named after a joint that it moves by itself, or else first. Torques are then the motors' own,
-        matrix^T times those of the joints. Numbers are taken exactly as they are written.
+        `matrix` has one row per joint and one column per motor; its numbers are taken exactly as they are written. Each motor
+        is named after a joint that it alone moves, if there is one. Torques are then the motors', matrix^T times the joints'.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])  # the elbow's belt runs over the shoulder
-        >>> tp.forward_kinematics(arm, "forearm")([0.3, 0.5]).round(4)[:2, :2].tolist()  # turned by 0.5 in all
+        >>> tp.forward_kinematics(arm, "forearm")([0.3, 0.5]).round(4)[:2, :2].tolist()  # turned by 0.5 rad in all
         [[0.8776, -0.4794], [0.4794, 0.8776]]
         """
         from taupi.model.coupling import coupled_joints
@@ -221,13 +236,13 @@ class Robot:
         return self._changed(joints=coupled_joints(self, matrix))
 
     def _changed(self, known: Mapping[str, Fraction | None] | None = None, **fields: Any) -> Robot:
-        """Return a copy with other fields and the symbols that it then has; values `known` are for new symbols."""
+        """Return a copy with other fields and with its symbols collected again; `known` has values for new symbols."""
         changed = dataclasses.replace(self, **fields)
         values = dict(known or {}) | {name: value for name, value in self.symbols if value is not None}
         return dataclasses.replace(changed, symbols=collect_symbols(changed, values))
 
-    def bind(self, /, **values: Any) -> Robot:
-        """Return the robot with values for its symbols: `robot.bind(l1=0.5)`. The names stay in explicit forms."""
+    def bind(self, /, **values: ScalarLike) -> Robot:
+        """Return the robot with `values` for its symbols, as in `robot.bind(l1=0.5)`. Explicit forms keep the names."""
         table = dict(self.symbols)
         for name, value in values.items():
             if name not in table:
@@ -243,30 +258,37 @@ class Robot:
     @classmethod
     def from_dh(
         cls,
-        rows: Iterable[Mapping[str, Any]],
+        rows: Iterable[Mapping[str, ScalarLike]],
         convention: str = "classic",
         *,
         links: Sequence[Mapping[str, Any]] | None = None,
-        parameters: Parameters | Sequence[Any] | np.ndarray | None = None,
-        gravity: Sequence[Any] = (0, 0, "-9.81"),
-        base: Any = None,
-        tool: Any = None,
+        parameters: Parameters | VectorLike | None = None,
+        gravity: VectorLike = (0, 0, "-9.81"),
+        base: PlacementLike | None = None,
+        tool: PlacementLike | None = None,
         name: str = "arm",
         limits: Sequence[Limits] | None = None,
         friction: Sequence[Friction] | None = None,
         transmissions: Sequence[Transmission] | None = None,
-        values: Mapping[str, Any] | None = None,
+        values: Mapping[str, ScalarLike] | None = None,
         snap: bool = True,
     ) -> Robot:
-        """Return a serial arm from its Denavit-Hartenberg table (spec 1.1).
+        """Return a serial arm from its Denavit-Hartenberg table.
 
         Classic:  T(i-1, i) = Rz(theta + q) Tz(d) Tx(a) Rx(alpha), prismatic: Rz(theta) Tz(d + q) Tx(a) Rx(alpha).
         Modified: T(i-1, i) = Rx(alpha) Tx(a) Rz(theta + q) Tz(d), with the row's own alpha and a (Khalil's alpha_i, d_i).
 
-        `rows` are mappings with a, alpha, d, theta (the offset of a revolute joint; d is that of a prismatic one), joint;
-        what is left out is zero and revolute. Numbers or symbols (strings) anywhere. `links` state m, com, inertia at the
-        centre of mass; `parameters` is pi itself instead. `base` and `tool` are 4 x 4 matrices or translations. `values`
-        gives numbers to symbols.
+        `rows` has one mapping per joint: a, d (m), alpha, theta (rad), joint ("revolute", "continuous" or "prismatic") and
+        name; what is left out is 0, "revolute" and "joint1", "joint2", ... theta is the offset of a revolute joint, d that of
+        a prismatic one. `convention` is "classic" (the default) or "modified". Any number may be a symbol or formula (a
+        string), and `values` maps symbols to numbers.
+
+        `links` has one mapping per link: m (kg), com (m), inertia about the centre of mass (kg m^2) and name; `parameters` is
+        pi itself instead, ten values per link; with neither, links have no mass. `gravity` is the acceleration vector
+        (m/s^2), (0, 0, -9.81) by default. `base` and `tool` place the first frame in the world and the tool in the last
+        link's frame, by a 4 x 4 matrix or a translation; without a `tool`, the tip is the last link's frame. `limits`,
+        `friction` and `transmissions` have one `Limits`, `Friction` or `Transmission` per joint, or None. `name` is the
+        robot's. `snap` (the default) takes angles within 1e-5 rad of a right angle, or rounded to one, for right angles.
 
         >>> import taupi as tp
         >>> arm = tp.Robot.from_dh([dict(a="a1"), dict(a="a2")], gravity=(0, "-g", 0))
@@ -274,7 +296,7 @@ class Robot:
         (2, ['a1', 'a2', 'g'])
         """
         from taupi.model.formats.dh import from_dh
-        from taupi.model.formats.serial import Arm
+        from taupi.model.formats.serial_arm import Arm
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_dh(rows, convention, arm)
@@ -282,27 +304,28 @@ class Robot:
     @classmethod
     def from_poe(
         cls,
-        screws: Iterable[Sequence[Any]],
-        home: Iterable[Any],
+        screws: Iterable[VectorLike],
+        home: Iterable[PlacementLike],
         *,
         links: Sequence[Mapping[str, Any]] | None = None,
-        parameters: Parameters | Sequence[Any] | np.ndarray | None = None,
-        gravity: Sequence[Any] = (0, 0, "-9.81"),
-        base: Any = None,
-        tool: Any = None,
+        parameters: Parameters | VectorLike | None = None,
+        gravity: VectorLike = (0, 0, "-9.81"),
+        base: PlacementLike | None = None,
+        tool: PlacementLike | None = None,
         name: str = "arm",
         joint_names: Sequence[str] | None = None,
         limits: Sequence[Limits] | None = None,
         friction: Sequence[Friction] | None = None,
         transmissions: Sequence[Transmission] | None = None,
-        values: Mapping[str, Any] | None = None,
+        values: Mapping[str, ScalarLike] | None = None,
         snap: bool = True,
     ) -> Robot:
         """Return a serial arm with T_i(q) = exp([S_1] q_1) ... exp([S_i] q_i) M_i (Lynch & Park 2017, eq. 4.14).
 
         `screws` are S_i = (omega, v) in the base frame at q = 0: a revolute joint has a unit omega and v = -omega x r, with
-        r a point of its axis; a prismatic one omega = 0 and a unit v. `home` gives M_i of each link frame, a 4 x 4 matrix
-        or a translation. Everything else as in `from_dh`; `tool` is given in the last link's frame.
+        r (m) a point on its axis; a prismatic joint has omega = 0 and a unit v. `home` has M_i of each link frame, a 4 x 4
+        matrix or a translation (m). `joint_names` are "joint1", "joint2", ... by default. `links`, `parameters`, `gravity`,
+        `base`, `tool`, `name`, `limits`, `friction`, `transmissions`, `values` and `snap` are those of `from_dh`.
 
         >>> import taupi as tp
         >>> arm = tp.Robot.from_poe([(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, "-l1", 0)], [("l1", 0, 0), ("l1 + l2", 0, 0)])
@@ -310,7 +333,7 @@ class Robot:
         (2, ['l1', 'l2'])
         """
         from taupi.model.formats.poe import from_poe
-        from taupi.model.formats.serial import Arm
+        from taupi.model.formats.serial_arm import Arm
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_poe(screws, home, joint_names, arm)
@@ -321,10 +344,16 @@ class Robot:
         path: str | Path,
         lock: Sequence[str] | Mapping[str, float] = (),
         tip: str | None = None,
-        gravity: Sequence[Any] = (0, 0, "-9.81"),
+        gravity: VectorLike = (0, 0, "-9.81"),
         snap: bool = True,
     ) -> Robot:
-        """Return a robot from a URDF file; see `taupi.model.formats.urdf.read`."""
+        """Return a robot from the URDF file at `path`.
+
+        `lock` holds joints: names (held at 0) or a mapping from names to values (rad, m). `tip` keeps the chain from the root
+        to that link; by default all branches are kept. `gravity` is the acceleration vector (m/s^2), (0, 0, -9.81) by
+        default. `snap` (the default) takes angles printed as near-right ones for right angles. More is said in
+        `taupi.model.formats.urdf.read`.
+        """
         from taupi.model.formats.urdf import read
 
         return read(path, lock=lock, tip=tip, gravity=gravity, snap=snap)
@@ -333,19 +362,23 @@ class Robot:
     def from_mjcf(
         cls,
         path: str | Path,
-        gravity: Sequence[Any] | None = None,
+        gravity: VectorLike | None = None,
         lock: Sequence[str] | Mapping[str, float] = (),
         tip: str | None = None,
         snap: bool = True,
     ) -> Robot:
-        """Return a robot from a MuJoCo XML file; see `taupi.model.formats.mjcf.read`."""
+        """Return a robot from the MuJoCo XML file at `path`.
+
+        `gravity` is the file's by default; `lock`, `tip` and `snap` are those of `from_urdf`. More is said in
+        `taupi.model.formats.mjcf.read`.
+        """
         from taupi.model.formats.mjcf import read
 
         return read(path, gravity, lock, tip, snap)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Robot:
-        """Return a robot from the project's own TOML; see `taupi.model.formats.toml.read`."""
+        """Return a robot from the TOML file at `path`; the module `taupi.model.formats.toml` describes the format."""
         from taupi.model.formats.toml import read
 
         return read(path)
@@ -358,17 +391,17 @@ class Robot:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short hash of all that the robot is, for provenance."""
+        """A short hash of the robot's complete description, for provenance."""
         return hashlib.sha256(repr(self._description).encode()).hexdigest()[:16]
 
 
-def _own_names(what: str, names: Sequence[Any], robot: str) -> None:
-    for name, count in Counter(map(_text, names)).items():
+def _refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
+    for name, count in Counter(map(_checked_name, names)).items():
         if count > 1:
             raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
 
 
-def _text(name: Any) -> str:
+def _checked_name(name: Any) -> str:
     if not isinstance(name, str):
-        raise TaupiError(f"name is {shown(name)}, expected a text.")
+        raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
     return name

@@ -1,8 +1,8 @@
-"""Exact scalars: rationals, as exact as the file that states them, and symbols.
+"""Exact scalars: rational numbers, as exact as the file that states them, and symbols.
 
 A number of a description is kept as the decimal that was written (0.4318 is 4318/10000, not its nearest double), and an
-angle as a rational point on the unit circle, so that a rotation made from it is orthogonal exactly. Both decide what
-exact arithmetic finds identifiable. A symbol is a SymPy expression; SymPy is imported only when one occurs.
+angle as a rational point on the unit circle, so that a rotation built from it is exactly orthogonal. Both affect what
+exact arithmetic finds to be identifiable. A symbol is a SymPy expression; SymPy is imported only when one occurs.
 """
 
 from __future__ import annotations
@@ -16,28 +16,36 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Part, TaupiError, shown
 
+if TYPE_CHECKING:
+    import numpy as np
+    import sympy
+
+# What is kept.
 Scalar: TypeAlias = Any  # Fraction | sympy.Expr
 Vector: TypeAlias = tuple[Scalar, Scalar, Scalar]
 Matrix: TypeAlias = tuple[Vector, Vector, Vector]
+# What people write: numbers, and symbols or formulas as strings ("l1/2").
+ScalarLike: TypeAlias = "str | int | float | Decimal | Fraction | sympy.Expr"
+VectorLike: TypeAlias = "Sequence[ScalarLike] | np.ndarray"
 
-# pi to 50 digits, so that a decimal angle minus a multiple of a quarter turn loses nothing.
+# pi to 50 digits, so that subtracting a multiple of a quarter turn from a decimal angle loses nothing.
 _HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
-# How far tan(r/2) may move to become a short fraction: below what a double of it resolves.
+# The reciprocal of how far tan(r/2) may move to become a short fraction: less than a double of it resolves.
 _SHORT = 10**17
-# Angles closer than this to a multiple of 90 degrees are snapped to it (and those that are one, rounded as printed).
+# Angles closer than this (rad) to a multiple of 90 degrees are snapped to it, and so are multiples rounded as printed.
 SNAP_ANGLE = 1e-5
-# A snapped angle is reported from here on; smaller moves are the rounding of files with ten or more digits.
+# Snapping by more than this (rad) is reported; smaller corrections are the rounding of files with ten or more digits.
 REPORTED_ANGLE = 1e-9
-# Lengths below this many metres are exporter's noise.
+# Lengths below this many metres are noise of the program that exported the file.
 SNAP_LENGTH = 1e-9
-# No quantity of a robot is larger; products of three such numbers are still doubles.
+# No quantity of a robot is larger; a product of three such numbers is still a finite double.
 LARGEST = 1e60
-_ROUNDED_AT_MOST = 2e-3  # 3.14 is taken for pi, 3.1 is not
-# A power of a number with more bits than this is no number of a robot, and one of its powers would not end.
+_ROUNDED_AT_MOST = 2e-3  # rad: 3.14 is taken for pi, 3.1 is not
+# No number of a robot has more bits than this, and raising one to a power could take forever.
 _MAX_BASE_BITS = 1000
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _RATIO = re.compile(r"([+-]?\d{1,4000})/(\d{1,4000})\Z", re.ASCII)
@@ -45,7 +53,7 @@ _QUARTERS = re.compile(r"([+-]?)(?:(\d{1,6})\s*\*\s*)?pi(?:\s*/\s*([12]))?\Z", r
 
 
 def is_symbolic(x: Scalar) -> bool:
-    """Tell whether a scalar still holds symbols."""
+    """Tell whether a scalar holds symbols."""
     return not isinstance(x, Fraction)
 
 
@@ -60,18 +68,19 @@ def short_fraction(x: float) -> Fraction:
     n, d = target.numerator, target.denominator
     p0, q0, p, q = 0, 1, 1, 0
     while d:
-        whole = n // d
-        p0, q0, p, q = p, q, whole * p + p0, whole * q + q0
+        digit = n // d
+        p0, q0, p, q = p, q, digit * p + p0, digit * q + q0
         if abs(p * target.denominator - target.numerator * q) * _SHORT <= q * target.denominator:
             break
-        n, d = d, n - whole * d
+        n, d = d, n - digit * d
     return Fraction(p, q)
 
 
-def exact(x: Any, what: str = "value") -> Scalar:
-    """Return `x` as an exact scalar: a Fraction, or a SymPy expression where it holds symbols.
+def exact(x: ScalarLike, what: Part = "value") -> Scalar:
+    """Return `x` as an exact scalar: a Fraction, or a SymPy expression if it holds symbols.
 
-    A float is read as the shortest decimal that prints it, so that `exact(0.4318) == Fraction(4318, 10000)`.
+    A float is read as the shortest decimal that prints it, so that `exact(0.4318) == Fraction(4318, 10000)`. `what` names the
+    value in error messages.
     """
     if isinstance(x, Fraction):
         return x
@@ -80,54 +89,54 @@ def exact(x: Any, what: str = "value") -> Scalar:
     if isinstance(x, str):
         return _from_text(x.strip(), what)
     if isinstance(x, bool):
-        raise TaupiError(f"{what} is {x!r}, expected a number or a symbol.")
+        raise TaupiError(what, f" is {x!r}, expected a number or a symbol.")
     if isinstance(x, numbers.Integral):
         return _sized(Fraction(int(x)), what)
     if isinstance(x, numbers.Real | Decimal):
         value = float(x)
         if not math.isfinite(value):
-            raise TaupiError(f"{what} is {value}, expected a finite number.")
+            raise TaupiError(what, f" is {value}, expected a finite number.")
         return _sized(Fraction(repr(value)), what)
     if hasattr(x, "free_symbols"):  # SymPy, without importing it
         return _sized(_simplest(x), what)
-    raise TaupiError(f"{what} is {shown(x)}, expected a number or a symbol (a string such as 'l1').")
+    raise TaupiError(what, f" is {shown(x)}, expected a number or a symbol (a string such as 'l1').")
 
 
-def _sized(x: Scalar, what: str) -> Scalar:
+def _sized(x: Scalar, what: Part) -> Scalar:
     if isinstance(x, Fraction) and abs(x) > LARGEST:
-        raise TaupiError(f"{what} is {shown(str(x))}, expected a number below {LARGEST:g}.")
+        raise TaupiError(what, f" is {shown(str(x))}, expected a number below {LARGEST:g}.")
     return x
 
 
 def items_of(values: Any) -> list[Any] | None:
-    """Return the items of a list, an array or an iterator in their order; None for what has none, or no order."""
+    """Return the items of a list, an array or an iterator, in order; None for anything that has no items, or no order."""
     if isinstance(values, str | bytes | Mapping | Set) or getattr(values, "shape", None) == ():
         return None
     return list(values) if isinstance(values, Iterable) else None
 
 
-def exact_vector(values: Any, what: str, length: int = 3) -> tuple[Scalar, ...]:
-    """Return a sequence of exact scalars of the given length."""
+def exact_vector(values: VectorLike, what: Part, length: int = 3) -> tuple[Scalar, ...]:
+    """Return a sequence of `length` numbers or symbols as exact scalars; `what` names it in error messages."""
     items = items_of(values)
     if items is None or len(items) != length:
-        raise TaupiError(f"{what} is {shown(values)}, expected {length} numbers.")
+        raise TaupiError(what, f" is {shown(values)}, expected {length} numbers.")
     return tuple(exact(v, what) for v in items)
 
 
-def to_float(x: Scalar, what: str = "value", values: Mapping[str, Fraction | None] | None = None) -> float:
-    """Return the double nearest to an exact scalar, with `values` for its symbols; one without a value is an error."""
+def to_float(x: Scalar, what: Part = "value", values: Mapping[str, Fraction | None] | None = None) -> float:
+    """Return the double nearest to an exact scalar, with `values` for its symbols; a symbol without a value is an error."""
     if is_symbolic(x):
         known = {s: float(v) for s in x.free_symbols if (v := (values or {}).get(s.name)) is not None}
         if len(known) == len(x.free_symbols):
             return float(x.subs(known))
         names = ", ".join(sorted(s.name for s in x.free_symbols))
         first = names.split(",")[0]
-        raise TaupiError(f"{what} is the expression {x}: give {names} a value first, with robot.bind({first}=...).")
+        raise TaupiError(what, f" is the expression {x}: give {names} a value first, with robot.bind({first}=...).")
     return float(x)
 
 
-def bound(x: Scalar, values: Mapping[str, Fraction | None]) -> Scalar:
-    """Return a scalar with numbers put for its symbols; it stays an expression where a symbol has no value."""
+def with_values(x: Scalar, values: Mapping[str, Fraction | None]) -> Scalar:
+    """Return a scalar with numbers for its symbols; it stays an expression if one of its symbols has no value."""
     if not is_symbolic(x):
         return x
     import sympy
@@ -136,24 +145,24 @@ def bound(x: Scalar, values: Mapping[str, Fraction | None]) -> Scalar:
     return _simplest(x.subs(known))
 
 
-def _from_text(text: str, what: str) -> Scalar:
+def _from_text(text: str, what: Part) -> Scalar:
     if _NUMBER.match(text):
         return _from_decimal(text, what)
     if (ratio := _RATIO.match(text)) and int(ratio[2]):
         return _sized(Fraction(int(ratio[1]), int(ratio[2])), what)
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        raise TaupiError(f"{what} is {text!r}, expected a finite number.")
+        raise TaupiError(what, f" is {text!r}, expected a finite number.")
     return parse_expression(text, what)
 
 
-def _from_decimal(text: str, what: str) -> Fraction:
+def _from_decimal(text: str, what: Part) -> Fraction:
     value = float(text)
     if not math.isfinite(value) or len(text) > 400:
-        raise TaupiError(f"{what} is {text[:40]!r}, expected a finite number.")
+        raise TaupiError(what, f" is {text[:40]!r}, expected a finite number.")
     return _sized(Fraction(Decimal(text)), what) if value else Fraction(0)  # 1e-999999 is zero, no huge denominator
 
 
-def _simplest(expression: Any) -> Scalar:
+def _simplest(expression: sympy.Expr) -> Scalar:
     if getattr(expression, "is_Rational", False):
         return Fraction(int(expression.p), int(expression.q))
     if getattr(expression, "is_Float", False):
@@ -176,16 +185,16 @@ _OPERATORS: dict[type, Any] = {
 }
 
 
-def _power(base: Any, power: Any) -> Any:
+def _power(base: sympy.Expr, power: sympy.Expr) -> sympy.Expr:
     if not power.is_Rational or abs(power) > 16 or power.q > 16:
-        raise SyntaxError  # 9**9**9 would not end
+        raise SyntaxError  # 9**9**9 would take forever
     if base.is_Rational and max(abs(base.p), base.q).bit_length() > _MAX_BASE_BITS:
-        raise SyntaxError  # ((9**16)**16)**16 ... would not either
+        raise SyntaxError  # and so would ((9**16)**16)**16 ...
     return base**power
 
 
-def parse_expression(text: str, what: str = "value") -> Scalar:
-    """Return the scalar that a formula of names, numbers, `pi`, + - * / **, sin, cos, sqrt means; no code is run."""
+def parse_expression(text: str, what: Part = "value") -> Scalar:
+    """Return the value of a formula of names, numbers, `pi`, + - * / **, sin, cos and sqrt, without running any code."""
     import sympy
 
     functions = {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt}
@@ -215,20 +224,20 @@ def parse_expression(text: str, what: str = "value") -> Scalar:
         if len(text) > 400:
             raise SyntaxError
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # "0if" is a warning to Python, no formula to us
+            warnings.simplefilter("error")  # "0if" is only a warning to Python, but no formula
             tree = ast.parse(text, mode="eval")
         result = walk(tree)
     except (SyntaxError, Warning, ValueError, RecursionError, MemoryError, TypeError):
         raise TaupiError(
-            f"{what} is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
+            what, f" is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
         ) from None
     if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.nan):
-        raise TaupiError(f"{what} is {text[:40]!r}, which is not a finite number.")
+        raise TaupiError(what, f" is {text[:40]!r}, which is not a finite number.")
     return _sized(_simplest(result), what)
 
 
-def printed_unit(x: Any) -> Fraction:
-    """Return one unit in the last decimal that was printed: 1.5708 gives 1/10000, an exact or symbolic value 0."""
+def printed_unit(x: ScalarLike) -> Fraction:
+    """Return one unit in the last printed decimal: 1/10000 for 1.5708, and 0 for an exact or symbolic value."""
     if isinstance(x, str):
         text = x.strip()
     elif isinstance(x, numbers.Real) and not isinstance(x, Fraction | numbers.Integral):
@@ -241,12 +250,12 @@ def printed_unit(x: Any) -> Fraction:
     return Fraction(10) ** exponent if isinstance(exponent, int) and -60 < exponent < 1 else Fraction(0)
 
 
-def circle_point(angle: Any, snap: bool = True, what: str = "angle") -> tuple[Scalar, Scalar, float]:
-    """Return exact (cos, sin) of an angle, with cos^2 + sin^2 = 1 exactly, and by how much the angle was snapped.
+def circle_point(angle: ScalarLike, snap: bool = True, what: Part = "angle") -> tuple[Scalar, Scalar, float]:
+    """Return exact (cos, sin) of an angle (rad), with cos^2 + sin^2 = 1 exactly, and by how much the angle was snapped.
 
-    With `snap`, an angle within 1e-5 rad of a multiple of 90 degrees becomes it, and so does one that is that multiple
-    rounded or cut at the printed digit (1.571, 1.5707, 3.14). Any other angle r beyond the nearest multiple is the rational point
-    ((1 - t^2)/(1 + t^2), 2t/(1 + t^2)) with t the double nearest to tan(r/2), to 1e-17.
+    With `snap`, an angle within 1e-5 rad of a multiple of 90 degrees becomes that multiple, and so does one that is the
+    multiple rounded or truncated at the last printed digit (1.571, 1.5707, 3.14). Any other angle, r beyond the nearest
+    multiple, becomes the rational point ((1 - t^2)/(1 + t^2), 2t/(1 + t^2)) with t within 1e-17 of the double of tan(r/2).
     """
     if isinstance(angle, str) and (turn := _QUARTERS.match(angle.strip())):
         quarters = int(turn[1] + (turn[2] or "1")) * (1 if turn[3] == "2" else 2)
@@ -260,9 +269,9 @@ def circle_point(angle: Any, snap: bool = True, what: str = "angle") -> tuple[Sc
     rest = value - quarters * _HALF_PI
     unit = printed_unit(angle)
     snapped = 0.0
-    # A double of an exact multiple (np.pi / 2) is that multiple, whether snapping or not.
+    # The double nearest to a multiple (np.pi / 2) is that multiple, with or without snapping.
     rounding = Fraction(4, 10**16) * max(1, abs(quarters))
-    # 0.001 is no rounded zero: zero is printed as such, whatever the digits.
+    # 0.001 is not a rounded zero: zero is printed as such, however many digits there are.
     printed = min(unit, Fraction(_ROUNDED_AT_MOST)) if quarters else Fraction(0)
     limit = max(Fraction(SNAP_ANGLE), printed) if snap else rounding
     if abs(rest) <= limit:
@@ -278,32 +287,32 @@ def _quarter_turns(c: Fraction, s: Fraction, quarters: int) -> tuple[Fraction, F
     return c, s
 
 
-def note_snapped(notes: list[str], what: str, moved: float, to: str = "a right angle") -> None:
-    """Append one line of what was snapped, and by how much, unless that is the rounding of a file with many digits."""
+def note_snapped(notes: list[str], what: Part, moved: float, to: str = "a right angle") -> None:
+    """Append one line on what was snapped and by how much, unless that is the rounding of a file with many digits."""
     if abs(moved) > REPORTED_ANGLE:
         notes.append(f"{what} snapped by {abs(moved):.1e} rad to {to}")
 
 
-def unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) -> Vector:
-    """Return a rational vector of length 1 exactly, along the given direction (to 1e-17).
+def unit_vector(values: VectorLike, what: Part = "axis", snap: bool = True) -> Vector:
+    """Return a rational vector of exactly unit length along a direction (to 1e-17).
 
-    A coordinate axis is met exactly; any other direction is a rational point of the sphere by stereographic projection.
-    With `snap`, a direction whose other components are below 1e-5 becomes a coordinate axis.
+    A coordinate axis is reproduced exactly; any other direction becomes a rational point of the sphere by stereographic
+    projection. With `snap`, a direction within about 1e-5 rad of a coordinate axis becomes that axis.
     """
     return snapped_unit_vector(values, what, snap)[0]
 
 
-def snapped_unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = True) -> tuple[Vector, float]:
-    """Return the unit vector of `unit_vector`, and by what angle it was snapped to a coordinate axis."""
+def snapped_unit_vector(values: VectorLike, what: Part = "axis", snap: bool = True) -> tuple[Vector, float]:
+    """Return the same as `unit_vector`, and by what angle it was snapped to a coordinate axis."""
     x = exact_vector(values, what)
     if any(is_symbolic(v) for v in x):
-        raise TaupiError(f"{what} is {tuple(map(str, x))}: a direction must be numbers.")
+        raise TaupiError(what, f" is {tuple(map(str, x))}: a direction must be numbers.")
     if sum(v * v for v in x) == 1:
         return x, 0.0
     direction = [float(v) for v in x]
     length = math.hypot(*direction)
     if not 1e-12 < length < 1e12:
-        raise TaupiError(f"{what} is {tuple(direction)}, which has no direction.")
+        raise TaupiError(what, f" is {tuple(direction)}, which has no direction.")
     direction = [v / length for v in direction]
     k = max(range(3), key=lambda i: abs(direction[i]))
     a, b = ((k + 1) % 3, (k + 2) % 3)
@@ -312,7 +321,7 @@ def snapped_unit_vector(values: Sequence[Any], what: str = "axis", snap: bool = 
     if max(abs(direction[a]), abs(direction[b])) < threshold:
         axis: Any = tuple(Fraction(sign if i == k else 0) for i in range(3))
         return axis, math.hypot(direction[a], direction[b])
-    # Project from the pole opposite to the dominant component: u_k = (1 - r)/(1 + r), u_a = 2s/(1 + r), r = s^2 + t^2.
+    # Project from the pole opposite the dominant component: u_k = (1 - r)/(1 + r), u_a = 2s/(1 + r), r = s^2 + t^2.
     s, t = (short_fraction(direction[i] / (1 + abs(direction[k]))) for i in (a, b))
     r = s * s + t * t
     result = [Fraction(0)] * 3

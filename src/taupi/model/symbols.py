@@ -1,4 +1,4 @@
-"""The symbols that a description holds."""
+"""The symbols in a robot's description."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from taupi.model.placement import Placement
-from taupi.model.records import Frame, Joint, Link
+from taupi.model.robot_parts import Frame, Joint, Link
 from taupi.model.scalars import Vector, is_symbolic
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ Symbols = tuple[tuple[str, Fraction | None], ...]
 
 
 def collect_symbols(robot: Robot, known: Mapping[str, Fraction | None]) -> Symbols:
-    """Return the symbols that a robot's description uses, with the values known for them, in order of appearance."""
+    """Return the symbols of a robot's description in order of appearance, each with its value in `known` or None."""
     return symbols_of(robot.joints, robot.links, robot.gravity, robot.frames, robot.base, known)
 
 
@@ -31,7 +31,7 @@ def symbols_of(
 ) -> Symbols:
     """Return the free symbols of a description in order of appearance, each with its value or None."""
     known = known or {}
-    found: dict[str, Fraction | None] = {}
+    symbols: dict[str, Fraction | None] = {}
 
     def visit(x: Any) -> None:
         if isinstance(x, tuple):
@@ -42,7 +42,7 @@ def symbols_of(
             visit(x.translation)
         elif x is not None and not isinstance(x, Fraction | str) and is_symbolic(x):
             for symbol in sorted(x.free_symbols, key=lambda s: s.name):
-                found.setdefault(symbol.name, known.get(symbol.name))
+                symbols.setdefault(symbol.name, known.get(symbol.name))
 
     visit(base)
     for joint in joints:
@@ -54,4 +54,4 @@ def symbols_of(
         f, t = joint.friction, joint.transmission
         visit((f.viscous, f.coulomb, f.offset, f.stribeck, t.gear_ratio, t.rotor_inertia, t.stiffness))
         visit((t.damping, t.link_viscous, t.link_coulomb))
-    return tuple(found.items())
+    return tuple(symbols.items())

@@ -20,27 +20,32 @@ SCHEMA = 1
 ROWS, RECORD, PAGE = "rows.csv", "reproduction.json", "report.html"
 
 
-def write_reproduction(made: Reproduction, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
-    """Write the files of a reproduction together; return their names."""
-    names = [ROWS, RECORD, PAGE, *(f"{name}.csv" for name in made.tables)]
+def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
+    """Write the files of a reproduction into `folder`, all or none; return their names. `force` replaces earlier ones."""
+    names = [ROWS, RECORD, PAGE, *(f"{name}.csv" for name in reproduction.tables)]
 
     def fill(place: Path) -> None:
         columns = ("part", "what", "published", "ours", "recommended", "unit", "tolerance", "source", "verdict")
-        rows = [row.to_dict() for row in made.rows]
+        rows = [row.to_dict() for row in reproduction.rows]
         _write_csv(place / ROWS, columns, ([row[c] for c in columns] for row in rows))
-        for name, table in made.tables.items():
+        for name, table in reproduction.tables.items():
             _write_csv(place / f"{name}.csv", table.heading, table.rows)
-        record = {"schema": SCHEMA, **made.to_dict(), "seconds": made.seconds, "provenance": _provenance()}
+        record = {
+            "schema": SCHEMA,
+            **reproduction.to_dict(),
+            "seconds": reproduction.seconds,
+            "provenance": _provenance(),
+        }
         text = json.dumps(record, indent=1, ensure_ascii=False, default=float)
         (place / RECORD).write_text(text + "\n", encoding="utf-8")
-        (place / PAGE).write_text(reproduction_page(made), encoding="utf-8")
+        (place / PAGE).write_text(reproduction_page(reproduction), encoding="utf-8")
 
     write_folder(folder, fill, force, own=names)
     return names
 
 
 def check_folder(folder: str | os.PathLike[str], force: bool = False) -> None:
-    """Refuse a folder that holds a reproduction already, before the work is done."""
+    """Refuse a folder that holds a reproduction already, before the work begins; `force` allows it."""
     refuse_to_replace(folder, (ROWS, RECORD, PAGE), force)
 
 
@@ -53,5 +58,5 @@ def _write_csv(path: Path, heading: Iterable[str], rows: Iterable[Iterable[Any]]
 
 def _provenance() -> dict[str, str]:
     command = " ".join(["taupi", *sys.argv[1:]]) if Path(sys.argv[0]).stem in ("taupi", "__main__") else ""
-    told = {"taupi": __version__, "python": platform.python_version(), "command": command}
-    return {k: v for k, v in told.items() if v}
+    facts = {"taupi": __version__, "python": platform.python_version(), "command": command}
+    return {k: v for k, v in facts.items() if v}

@@ -13,7 +13,9 @@ from taupi.program.program import Program
 
 
 def differing(program: Program, expressions: Sequence[Any], spare: int = 32) -> list[int]:
-    """Return which of a program's outputs, flat and row-major, are not these expressions (text or SymPy); none: equal.
+    """Return the indices of a program's outputs, flat and row-major, that differ from `expressions`, text or SymPy.
+
+    An empty list says that all are equal. `spare` is how many further variables the polynomials may need.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -25,14 +27,14 @@ def differing(program: Program, expressions: Sequence[Any], spare: int = 32) -> 
     flat = [p for output in expansion.outputs for p in output]
     if len(flat) != len(expressions):
         raise TaupiError(
-            f"expressions has {len(expressions)} entries, expected {len(flat)}: one an output of {program.name}."
+            f"expressions has {len(expressions)} entries, expected {len(flat)}: one per output of {program.name}."
         )
     wanted = [quotient(ring, e, "a formula") for e in expressions]
     return [k for k, (p, w) in enumerate(zip(flat, wanted, strict=True)) if ring.add(p, w, -1).numerator != 0]
 
 
 def spelled(text: str, names: Mapping[str, str]) -> str:
-    """Return a formula with its abbreviations written out: whole words that are `names`.
+    """Return a formula with its abbreviations written out: complete words that are in `names`.
 
     >>> spelled("b1*b10", {"b1": "(x + y)", "b10": "z"})
     '(x + y)*z'
@@ -41,7 +43,7 @@ def spelled(text: str, names: Mapping[str, str]) -> str:
 
 
 def readable(entries: Sequence[str]) -> str:
-    """Return the entries of a matrix that are not zero, for people.
+    """Return the entries of a matrix that are not zero, as people write them.
 
     >>> readable(["0", "a1**2*qdd1"])
     'a1^2 qdd1'
@@ -51,7 +53,7 @@ def readable(entries: Sequence[str]) -> str:
 
 
 def numeric(text: str, values: Mapping[str, Any], functions: Any = "numpy") -> Any:
-    """Return the value of a formula, with arrays, numbers or (`functions`: CasADi's sine and cosine) SX for its names.
+    """Return the value of a formula with `values` for its names: numbers, arrays, or SX with CasADi's `functions`.
 
     >>> float(numeric("2*cos(q1)", {"q1": 0.0}))
     2.0

@@ -1,4 +1,4 @@
-"""A reproduction as one HTML page, in the look of all reports: rows with their verdicts, pictures, tables, words."""
+"""A reproduction as one HTML page that looks like a report: rows with their verdicts, pictures, tables, notes."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ import re
 from collections.abc import Sequence
 
 from taupi.papers.study import Picture, Reproduction, Row, Table, headings, row_cells
-from taupi.report.chart import Line, chart
-from taupi.report.page import assembled
-from taupi.report.sections.base import cell, figure, head, listed, part
+from taupi.reporting.chart import Line, chart
+from taupi.reporting.page import assembled
+from taupi.reporting.sections.base import cell, figure, head, listed, part
 from taupi.version import __version__
 
-STYLES = ("measured", "residual", "predicted")  # the first line is broad and below the others
-POINTS = 1500  # of a line: what a screen can tell apart
+STYLES = ("measured", "residual", "predicted")  # the first line is broad and drawn below the others
+POINTS = 1500  # of a line: what a screen can resolve
 
 
-def reproduction_page(made: Reproduction) -> str:
-    """Return the text of the page."""
-    parts = [("summary", "Summary", _summary(made))]
-    if made.pictures:
-        parts.append(("pictures", "Pictures", _pictures(made.pictures)))
-    for title, rows in made.parts.items():
+def reproduction_page(reproduction: Reproduction) -> str:
+    """Return the text of the page of a reproduction."""
+    parts = [("summary", "Summary", _summary(reproduction))]
+    if reproduction.pictures:
+        parts.append(("pictures", "Pictures", _pictures(reproduction.pictures)))
+    for title, rows in reproduction.parts.items():
         parts.append((_anchor(title or "rows"), title or "Published and ours", _rows(rows)))
-    parts += [(_anchor(name), t.title, _table(t)) for name, t in made.tables.items()]
-    if made.notes:
-        parts.append(("notes", "What was not reproduced, and what to know", listed(made.notes)))
-    told = f"{made.study.document}; taupi {__version__}"
+    parts += [(_anchor(name), t.title, _table(t)) for name, t in reproduction.tables.items()]
+    if reproduction.notes:
+        parts.append(("notes", "What was not reproduced, and what to know", listed(reproduction.notes)))
+    subtitle = f"{reproduction.study.document}; taupi {__version__}"
     return assembled(
-        f"{made.study.name}, rerun", told, [(name, title, part(name, title, body)) for name, title, body in parts]
+        f"{reproduction.study.name}, rerun",
+        subtitle,
+        [(name, title, part(name, title, body)) for name, title, body in parts],
     )
 
 
-def _summary(made: Reproduction) -> str:
-    agree = sum(row.agrees for row in made.rows)
-    known = sum(row.explained for row in made.rows) - agree
-    rest = len(made.rows) - agree - known
+def _summary(reproduction: Reproduction) -> str:
+    agree = sum(row.agrees for row in reproduction.rows)
+    known = sum(row.explained for row in reproduction.rows) - agree
+    rest = len(reproduction.rows) - agree - known
     tiles = [
-        figure(f"{agree} of {len(made.rows)}", "published figures that agree with ours", "good"),
+        figure(f"{agree} of {len(reproduction.rows)}", "published figures that agree with ours", "good"),
         figure(str(known), "that differ for a known reason", "warn" if known else ""),
-        figure(str(rest), "that differ, and nobody knows why", "warn" if rest else ""),
-        figure(f"{made.seconds:.1f} s", "to rerun"),
+        figure(str(rest), "that differ for an unknown reason", "warn" if rest else ""),
+        figure(f"{reproduction.seconds:.1f} s", "to rerun"),
     ]
-    return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(made.study.reruns)}.</p>'
+    return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(reproduction.study.reruns)}.</p>'
 
 
 def _rows(rows: Sequence[Row]) -> str:
@@ -59,9 +61,9 @@ def _rows(rows: Sequence[Row]) -> str:
     return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _table(given: Table) -> str:
-    heading, *rows = given.cells()
-    numbers = [k for k in range(len(heading)) if all(isinstance(row[k], float | int) for row in given.rows)]
+def _table(table: Table) -> str:
+    heading, *rows = table.cells()
+    numbers = [k for k in range(len(heading)) if all(isinstance(row[k], float | int) for row in table.rows)]
     lines = "".join(
         f"<tr>{''.join(cell(v, 'number' if k in numbers else '') for k, v in enumerate(row))}</tr>" for row in rows
     )

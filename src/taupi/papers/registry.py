@@ -1,35 +1,56 @@
-"""The studies that can be rerun: one line each."""
+"""The studies that can be rerun, one line each, and the verb `reproduce` that reruns one."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from importlib import import_module
 
 from taupi.errors import unknown
-from taupi.papers.study import Study
+from taupi.papers.study import Reproduction, Study
+from taupi.progress import progress
 
-# Each module has a `STUDY`.
+# By name, the module that has its `STUDY`.
 STUDIES = {
-    "gabiccini2009": "taupi.papers.gabiccini2009",
-    "lecture": "taupi.papers.lecture",
-    "kubozono": "taupi.papers.kubozono",
-    "aldana": "taupi.papers.aldana",
-    "zollo2014": "taupi.papers.zollo2014",
+    "gabiccini2009": "taupi.papers.gabiccini2009.study",
+    "lecture": "taupi.papers.lecture.study",
+    "kubozono": "taupi.papers.kubozono.study",
+    "aldana": "taupi.papers.aldana.study",
+    "zollo2014": "taupi.papers.zollo2014.study",
 }
 
 
 def study(name: str) -> Study:
-    """Return a study by its name."""
+    """Return the study called `name`."""
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
-    found: Study = import_module(STUDIES[name]).STUDY
-    return found
+    entry: Study = import_module(STUDIES[name]).STUDY
+    return entry
 
 
 def studies() -> tuple[Study, ...]:
     """Return the studies that can be rerun: name, document, what is rerun, about how many seconds it takes.
 
     >>> import taupi as tp
-    >>> [study.name for study in tp.studies()]
+    >>> [study.name for study in tp.papers.studies()]
     ['gabiccini2009', 'lecture', 'kubozono', 'aldana', 'zollo2014']
     """
     return tuple(study(name) for name in STUDIES)
+
+
+def reproduce(name: str) -> Reproduction:
+    """Rerun the study called `name` and return every published figure beside ours, each with a verdict.
+
+    `name` is one of `taupi.papers.studies()`, such as "zollo2014". The result has `rows`, `tables`, `pictures` and `notes`,
+    prints as text, and writes itself into a folder as CSV, JSON and an HTML page.
+
+    >>> import taupi as tp
+    >>> again = tp.papers.reproduce("gabiccini2009")
+    >>> again.holds, again.rows[0].what, again.rows[0].verdict
+    (True, 'J_v1', 'agrees')
+    """
+    chosen = study(name)
+    start = time.perf_counter()
+    with progress(chosen.name, chosen.steps) as step:
+        result = chosen.run(step)
+    return replace(result, seconds=time.perf_counter() - start)

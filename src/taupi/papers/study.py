@@ -1,4 +1,4 @@
-"""What a study is, and what rerunning it gives: rows of published figures beside ours, tables, pictures, words."""
+"""What a study is, and what rerunning it gives: rows of published figures beside ours, tables, pictures, notes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Step = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """A published figure or statement beside ours. `because` says why they differ, where that is known.
+    """A published figure or statement beside ours, and whether they agree.
 
-    `ours` is what the literal reading gives; `recommended`, where there is one, what one would do instead. `tolerance` is how
-    far a figure may be from the published one, by default half a unit of its last printed digit.
+    `what` is compared, `published` is the text as printed, `unit` its unit and `source` where it is printed. `ours` is the result
+    of the literal reading; `recommended`, where there is one, that of a better way. `tolerance` is how far a figure may be from
+    the published one. `because` says why they differ, where that is known. `part` is the heading it stands under.
     """
 
     what: str
@@ -37,12 +38,12 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """What comes of the comparison: agrees, or differs and why."""
+        """The result of the comparison: agrees, or differs and why."""
         return "agrees" if self.agrees else f"differs, because {self.because}" if self.because else "differs"
 
     @property
     def explained(self) -> bool:
-        """Whether it agrees, or differs for a reason that is known."""
+        """Whether it agrees, or differs for a known reason."""
         return self.agrees or bool(self.because)
 
     def cells(self) -> tuple[str, ...]:
@@ -51,7 +52,7 @@ class Row:
 
     @property
     def digits(self) -> int:
-        """How many digits of ours are worth showing: four, or as many as are printed."""
+        """How many digits of ours to show: four, or as many as are printed."""
         try:
             return max(4, len(Decimal(self.published).as_tuple().digits))
         except InvalidOperation:
@@ -72,7 +73,10 @@ def figure(
     because: str = "",
     recommended: float | None = None,
 ) -> Row:
-    """Return a row of a published number, as it is printed, and ours; it agrees where ours rounds to the printed digits.
+    """Return the row of a published number, as text; it agrees where ours rounds to the printed digits.
+
+    `what`, `unit`, `source`, `because` and `recommended` are as in `Row`. `tolerance` is how far ours may be from the published
+    number, by default half a unit of its last printed digit.
 
     >>> figure("V at 40 s", "5.19", 5.1852, "J").verdict
     'agrees'
@@ -96,7 +100,9 @@ def between(
     because: str = "",
     recommended: float | None = None,
 ) -> Row:
-    """Return a row of a published number that ours can only be like, as draws differ: it agrees from `low` to `high`.
+    """Return the row of a published number that ours can only resemble, as random draws differ: it agrees from `low` to `high`.
+
+    The other arguments are as in `Row`.
 
     >>> between("error", "0.167", 0.146, 0.14, 0.24).verdict
     'agrees'
@@ -106,15 +112,18 @@ def between(
 
 
 def statement(what: str, published: str, ours: str, agrees: bool, source: str = "", because: str = "") -> Row:
-    """Return a row of a published statement or formula, what we find, and whether it is the same."""
+    """Return the row of a published statement or formula: `what` it is, `published` and `ours` as text, whether `ours` agrees.
+
+    `source` is where it is printed, `because` why it differs.
+    """
     return Row(what, published, ours, bool(agrees), source=source, because=because)
 
 
-EXACT = 1e-9  # relative: what sums of a few thousand doubles stay below, and no slip does
+EXACT = 1e-9  # relative: rounding of a few thousand doubles stays below, any slip is above
 
 
 def off(got: Any, wanted: Any) -> float:
-    """Return the largest difference relative to the largest wanted entry."""
+    """Return the largest difference relative to the largest entry of `wanted`."""
     return float(np.abs(np.asarray(got) - wanted).max() / np.abs(wanted).max())
 
 
@@ -128,28 +137,32 @@ def compared(
     because: str = "",
     exact: float = EXACT,
 ) -> Row:
-    """Return a row of an equation: `gap` is how far the print is from the truth, `left` how far what `holds`; both relative."""
-    found = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
-    return statement(what, printed, found, gap < exact, source, because)
+    """Return the row of an equation: `printed` in the document, and what `holds` instead.
+
+    `gap` is the relative error of the printed equation, `left` that of the one that holds; `exact` is below which an error
+    counts as rounding. `what`, `source` and `because` are as in `Row`.
+    """
+    ours = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
+    return statement(what, printed, ours, gap < exact, source, because)
 
 
 def holding(source: str, facts: Sequence[tuple[str, str, float]]) -> list[Row]:
-    """Return rows of equations that should hold as printed: what, as printed, how far off."""
+    """Return the rows of equations that should hold as printed: what, the equation, its relative error."""
     return [compared(what, printed, "", gap, None, source) for what, printed, gap in facts]
 
 
 def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
-    """Return rows under a heading."""
+    """Return the rows under the heading `part`."""
     return [replace(row, part=part) for row in rows]
 
 
 def shown(value: Any, digits: int = 4) -> str:
-    """Return a value for people: some digits of a number, nothing of None."""
+    """Return a value for people: a number with some digits, None as nothing."""
     return "" if value is None else f"{value:.{digits}g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def clipped(text: str, most: int = 60) -> str:
-    """Return a text that fits into a column of a terminal."""
+    """Return a text cut to at most `most` characters, for a column of a terminal."""
     return text if len(text) <= most else text[: most - 4] + " ..."
 
 
@@ -168,7 +181,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page. `across` names what else `time` is."""
+    """Up to three lines over time (N,), by name: a chart of the page. `across` names the axis where it is not time."""
 
     title: str
     unit: str
@@ -179,9 +192,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Study:
-    """A published study: its name, its document, what is rerun, about how long that takes, and how it is done.
+    """A published study: its `name`, its `document`, what it `reruns`, about how many `seconds` that takes.
 
-    `run` is given a function to call with the name of each of its `steps`, for the line of progress.
+    `run(step)` does it and returns a `Reproduction`; it calls `step(name)` at the beginning of each of its `steps`, which moves
+    the progress bar.
     """
 
     name: str
@@ -194,9 +208,10 @@ class Study:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
-    """A study rerun: `rows` of published figures beside ours, `tables` by name, `pictures`, `notes` in words.
+    """A `study` rerun: `rows` of published figures beside ours, `tables` by name, `pictures`, and `notes` in words.
 
-    `holds`: every row agrees, or differs for a reason that is known. `write(folder)` makes files of it all.
+    `seconds` is how long it took. `holds` says whether every row agrees, or differs for a known reason. `write(folder)` writes
+    all of it to files.
     """
 
     study: Study
@@ -208,16 +223,16 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Whether every row agrees or differs for a reason that is known."""
+        """Whether every row agrees, or differs for a known reason."""
         return all(row.explained for row in self.rows)
 
     @property
     def parts(self) -> dict[str, list[Row]]:
         """The rows by heading, in order."""
-        found: dict[str, list[Row]] = {}
+        parts: dict[str, list[Row]] = {}
         for row in self.rows:
-            found.setdefault(row.part, []).append(row)
-        return found
+            parts.setdefault(row.part, []).append(row)
+        return parts
 
     @property
     def summary(self) -> str:
@@ -225,11 +240,16 @@ class Reproduction:
         agree = sum(row.agrees for row in self.rows)
         known = sum(row.explained for row in self.rows) - agree
         rest = len(self.rows) - agree - known
-        told = f"{len(self.rows)} published figures: {agree} agree"
-        return told + (f", {known} differ for a known reason" if known else "") + (f", {rest} differ" if rest else "")
+        summary = f"{len(self.rows)} published figures: {agree} agree"
+        return (
+            summary + (f", {known} differ for a known reason" if known else "") + (f", {rest} differ" if rest else "")
+        )
 
     def write(self, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
-        """Write rows.csv, a CSV a table, reproduction.json and report.html into a folder; return their names."""
+        """Write rows.csv, one CSV per table, reproduction.json and report.html into `folder`; return their names.
+
+        Files of an earlier reproduction are replaced only if `force` is true.
+        """
         from taupi.papers.folder import write_reproduction
 
         return write_reproduction(self, folder, force)

@@ -1,7 +1,7 @@
-"""Sines and cosines as points on the unit circle: what lets exact and polynomial arithmetic meet an angle.
+"""Angles as points (cos, sin) on the unit circle, for exact and polynomial arithmetic.
 
-An angle enters only through its sine and cosine, and a sum of angles through the addition theorems, so over any ring an
-angle is a pair (c, s) with c^2 + s^2 = 1.
+Programs use an angle only by its sine and cosine, and a sum of angles by the addition theorems. So over any ring an angle is
+a pair (c, s) with c^2 + s^2 = 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SUMS = ("add", "sub", "neg", "twice")
 
 
 def angular_registers(tape: Tape) -> set[int]:
-    """Return the registers whose sine or cosine is taken, and those that such sums of angles are made of."""
+    """Return the registers whose sine or cosine is taken, and the registers that these are sums of."""
     wanted: set[int] = set()
     for i in reversed(tape.instructions):
         if i.op in ("sin", "cos") or (i.out in wanted and i.op in _SUMS):
@@ -25,8 +25,8 @@ def angular_registers(tape: Tape) -> set[int]:
     return wanted
 
 
-def turned(op: str, points: list[Point]) -> Point:
-    """Return the point of -a, 2a, a + b or a - b by the addition theorems."""
+def combined_point(op: str, points: list[Point]) -> Point:
+    """Return the circle point of -a, 2a, a + b or a - b from those of a and b, by the addition theorems."""
     (c, s), *rest = points
     if op == "neg":
         return c, -s
@@ -46,8 +46,8 @@ AngleSum = dict[int, Fraction]
 def angle_sums(tape: Tape, numbers: Mapping[int, Fraction]) -> dict[int, AngleSum]:
     """Return each register whose sine or cosine is taken as a sum of other registers with rational factors.
 
-    `numbers` are the registers whose value is known; what they add stands under `OFFSET`. So cos(q2 - 3/4 q1) and cos(q1) are
-    seen to be of the same two angles.
+    `numbers` are the registers whose value is known; their contribution has the key `OFFSET`. So cos(q2 - 3/4 q1) and
+    cos(q1) are recognised as functions of the same two angles.
     """
     wanted: set[int] = set()
     for i in reversed(tape.instructions):

@@ -1,4 +1,4 @@
-"""A program as source text in other languages, and as files of it."""
+"""Write a program as source files in another language."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from taupi.errors import TaupiError, unknown
-from taupi.files import OVERWRITE, path_of, write_text
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.files import path_of, write_text
+from taupi.program.emitters import LANGUAGES
 from taupi.program.program import Program
-
-# Each module has `files(program, name, dtype)`: texts by file name, the main one first.
-LANGUAGES: dict[str, str] = {
-    "c": "taupi.program.targets.c",
-    "python": "taupi.program.targets.python",
-    "matlab": "taupi.program.targets.matlab",
-    "cuda": "taupi.program.targets.cuda_source",
-}
 
 
 def sources(program: Program, language: str, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
-    """Return the texts of a program in a language by their file names, the main one first."""
+    """Return a program's source texts by file name, the main one first; the arguments are those of `emit`."""
     if not isinstance(program, Program):
-        raise TaupiError(f"program is {type(program).__name__}, expected a Program such as taupi.regressor(robot).")
+        raise TaupiError(
+            Argument("program"),
+            f" is {type(program).__name__}, expected a Program such as taupi.regressor(robot).",
+        )
     if language not in LANGUAGES:
-        raise unknown("language", language, LANGUAGES)
+        raise unknown(Argument("language"), language, LANGUAGES)
     files: dict[str, str] = import_module(LANGUAGES[language]).files(program, name, dtype)
     return files
 
@@ -38,12 +34,12 @@ def emit(
     project: bool = False,
     force: bool = False,
 ) -> list[Path]:
-    """Write a program as source in a directory, and return the paths.
+    """Write the source of a `program` into a `directory`, and return the paths of its files.
 
-    `language`: "c" (C99, header and source), "python" (NumPy only), "matlab" (Octave too) or "cuda" (a kernel). The function
-    and its files take `name`, by default the program's; numbers are of `dtype`, "float64" or "float32". `project` adds to C a
-    CMakeLists.txt, a README.md and a call from Python. The directory is made if it is missing; files that exist are kept,
-    and nothing is written, unless `force`.
+    `language` is "c" (C99, header and source), "python" (needs only NumPy), "matlab" (Octave too) or "cuda" (a kernel). The
+    function and its files are called `name`, by default as the program is; `dtype` is "float64" (the default) or "float32".
+    `project` adds a CMakeLists.txt, a README.md and a call from Python to C. The directory is created if it does not exist. If
+    it holds files of these names, nothing is written unless `force` is set.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,11 +49,18 @@ def emit(
     texts = sources(program, language, name, dtype)
     if project:
         if language != "c":
-            raise TaupiError(f"project=True goes with language='c', got language={language!r}.")
-        from taupi.program.targets.c_project import project as project_files
+            raise TaupiError(
+                Argument("project", True),
+                " goes with ",
+                Argument("language", "c"),
+                ", got ",
+                Argument("language", language),
+                ".",
+            )
+        from taupi.program.emitters.c_project import project as project_files
 
         texts |= project_files(program, name, dtype)
-    folder = path_of(directory, "the path of a directory")
+    folder = path_of(directory, "the path of a directory", "directory")
     paths = [folder / file for file in texts]
     _make_room(folder, paths, force)
     for path, text in zip(paths, texts.values(), strict=True):
@@ -66,13 +69,16 @@ def emit(
 
 
 def _make_room(folder: Path, paths: list[Path], force: bool) -> None:
-    """Make the directory, or say why nothing can be written there."""
+    """Create the directory, or say why nothing can be written there."""
     if folder.exists() and not folder.is_dir():
         raise TaupiError(f"{folder} is a file, expected a directory to write in.")
-    there = [p.name for p in paths if p.exists()]
-    if there and not force:
-        raise TaupiError(f"{folder} has {', '.join(there)} already.", remedy=OVERWRITE)
+    existing = [p.name for p in paths if p.exists()]
+    if existing and not force:
+        raise TaupiError(
+            f"{folder} has {', '.join(existing)} already.",
+            remedy=("Use another name, or ", Argument("force", True), " to overwrite."),
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TaupiError(f"{folder} cannot be made: {error.strerror}.") from None
+        raise TaupiError(f"{folder} cannot be created: {error.strerror}.") from None

@@ -1,4 +1,4 @@
-"""A Program: a function traced once over symbols, called with arrays, read by every target."""
+"""A Program: a function traced once over symbols, called with arrays, read by every target and emitter."""
 
 from __future__ import annotations
 
@@ -10,67 +10,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
-from taupi.program.columns import flatten, from_column, to_column
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.constants import Constant, Constants
+from taupi.program.port import Port
+from taupi.program.sx_shapes import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from casadi import SX
+    from casadi import Function as CasadiFunction
+    from numpy.typing import ArrayLike, DTypeLike
+
     from taupi.program.explicit.form import Explicit
 
+__all__ = ["ColumnParameters", "Constant", "Constants", "Operations", "Port", "Program", "simplified", "trace"]
 
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A named input or output: its shape without batch axes, and what its entries are called."""
-
-    name: str
-    shape: tuple[int, ...] = ()
-    labels: tuple[str, ...] = ()
-    per: str = ""
-
-    @property
-    def size(self) -> int:
-        """The number of scalars."""
-        return math.prod(self.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A number of the description that stays a symbol in the trace: its exact value, or None where it has none yet.
-
-    A `named` one was named by the user and keeps its name in explicit forms.
-    """
-
-    name: str
-    value: Fraction | None
-    named: bool = False
-
-
-class Constants:
-    """Collects, while a function is traced, the symbols that stand for exact numbers."""
-
-    def __init__(self) -> None:
-        self.table: dict[str, Constant] = {}
-        self.symbols: dict[str, Any] = {}
-
-    def __call__(self, name: str, value: Fraction | None, named: bool = False) -> Any:
-        """Return the SX of an exact number: itself for 0, 1, -1 and small powers of two, otherwise a named symbol."""
-        import casadi as cs
-
-        if value is not None and not named and value in (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2)):
-            return cs.SX(float(value))
-        if name not in self.symbols:
-            self.symbols[name] = cs.SX.sym(name)
-            self.table[name] = Constant(name, value, named)
-        return self.symbols[name]
+# What the columns of an output stand for: `taupi.Parameters`, which this room does not import.
+ColumnParameters: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Scalar operations of a program as it is compiled, structural zeros and repeated terms folded."""
+    """How many scalar operations a program takes, with structural zeros left out and repeated terms computed once.
+
+    They are counted as `multiplications`, `additions`, `divisions` and `functions` (sine, square root, comparisons, ...).
+    """
 
     multiplications: int
     additions: int
@@ -79,7 +49,7 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all operations."""
         return self.multiplications + self.additions + self.divisions + self.functions
 
     def __repr__(self) -> str:
@@ -88,34 +58,40 @@ class Operations:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A traced function: named inputs and outputs with shapes, exact constants, and the CasADi function between them.
+    """A traced function, called with arrays whose leading axes are batch axes, `(..., *shape)`.
 
-    Call it with arrays whose leading axes are batch axes, `(..., *shape)`; it compiles itself for the CPU on the first
-    call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it returns SX, so programs compose. A `guard` is
-    kept by the choices of columns and rows, and left behind by other programs made from this one.
+    It compiles itself for the CPU on the first call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it
+    returns SX, so programs compose.
+
+    `name`, `inputs` and `outputs` are those of the function, and `constants` its exact numbers. `function` is the CasADi
+    function between them: it takes the inputs as column vectors, then the constants, and returns row-major columns.
+    `parameters` are what the columns of the output stand for, or None. `guard` is called as guard(program, *arrays) to check
+    the arguments of a plain call, and raises or warns; None is no check. It is kept by programs with some of the rows or
+    columns, and dropped by compiled programs and by all others derived from this one.
     """
 
     name: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     constants: tuple[Constant, ...]
-    # casadi.Function: inputs as column vectors, then the constants; outputs as row-major columns
-    function: Any = field(repr=False)
-    parameters: Any = None  # what the columns of the output stand for, where they stand for parameters
-    # guard(program, *arrays) looks at the arguments of a plain call and raises or warns; compiled objects have none
+    function: CasadiFunction = field(repr=False)
+    parameters: ColumnParameters = None
     guard: Callable[..., None] | None = field(default=None, repr=False)
 
     # Calling ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate for arrays of shape (..., *shape) of each input, by position or by name."""
+    def __call__(self, *args: ArrayLike | SX, **kwargs: ArrayLike | SX) -> Any:
+        """Evaluate the program for one array of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`).
+
+        Return one array, or a tuple of arrays if there are several outputs.
+        """
         if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
             return self._inline(args, kwargs)
         result = self._compiled(*args, **kwargs)
         if self.guard is not None:
-            from taupi.program.boundary import assigned
+            from taupi.program.arguments import in_order
 
-            self.guard(self, *assigned(self.name, self.inputs, args, kwargs))
+            self.guard(self, *in_order(self.name, self.inputs, args, kwargs))
         return result
 
     @cached_property
@@ -123,34 +99,37 @@ class Program:
         return self.compile("cpu")
 
     def compile(
-        self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: Any = None
+        self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: DTypeLike | None = None
     ) -> Callable[..., Any]:
-        """Return the program built for a target and called as the program is.
+        """Return the program built for a target, to be called as the program is.
 
-        `target`: "cpu" (SIMD through LLVM), "cuda" (a GPU, through CuPy), "numpy" (the reference). `threads` share a large
-        batch on the CPU. `layout` of the results: "samples" (..., *shape), the default on the CPU; "batch_last"
-        (*reversed shape, N), the default on a GPU; "nonzeros".
-        `dtype`: "float64" or "float32". The targets behind `exact` and `sympy` are "exact" and "explicit".
-        "interval" takes a pair (lo, hi) for each input, a box, and returns such pairs: what the program can take on in it.
+        `target` is "cpu" (vector instructions through LLVM, the default), "cuda" (a GPU, through CuPy) or "numpy" (the
+        reference). "interval" takes a pair (lo, hi) per input, a box, and returns pairs that enclose what the program takes
+        on in it. "exact" and "explicit" are the targets behind `exact` and `sympy`. `threads` share a large batch on the CPU,
+        1 by default. `layout` is that of the results: "samples", (..., *shape), the default on a CPU; "batch_last",
+        (*reversed shape, N), the default on a GPU; "nonzeros", (structural nonzeros, N). `dtype` is "float64" (the default) or
+        "float32".
         """
         from taupi.program.targets import target_module
 
         build = target_module(target).build
-        given = {k: v for k, v in (("threads", threads), ("layout", layout), ("dtype", dtype)) if v is not None}
+        options = {k: v for k, v in (("threads", threads), ("layout", layout), ("dtype", dtype)) if v is not None}
         known = inspect.signature(build).parameters
-        for name in [n for n in given if n not in known]:
-            if name != "threads":  # a target that has no use for threads needs none
-                raise TaupiError(f"The target {target!r} has no {name}: leave it out, or compile for the CPU.")
-            del given[name]
-        return build(self, **given)
+        for name in [n for n in options if n not in known]:
+            if name != "threads":  # a target that does not use threads ignores them
+                raise TaupiError(
+                    f"The target {target!r} has no ", Argument(name), ": leave it out, or compile for the CPU."
+                )
+            del options[name]
+        return build(self, **options)
 
     def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         import casadi as cs
 
-        from taupi.program.boundary import assigned
+        from taupi.program.arguments import in_order
 
-        given = assigned(self.name, self.inputs, args, kwargs)
-        columns = [to_column(cs.SX(value), p.shape) for value, p in zip(given, self.inputs, strict=True)]
+        values = in_order(self.name, self.inputs, args, kwargs)
+        columns = [to_column(cs.SX(value), p.shape) for value, p in zip(values, self.inputs, strict=True)]
         results = self._numeric(*columns)
         results = results if isinstance(results, tuple) else (results,)
         matrices = tuple(from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
@@ -160,11 +139,11 @@ class Program:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The user's symbols that have no value yet; a numeric call needs them bound."""
+        """The names of the symbols that have no value yet; numeric calls need all of them bound."""
         return tuple(c.name for c in self.constants if c.value is None)
 
-    def bind(self, **values: Any) -> Program:
-        """Return the program with values for its symbols."""
+    def bind(self, **values: float | Fraction) -> Program:
+        """Return the program with `values` for its symbols: `program.bind(l1=0.5)`."""
         table = {c.name: c for c in self.constants}
         for name, value in values.items():
             if name not in table:
@@ -174,13 +153,13 @@ class Program:
 
     @cached_property
     def _numeric(self) -> Any:
-        """The CasADi function with every constant a double, folded again."""
+        """The CasADi function with every constant a double, simplified again."""
         import casadi as cs
 
         if self.symbols:
             names = ", ".join(self.symbols)
             raise TaupiError(
-                f"{self.name} has symbols without a value: {names}. Use .bind({self.symbols[0]}=...) first."
+                f"{self.name} has symbols without a value: {names}.", remedy=f"Use .bind({self.symbols[0]}=...) first."
             )
         inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
         values = cs.SX(np.array([float(c.value or 0) for c in self.constants]))
@@ -189,21 +168,24 @@ class Program:
 
     @cached_property
     def tape(self) -> Tape:
-        """The instructions with constants as doubles: what numeric targets run."""
+        """The instructions with constants as doubles, which numeric targets and emitters read."""
         return record(self._numeric)
 
     @cached_property
     def exact_tape(self) -> Tape:
-        """The instructions with constants as a last input: what exact and explicit targets run."""
+        """The instructions with the constants as a last input, which exact and explicit targets read."""
         return record(self.function)
 
     def nonzeros(self, port: int = 0, exact: bool = False) -> np.ndarray:
-        """Return the flat, row-major places of an output's structural nonzeros, in the order the tape stores them."""
+        """Return the flat, row-major positions of an output's structural nonzeros, in the order the tape stores them.
+
+        `port` is the number of the output. With `exact`, constants are symbols, none of which is taken for zero.
+        """
         function = self.function if exact else self._numeric
         return np.array(function.sparsity_out(port).row(), dtype=np.int64)
 
     def sparsity(self, output: str | None = None) -> np.ndarray:
-        """Return where an output is not structurally zero, as a boolean array of its shape."""
+        """Return where an `output` (by its name, the first by default) is not structurally zero, as a boolean array."""
         port = self._output(output)
         mask = np.zeros(self.outputs[port].size, dtype=bool)
         mask[self.nonzeros(port)] = True
@@ -211,7 +193,7 @@ class Program:
 
     @property
     def operations(self) -> Operations:
-        """Scalar operations of one evaluation. A square is a multiplication, a doubling an addition, a sign change nothing."""
+        """Scalar operations per sample: a square counts as a multiplication, a doubling as an addition, a sign as none."""
         c = self.tape.counts
         functions = sum(n for op, n in c.items() if op not in ("add", "sub", "mul", "sq", "twice", "div", "inv", "neg"))
         return Operations(c["mul"] + c["sq"], c["add"] + c["sub"] + c["twice"], c["div"] + c["inv"], functions)
@@ -225,55 +207,78 @@ class Program:
     # Other programs from it ---------------------------------------------------------------------------------------
 
     def jacobian(self, wrt: str) -> Program:
-        """Return d output / d input: a program whose outputs have shape (*output, *input)."""
-        return _derived().jacobian(self, wrt)
+        """Return the program of d output / d input, with outputs of shape (*output, *input); `wrt` is the input's name."""
+        return _transformations().jacobian(self, wrt)
 
     def jvp(self, wrt: str) -> Program:
-        """Return (d output / d input) v without forming it: one more input `d<wrt>` of the input's shape."""
-        return _derived().jvp(self, wrt)
+        """Return the program of (d output / d input) v, which never forms the Jacobian.
+
+        `wrt` is the input's name, and v one more input, `d<wrt>`, of that input's shape.
+        """
+        return _transformations().jvp(self, wrt)
 
     def vjp(self, wrt: str) -> Program:
-        """Return w^T (d output / d input) of a one-output program: one more input `w` of the output's shape."""
-        return _derived().vjp(self, wrt)
+        """Return the program of w^T (d output / d input), for a program with one output.
+
+        `wrt` is the input's name, and w one more input, `w`, of the output's shape.
+        """
+        return _transformations().vjp(self, wrt)
 
     def times(self, name: str = "pi") -> Program:
-        """Return Y x of a matrix program, Y never formed: one more input `name` with an entry a column."""
-        return _derived().times(self, name)
+        """Return the program of Y x for a matrix Y, which never forms Y; x is one more input called `name`."""
+        return _transformations().times(self, name)
 
     def transpose_times(self, name: str = "s") -> Program:
-        """Return Y^T s of a matrix program, Y never formed: one more input `name` with an entry a row."""
-        return _derived().transpose_times(self, name)
+        """Return the program of Y^T s for a matrix Y, which never forms Y; s is one more input called `name`."""
+        return _transformations().transpose_times(self, name)
 
     def take(self, places: Sequence[int], axis: int = -1) -> Program:
-        """Return the program with a choice of entries along an axis of its only output: chosen rows or columns."""
-        return _derived().take(self, places, axis)
+        """Return the program with some entries of its only output: the ones at `places` along `axis`, by default columns."""
+        return _transformations().take(self, places, axis)
 
-    def columns(self, names: Sequence[str] | str) -> Program:
-        """Return the program with the columns of the named parameters only; `*.mx` takes a kind, `link2.*` an owner."""
+    def select(self, names: Sequence[str] | str) -> Program:
+        """Return the program with the columns of some parameters, by their `names`.
+
+        "*.mx" selects the parameters of a kind, "link2.*" those of an owner.
+
+        >>> import taupi as tp
+        >>> tp.regressor(tp.load("elbow2r")).select("*.m").parameters.names
+        ('upper_arm.m', 'forearm.m')
+        """
         if self.parameters is None:
             raise TaupiError(f"{self.name} has no parameters to select columns by.")
         return self.take(self.parameters.layout.select(names))
 
+    def columns(self, names: Sequence[str] | str) -> Program:
+        """Return the same as `select`, which is the clearer name: the columns of some parameters, by their `names`."""
+        return self.select(names)
+
     def reduced(self) -> Program:
-        """Return the program without the columns that vanish identically; `reduced().parameters` are those that act."""
-        from taupi.program.active import active_columns
+        """Return the program without columns that vanish identically; its `parameters` are those that have an effect."""
+        from taupi.program.independent_columns import active_columns
 
         return self.take(active_columns(self))
 
     def independent(self) -> Program:
-        """Return the program with the leftmost columns that span all columns: Y = Y_b B with a constant B, exactly."""
-        from taupi.program.active import independent_columns
+        """Return the program with the leftmost columns that span all others: Y = Y_b B, with a constant B, exactly."""
+        from taupi.program.independent_columns import independent_columns
 
         return self.take(independent_columns(self))
 
     # Exact and explicit -------------------------------------------------------------------------------------------
 
     def exact(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate in rational arithmetic; see `taupi.program.targets.exact`."""
+        """Evaluate one sample in rational arithmetic; `args` and `kwargs` are the inputs, as nested sequences of numbers.
+
+        For an input whose sine or cosine is taken, state the tangent of its half: see `taupi.program.targets.exact`.
+        """
         return self.compile("exact")(*args, **kwargs)
 
     def sympy(self, values: bool = False) -> Any:
-        """Return the outputs as expanded SymPy arrays, sin^2 + cos^2 reduced; `values` puts numbers for named symbols."""
+        """Return the outputs as expanded SymPy matrices, with sin^2 + cos^2 = 1 applied.
+
+        With `values`, symbols that have a value are replaced by it; by default they stay symbols.
+        """
         from taupi.program.targets.explicit import build
 
         return build(self, values)()
@@ -288,14 +293,14 @@ class Program:
         intermediates: int | None = None,
         limit: int | None = None,
     ) -> Explicit:
-        """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it writes text.
+        """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it shows text.
 
-        `angles`: "shortest" picks, entry by entry, the shorter of products and sums of angles; "products" keeps products.
-        `names=True` names sums that repeat (k1, k2, ...); a mapping gives your own, {"b4": "qrdd1 + qrdd2"}. `values` puts
-        numbers for the symbols that have some; `digits` rounds numbers that are not simple; `short` writes c12 for cos(q1 + q2).
-        A form of more than `limit` terms (300 000) is refused.
-        `intermediates=20` names intermediate terms instead, so that few are longer
-        than that and any program has a form.
+        With `values`, symbols that have a value are replaced by it. `angles` is "shortest", which chooses the shorter of
+        products and sums of angles for each entry (the default), or "products", which keeps products. `names` is True to name
+        sums that occur repeatedly (k1, k2, ...), or a mapping with your own names, {"b4": "qrdd1 + qrdd2"}. `digits` rounds
+        numbers that are not simple, none by default. `short` writes c12 for cos(q1 + q2). A form with more terms than `limit`,
+        300 000 by default, is refused. `intermediates`, say 20, names intermediate terms, so that few formulas have more terms
+        than that and any program has an explicit form; None (the default) names none.
 
         >>> import taupi as tp
         >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit())
@@ -307,25 +312,28 @@ class Program:
         return explicit(self, values, angles, names, digits, short, intermediates, limit)
 
     def latex(self, values: bool = False) -> str:
-        """Return the explicit outputs as LaTeX; see `explicit` for more."""
+        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`."""
         return self.explicit(values).latex()
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
 
     def c(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as C99, the text that goes with the header."""
+        """Return the program as C99 source, without the header.
+
+        `name` is the function's, by default the program's; `dtype` is "float64" or "float32".
+        """
         return self._source("c", name, dtype)
 
     def python(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a Python module that needs NumPy only."""
+        """Return the program as a Python module that needs only NumPy; `name` and `dtype` are those of `c`."""
         return self._source("python", name, dtype)
 
     def matlab(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a function file for MATLAB and Octave."""
+        """Return the program as a function file for MATLAB and Octave; `name` and `dtype` are those of `c`."""
         return self._source("matlab", name, dtype)
 
     def cuda(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a CUDA kernel, one thread a sample."""
+        """Return the program as a CUDA kernel with one thread per sample; `name` and `dtype` are those of `c`."""
         return self._source("cuda", name, dtype)
 
     def _source(self, language: str, name: str | None, dtype: str) -> str:
@@ -334,25 +342,27 @@ class Program:
         return next(iter(sources(self, language, name, dtype).values()))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave compiled code behind: a copy in another process compiles its own."""
+        """Return the fields without compiled code: a copy in another process compiles its own."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
-        made = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
-        return f"Program {self.name}({told}) -> {made}"
+        inputs = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        outputs = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return f"Program {self.name}({inputs}) -> {outputs}"
 
 
 def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> None:
-    """Refuse a user's symbol that is called as an entry of an input is: formulas would mix the two."""
+    """Refuse a user's symbol with the name of an input's entry: formulas would confuse the two."""
     taken = {f"{p.name}{k + 1}" for p in inputs for k in range(p.size)} | {p.name for p in inputs}
     for constant in constants.table.values():
         if constant.named and constant.name in taken:
-            raise TaupiError(f"The symbol {constant.name!r} is also what {name} calls an input: choose another name.")
+            raise TaupiError(
+                f"The symbol {constant.name!r} is also the name of an input of {name}: choose another name."
+            )
 
 
 def _number(name: str, value: Any) -> Fraction:
-    """Return a symbol's value: a float as the decimal that prints it."""
+    """Return a symbol's value as a fraction: a float as the decimal that prints it."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, str | bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
@@ -360,10 +370,10 @@ def _number(name: str, value: Any) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def _derived() -> Any:
-    from taupi.program import derived
+def _transformations() -> ModuleType:
+    from taupi.program import transformations
 
-    return derived
+    return transformations
 
 
 def trace(
@@ -372,12 +382,13 @@ def trace(
     inputs: Sequence[Port],
     outputs: Sequence[Port],
     constants: Constants | None = None,
-    parameters: Any = None,
+    parameters: ColumnParameters = None,
 ) -> Program:
-    """Run `body` once on symbols and return what it did as a Program.
+    """Run a function once on symbols and return what it computes as a Program.
 
-    `body` gets one SX per input (a column for a vector, a matrix for a matrix) and returns one value per output: an SX,
-    or nested lists of SX for three axes.
+    `name` is the program's. `body` gets one SX per port in `inputs` (a column for a vector, a matrix for a matrix) and returns
+    one value per port in `outputs`: an SX, or nested lists of SX for three axes. `constants` are the exact numbers that
+    `body` asked for (see `Constants`), and `parameters` what the columns of the output stand for; both are none by default.
 
     >>> import casadi as cs
     >>> square = trace("square", lambda x: x * x, [Port("x", (2,))], [Port("y", (2,))])
@@ -403,8 +414,8 @@ def trace(
     return Program(name, tuple(inputs), tuple(outputs), table, function, parameters)
 
 
-def simplified(outputs: Sequence[Any]) -> list[Any]:
-    """Return expressions with repeated terms shared and structural zeros dropped."""
+def simplified(outputs: Sequence[SX]) -> list[SX]:
+    """Return expressions with repeated terms computed once and structural zeros dropped."""
     import casadi as cs
 
     return [cs.sparsify(e) for e in cs.cse(list(outputs))]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 from taupi.errors import TaupiError
 
-# CasADi's operations that targets know, by our names, with their number of arguments. CasADi writes q^2 and 2q as
-# operations of their own, and a conditional as a product with a comparison.
+if TYPE_CHECKING:
+    from casadi import Function as CasadiFunction
+
+# The CasADi operations that targets know, by number of arguments. CasADi has operations of their own for q^2 ("sq") and 2q
+# ("twice"), and writes a conditional as a product with a comparison.
 UNARY = (
     "neg",
     "sq",
@@ -52,7 +56,7 @@ BINARY = (
 
 
 class Instruction(NamedTuple):
-    """One step: `out = op(args)`; `value` is a constant's, `port` and `slot` are an input's or output's place."""
+    """One step, `out = op(args)`: `value` is that of a constant, `port` and `slot` say which entry of an input or output."""
 
     op: str
     out: int
@@ -64,22 +68,22 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Tape:
-    """Instructions in single-assignment form: every register is written once."""
+    """A program's instructions in single-assignment form: every register is written once."""
 
     instructions: tuple[Instruction, ...]
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each operation occurs, loads, stores and constants left out."""
+        """How often each operation occurs, without loads, stores and constants."""
         return Counter(i.op for i in self.instructions if i.op not in ("const", "input", "output"))
 
 
-def record(function: Any) -> Tape:
+def record(function: CasadiFunction) -> Tape:
     """Return the tape of a CasADi SX function."""
     import casadi as cs
 
     names = _operation_names(cs)
-    current: dict[int, int] = {}  # CasADi reuses its work registers; ours are written once
+    current: dict[int, int] = {}  # from CasADi's work registers, which it reuses, to ours, which are written once
     instructions: list[Instruction] = []
     for k in range(function.n_instructions()):
         op = names.get(function.instruction_id(k))
@@ -108,11 +112,11 @@ def record(function: Any) -> Tape:
 
 
 def _exact_inverse(divisor: Instruction) -> float | None:
-    """Return 1/c for a constant power of two: the product is the same double, and much cheaper than the quotient."""
+    """Return 1/c for a constant power of two: multiplying by it gives the same double as the division, but faster."""
     power_of_two = divisor.op == "const" and abs(math.frexp(divisor.value)[0]) == 0.5
-    # Not of the smallest numbers, whose inverse overflows, nor of the largest, whose inverse loses bits.
+    # Except for the smallest numbers, whose inverse overflows, and the largest, whose inverse loses bits.
     return 1 / divisor.value if power_of_two and 1e-300 < abs(divisor.value) < 1e300 else None
 
 
-def _operation_names(cs: Any) -> dict[int, str]:
+def _operation_names(cs: ModuleType) -> dict[int, str]:
     return {getattr(cs, name): name[3:].lower() for name in dir(cs) if name.startswith("OP_")}

@@ -1,1 +1,1 @@
-"""Regressors: the dynamics as matrices that multiply the parameters."""
+"""Regressors: the dynamics as matrices that multiply the parameters, tau = Y pi."""

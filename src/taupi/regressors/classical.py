@@ -1,17 +1,16 @@
-"""The regressors as programs: classical, Slotine-Li, energy."""
+"""The regressors as programs: classical and Slotine-Li, by either algorithm; of the energy; and the reference motion."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.energy import link_motions
-from taupi.dynamics.spatial import SX, inertia_columns
+from taupi.dynamics.spatial import inertia_columns
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_columns, term_parameters
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 from taupi.regressors.lagrangian import lagrangian_regressor
@@ -24,11 +23,11 @@ def _regressor(
     robot: Robot, name: str, terms: TermsLike, columns: tuple[str, ...] | str | None, algorithm: str, reference: bool
 ) -> Program:
     if algorithm not in ALGORITHMS:
-        raise unknown("algorithm", algorithm, ALGORITHMS)
+        raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
 
-    def body(chain: Chain, q: Any, qd: Any, *more: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> Matrix:
         qrd, qrdd = more if reference else (qd, more[0])
         return cs.horzcat(ALGORITHMS[algorithm](chain, q, qd, qrd, qrdd), term_columns(chain, chosen, q, qrd, qrdd))
 
@@ -41,11 +40,12 @@ def _regressor(
 def regressor(
     robot: Robot, terms: TermsLike = (), columns: tuple[str, ...] | str | None = None, algorithm: str = "recursive"
 ) -> Program:
-    """Return the classical regressor Y(q, qd, qdd), n x p, with tau = Y pi (spec 1.5).
+    """Return the classical regressor Y(q, qd, qdd) of `robot`, n x p, with tau = Y pi (Gabiccini et al. 2009, eq. 6, 29-34).
 
-    pi is ten parameters a link (`robot.parameters`), then one a joint for each of `terms`, term after term; `Y.parameters`
-    names them and holds the robot's values. `columns` keeps the named parameters only ("link2.m", "*.mx", "link3.*").
-    `algorithm`: "recursive", or "lagrangian", the explicit route of Gabiccini et al. (2009).
+    pi has ten parameters per link (`robot.parameters`), then one per joint for each of `terms`, term after term; by default there
+    are none. `Y.parameters` names them and holds the robot's values. `columns` keeps only the parameters that it names
+    ("link2.m", "*.mx", "link3.*"); None, the default, keeps all. `algorithm` is "recursive" (the default) or "lagrangian", the
+    explicit route of Gabiccini et al. (2009).
 
     >>> import taupi as tp
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous",))
@@ -61,10 +61,11 @@ def regressor(
 def slotine_li_regressor(
     robot: Robot, terms: TermsLike = (), columns: tuple[str, ...] | str | None = None, algorithm: str = "recursive"
 ) -> Program:
-    """Return Slotine and Li's regressor Y_r(q, qd, qrd, qrdd), n x p: Y_r pi = M qrdd + C(q, qd) qrd + g (spec 1.6).
+    """Return Slotine and Li's regressor Y_r(q, qd, qrd, qrdd) of `robot`, n x p: Y_r pi = M qrdd + C(q, qd) qrd + g.
 
-    C is the Christoffel matrix, so that dM/dt - 2C is skew-symmetric. Terms are taken at the reference velocity and
-    acceleration: a friction that grows with speed then adds damping.
+    C is the Christoffel matrix, so that dM/dt - 2C is skew-symmetric (Gabiccini et al. 2009, eq. 36, 55-59). `terms` are taken at
+    the reference velocity and acceleration, so that friction that grows with speed adds damping. `terms`, `columns` and
+    `algorithm` are as in `regressor`.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -77,9 +78,10 @@ def slotine_li_regressor(
 
 @builder
 def energy_regressor(robot: Robot, which: str = "total") -> Program:
-    """Return the row e(q, qd), with E = e pi: "kinetic", "potential" or "total" energy (p,).
+    """Return the row e(q, qd) of `robot`, (p,), with the energy E = e pi in J (equations.md, R13).
 
-    K: [ |pd|^2 / 2, (pd x w)^T R, w^T L(w) / 2 ],  P: [ -g . p, -g^T R, 0 ] per link.
+    `which` energy: "total" (the default), "kinetic" or "potential". Per link, the kinetic one has [ |pd|^2 / 2, (pd x w)^T R,
+    w^T L(w) / 2 ] and the potential one [ -g . p, -g^T R, 0 ].
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -92,7 +94,7 @@ def energy_regressor(robot: Robot, which: str = "total") -> Program:
     if which not in kinds:
         raise unknown("energy", which, kinds)
 
-    def body(chain: Chain, q: Any, qd: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         blocks = []
         for r, p, w, pd in link_motions(chain, q, qd):
             kinetic = cs.horzcat(cs.dot(pd, pd) / 2, cs.cross(r.T @ pd, w).T, w.T @ inertia_columns(w) / 2)
@@ -106,11 +108,13 @@ def energy_regressor(robot: Robot, which: str = "total") -> Program:
 
 
 def reference_motion(
-    q: Any, qd: Any, q_des: Any, qd_des: Any, qdd_des: Any, Lambda: Any = 1.0
+    q: ArrayLike, qd: ArrayLike, q_des: ArrayLike, qd_des: ArrayLike, qdd_des: ArrayLike, Lambda: ArrayLike = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return qrd = qd_des - Lambda (q - q_des), qrdd = qdd_des - Lambda (qd - qd_des) and s = qd - qrd (spec 1.7).
+    """Return qrd = qd_des - Lambda (q - q_des), qrdd = qdd_des - Lambda (qd - qd_des) and s = qd - qrd.
 
-    Lambda is a positive number, one a joint, or a matrix with positive eigenvalues; arrays are (..., n).
+    These are the reference velocity, the reference acceleration and the sliding variable (Kubozono et al., eq. 29, 30) of a
+    motion `q`, `qd` that should follow `q_des`, `qd_des`, `qdd_des`, all (..., n) in rad or m and s. `Lambda` (1/s, 1 by
+    default) is a positive number, one per joint, or a matrix whose eigenvalues have positive real parts.
 
     >>> qrd, qrdd, s = reference_motion([0.1], [0.0], [0.0], [1.0], [0.0], Lambda=5.0)
     >>> qrd.tolist(), qrdd.tolist(), s.tolist()
@@ -119,7 +123,8 @@ def reference_motion(
     gain = np.asarray(Lambda, dtype=float)
     positive = np.linalg.eigvals(gain).real if gain.ndim == 2 else gain
     if gain.ndim > 2 or not np.all(positive > 0):
-        raise TaupiError(f"Lambda is {Lambda!r}, expected positive: a number, one per joint, or a matrix.")
+        message = f" is {shown(Lambda)}, expected positive: a number, one per joint, or a matrix."
+        raise TaupiError(Argument("Lambda"), message)
     q, qd, q_des, qd_des, qdd_des = (np.asarray(x, dtype=float) for x in (q, qd, q_des, qd_des, qdd_des))
     error, rate = q - q_des, qd - qd_des
     if gain.ndim == 2:

@@ -1,30 +1,30 @@
-"""The regressor of robots with elastic joints: links, rotors, friction and springs, over links and motors."""
+"""The regressor of robots with elastic joints: columns for links, rotors, friction and springs, rows for links and motors."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.drives import DOCUMENT, Drives, Sides, check_elastic, elastic_parameters, motor_port, resolve_sides
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms import TermsLike, term_columns
-from taupi.errors import unknown
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, unknown
 from taupi.model.parameters import ParameterLayout
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
-from taupi.regressors.recursive import Axes, Motion, link_columns, link_walk
+from taupi.regressors.recursive import Axes, PolarisedMotion, link_columns, link_walk
 
 ORDERS = ("grouped", "link")
 
 
-def rotor_columns(chain: Chain, drives: Drives, walk: list[tuple[Motion, Axes]], thetad: Any, thetadd: Any) -> Any:
-    """Return the columns of the rotors' inertias over all links and all motors, 2n x n (spec B5).
+def rotor_columns(
+    chain: Chain, drives: Drives, walk: list[tuple[PolarisedMotion, Axes]], thetad: Vector, thetadd: Vector
+) -> Matrix:
+    """Return the columns of the rotors' inertias over all links and all motors, 2n x n (equations.md, E3).
 
-    Links: the power of the moment k (thetadd z + thetad w x z) on the joints before the link that carries the rotor.
-    Motors: k (z . wd + k thetadd).
+    Links: the power of the moment k (thetadd z + thetad w x z) on the joints between the base and the link that carries the
+    rotor. Motors: k (z . wd + k thetadd).
     """
     motor = [drives.ratio[i] ** 2 * thetadd[i] for i in range(chain.n)]
     columns = [SX(chain.n, 1) for _ in range(chain.n)]
@@ -37,8 +37,8 @@ def rotor_columns(chain: Chain, drives: Drives, walk: list[tuple[Motion, Axes]],
     return cs.vertcat(cs.horzcat(*columns), cs.diag(cs.vertcat(*motor)))
 
 
-def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Any, ...], motor: tuple[Any, ...]) -> Any:
-    """Return Y in the order of `elastic_parameters`, its rows links and elastic motors."""
+def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
+    """Return Y with columns in the order of `elastic_parameters` and rows for links and elastic motors."""
     drives = Drives(chain, coupling)
     q, qd, qdd = link
     theta, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
@@ -60,9 +60,9 @@ def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Any, ...], 
 
 
 def column_order(layout: ParameterLayout, order: str) -> np.ndarray:
-    """Return the places of the columns in an order: grouped by kind as in the document, or link by link."""
+    """Return the places of the parameters in an order: grouped by kind as in Zollo et al. (2014), or link by link."""
     if order not in ORDERS:
-        raise unknown("order", order, ORDERS)
+        raise unknown(Argument("order"), order, ORDERS)
     if order == "grouped":
         return layout.order("zollo")
     return np.array(sorted(range(len(layout)), key=lambda k: layout.entries[k].index), dtype=int)
@@ -76,14 +76,17 @@ def elastic_regressor(
     coupling: bool = True,
     columns: tuple[str, ...] | str | None = None,
 ) -> Program:
-    """Return Y(q, qd, qdd, theta, thetad, thetadd), 2n x 14n, with Y Pi = (forces on the links, motor torques u) (spec B5).
+    """Return Y(q, qd, qdd, theta, thetad, thetadd) of `robot`, 2n x 14n, with Y Pi = (torques on the links, motor torques u).
 
-    Pi, in the "grouped" order of Zollo et al. (2014): masses, first moments (3 a link), inertias (xx, yy, zz, xy, xz, yz a link),
-    then one a joint: rotor inertia, Coulomb and viscous friction of the motor, stiffness. With `order="link"` each link's ten are
-    followed by those of its joint. `Y.parameters` names them and holds the robot's values. `terms` are the friction of the
-    motors, "damping" of the springs, and friction on the links ("link_viscous", "link_coulomb"); what the document has not
-    follows at the end. A rigid joint, one without stiffness, has its motor in its link's row, and no column of stiffness.
-    Without `coupling` the rotors turn no links. `columns` keeps the named parameters only.
+    `order` is that of the columns. In "grouped" (the default), the order of Zollo et al. (2014, eq. 13-34), Pi has masses,
+    first moments (three per link), inertias (xx, yy, zz, xy, xz, yz per link), then one per joint of rotor inertia, Coulomb
+    friction and viscous friction of the motor, and stiffness. In "link", each link's ten are followed by those of its joint.
+    `Y.parameters` names them and holds the robot's values.
+
+    `terms` are the friction of the motors, by default ("coulomb", "viscous"), "damping" of the springs, and friction on the links
+    ("link_viscous", "link_coulomb"); those that the document does not have come last. A rigid joint, one without stiffness, has
+    its motor in its link's row, and no column for a stiffness. `coupling=False` lets rotors act on no link; the default is True.
+    `columns` keeps only the parameters that it names, as in `regressor`; None, the default, keeps all.
 
     >>> import taupi as tp
     >>> Y = tp.elastic_regressor(tp.load("zollo2r"))
@@ -97,7 +100,7 @@ def elastic_regressor(
     natural = elastic_parameters(robot, sides)
     places = [int(k) for k in column_order(natural.layout, order)]
 
-    def body(chain: Chain, *x: Any) -> Any:
+    def body(chain: Chain, *x: Vector) -> Matrix:
         return _columns(chain, sides, coupling, x[:3], x[3:])[:, places]
 
     inputs: list[str | Port] = ["q", "qd", "qdd", *(motor_port(robot, n) for n in ("theta", "thetad", "thetadd"))]

@@ -1,14 +1,15 @@
-"""Explicit regressors of an arm from its table: Gabiccini's X, W, Z link by link, and the whole Y and Y_r."""
+"""Both regressors of an arm as formulas: Y, Y_r, and their parts X, W, Z link by link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
-from taupi.errors import unknown
+from taupi.dynamics.types import Formula, Matrix, Vector
+from taupi.errors import Argument, unknown
+from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.program.explicit.form import Explicit
 from taupi.program.program import Port, Program
@@ -21,13 +22,14 @@ _PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first 
 
 @builder
 def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Program:
-    """Return X0, X1, X2, W0, W1, W2, Z0, Z1 of one link: its columns for mass, first moment and inertia, Y = X - W + Z.
+    """Return X0, X1, X2, W0, W1, W2, Z0, Z1 of a `link` of `robot`, by number: its columns for mass, first moment and inertia.
 
-    `form`: "slotine-li", functions of (q, qd, qrd, qrdd), or "classical", of (q, qd, qdd) (Gabiccini et al. 2009, 19-35, 51-58).
+    Y = X - W + Z. `form` is "slotine-li" (the default), functions of (q, qd, qrd, qrdd), or "classical", of (q, qd, qdd)
+    (Gabiccini et al. 2009, eq. 19-35, 51-58).
     """
     reference = form == "slotine-li"
 
-    def body(chain: Chain, q: Any, qd: Any, *more: Any) -> tuple[Any, ...]:
+    def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> tuple[Matrix, ...]:
         qrd, qrdd = more if reference else (qd, more[0])
         block = link_blocks(chain, q, qd, qrd, qrdd)[link]
         parts = [(block.x, "012"), (block.w, "012"), (block.z, "01")]
@@ -41,10 +43,11 @@ def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Pro
 
 @dataclass(frozen=True, eq=False)
 class ExplicitRegressor:
-    """Both regressors of a robot as formulas, made by the Lagrangian route of Gabiccini et al. (2009).
+    """Both regressors of `robot` as formulas, by the Lagrangian route of Gabiccini et al. (2009).
 
-    Unpacked it gives Y and Y_r as SymPy matrices. `classical` and `slotine_li` are the forms to read, `link(i)` the parts X, W, Z
-    of one link, `reduced` the same without the columns that vanish for every motion.
+    Unpacking it gives Y and Y_r as SymPy matrices. `classical` and `slotine_li` are the forms to read, `link(i)` the parts X,
+    W, Z of one link, `reduced` the same without the columns that vanish for every motion. `classical_program` and
+    `slotine_li_program` are the programs behind them, `zero_columns` the parameters whose columns vanish.
     """
 
     robot: Robot
@@ -52,44 +55,58 @@ class ExplicitRegressor:
     slotine_li_program: Program
     zero_columns: tuple[str, ...]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Formula]:
         yield self.classical_program.sympy()
         yield self.slotine_li_program.sympy()
 
     @property
-    def parameters(self) -> Any:
-        """What the columns stand for."""
+    def parameters(self) -> Parameters:
+        """The parameters that the columns multiply."""
         return self.classical_program.parameters
 
     @cached_property
     def classical(self) -> Explicit:
-        """Y(q, qd, qdd) to read."""
+        """Y(q, qd, qdd) as formulas to read."""
         return self.classical_program.explicit()
 
     @cached_property
     def slotine_li(self) -> Explicit:
-        """Y_r(q, qd, qrd, qrdd) to read."""
+        """Y_r(q, qd, qrd, qrdd) as formulas to read."""
         return self.slotine_li_program.explicit()
 
     @cached_property
     def reduced(self) -> ExplicitRegressor:
-        """The same without the columns that vanish identically."""
+        """Both regressors without the columns that vanish identically."""
         names = [n for n in self.parameters.names if n not in self.zero_columns]
         y, y_r = self.classical_program.columns(names), self.slotine_li_program.columns(names)
         return ExplicitRegressor(self.robot, y, y_r, zero_columns=())
 
-    def link(self, which: int | str, form: str = "slotine-li", **settings: Any) -> Explicit:
-        """Return X, W, Z of a link, by number from 0 or by name, each in parts for mass, first moment and inertia.
+    def link(
+        self,
+        which: int | str,
+        form: str = "slotine-li",
+        *,
+        values: bool = False,
+        angles: str = "shortest",
+        names: bool | Mapping[str, str] = False,
+        digits: int | None = None,
+        short: bool = False,
+        intermediates: int | None = None,
+        limit: int | None = None,
+    ) -> Explicit:
+        """Return X, W, Z of the link `which`, by number from 0 or by name, in parts for mass, first moment and inertia.
 
-        `settings` are those of `Program.explicit`: names, short, digits, angles.
+        `form` is "slotine-li" (the default) or "classical". `values`, `angles`, `names`, `digits`, `short`, `intermediates` and
+        `limit` are those of `Program.explicit`, with the same defaults.
         """
-        names = [k.name for k in self.robot.links]
-        if which not in names and which not in range(len(names)):
-            raise unknown("link", str(which), names)
+        links = [link.name for link in self.robot.links]
+        if which not in links and which not in range(len(links)):
+            raise unknown("link", str(which), links)
         if form not in FORMS:
-            raise unknown("form", form, FORMS)
-        place = names.index(which) if isinstance(which, str) else which
-        return link_block_program(self.robot, place, form).explicit(**settings)
+            raise unknown(Argument("form"), form, FORMS)
+        place = links.index(which) if isinstance(which, str) else which
+        program = link_block_program(self.robot, place, form)
+        return program.explicit(values, angles, names, digits, short, intermediates, limit)
 
     def __repr__(self) -> str:
         n, p = self.classical_program.outputs[0].shape
@@ -98,10 +115,10 @@ class ExplicitRegressor:
 
 
 def explicit_regressor(robot: Robot) -> ExplicitRegressor:
-    """Return the classical and the Slotine-Li regressor of a robot as formulas, link block by link block.
+    """Return the classical and the Slotine-Li regressor of `robot` as formulas, link block by link block.
 
-    tau = Y pi, M qrdd + C qrd + g = Y_r pi, Y = X - W + Z (Gabiccini et al. 2009). Columns that vanish identically are found in
-    exact arithmetic.
+    tau = Y pi, M qrdd + C qrd + g = Y_r pi, Y = X - W + Z (Gabiccini et al. 2009, eq. 34, 59). Columns that vanish identically
+    are found in exact arithmetic.
 
     >>> import taupi as tp
     >>> table = [dict(a="a1", alpha=0, d=0, theta=0), dict(a="a2", alpha=0, d=0, theta=0)]

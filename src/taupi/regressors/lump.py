@@ -1,4 +1,4 @@
-"""Linear in the parameters you choose: a program split into known functions times lumped unknowns, exactly."""
+"""Programs that are linear in parameters of your choice: known functions times lumped unknowns, split exactly."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from taupi.dynamics.types import Formula
 from taupi.errors import Argument, TaupiError
 from taupi.errors import unknown as unknown_name
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
 from taupi.program.explicit.from_text import quotient
-from taupi.program.explicit.quotient import Denominator, Quotient, least_common, missing
-from taupi.program.explicit.ring import Ring
+from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, least_common, missing
+from taupi.program.explicit.polynomial_ring import Ring
 from taupi.program.explicit.to_sx import program_of
 from taupi.program.explicit.to_sympy import Converter
 from taupi.program.program import Port, Program
@@ -28,23 +28,24 @@ Row = dict[Exponents, fmpq]  # monomials of unknowns and their coefficients
 
 @dataclass(frozen=True, eq=False)
 class Lumped:
-    """A program written as f = known + Y Theta, with Theta the lumped unknowns.
+    """A program written as f = known + Y Theta, with Theta the lumped unknowns (equations.md, R11).
 
-    `regressor` is Y, `known` what holds no unknown, both programs of the same inputs; `expressions` are Theta as SymPy.
-    `combinations[i, j]` writes the independent parameter i as a sum of the Theta j, and `relations` say it of the columns.
+    `regressor` is Y and `known` the part without unknowns, both programs of the same inputs. `expressions` are Theta as SymPy
+    expressions of the `unknown` symbols. `identities` say which prescribed parameters are sums of others, whose columns are zero.
+    `kept` are the independent columns, leftmost first, and `dependence` (kept x columns) gives all: Y = Y[:, kept] dependence.
     """
 
     regressor: Program
     known: Program
-    expressions: tuple[Any, ...]
+    expressions: tuple[Formula, ...]
     unknown: tuple[str, ...]
-    identities: tuple[str, ...]  # prescribed parameters that are sums of others: their columns are zero
-    kept: tuple[int, ...]  # columns that are independent, leftmost first
-    dependence: fmpq_mat  # kept x columns: Y = Y[:, kept] dependence
+    identities: tuple[str, ...]
+    kept: tuple[int, ...]
+    dependence: fmpq_mat
 
     @property
     def parameters(self) -> Parameters:
-        """Theta: names, values where the unknowns have some."""
+        """Theta: its names, and its values where the unknowns have some."""
         return self.regressor.parameters
 
     @property
@@ -54,21 +55,21 @@ class Lumped:
 
     @property
     def rank(self) -> int:
-        """The number of independent columns: fewer than `count` only where the parameters were prescribed."""
+        """The number of independent columns, which is below `count` only where parameters were prescribed."""
         return len(self.kept)
 
     @cached_property
     def relations(self) -> tuple[str, ...]:
         """The dependent columns as sums of the independent ones, such as `y8 = -y7`."""
-        told = []
+        equations = []
         for j in range(self.count):
             if j not in self.kept:
                 terms = [(self.dependence[i, j], f"y{k + 1}") for i, k in enumerate(self.kept)]
-                told.append(f"y{j + 1} = {_linear(terms)}")
-        return tuple(told)
+                equations.append(f"y{j + 1} = {_linear(terms)}")
+        return tuple(equations)
 
     def independent(self) -> Lumped:
-        """Return the smaller form with independent columns; its parameters are sums of these."""
+        """Return the smaller form with independent columns only; its parameters are sums of the ones here."""
         if self.rank == self.count:
             return self
         import sympy
@@ -91,7 +92,7 @@ class Lumped:
         lines = [f"{self.regressor.name}: {self.count} lumped {noun}, {what}{known}"]
         width = max(map(len, self.parameters.names), default=0)
         lines += [f"  {n:<{width}} = {e}" for n, e in zip(self.parameters.names, self.expressions, strict=True)]
-        lines += [f"  {told}" for told in (*self.identities, *self.relations)]
+        lines += [f"  {equation}" for equation in (*self.identities, *self.relations)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -99,19 +100,20 @@ class Lumped:
 
         rows = zip(self.parameters.names, self.expressions, strict=True)
         body = "".join(f"<tr><td>{escape(n)}</td><td>{escape(str(e))}</td></tr>" for n, e in rows)
-        told = "".join(f"<li>{escape(r)}</li>" for r in (*self.identities, *self.relations))
-        return f"<table><tr><th>parameter</th><th>meaning</th></tr>{body}</table><ul>{told}</ul>"
+        items = "".join(f"<li>{escape(equation)}</li>" for equation in (*self.identities, *self.relations))
+        return f"<table><tr><th>parameter</th><th>meaning</th></tr>{body}</table><ul>{items}</ul>"
 
 
 def lump(
-    program: Program, unknown: Sequence[str] | str, into: Sequence[Any] | None = None, name: str = "Theta"
+    program: Program, unknown: Sequence[str] | str, into: Sequence[str | Formula] | None = None, name: str = "Theta"
 ) -> Lumped:
-    """Split a program into known functions times lumped unknowns: f(...) = known(...) + Y(...) Theta, minimal and exact.
+    """Split `program` into known functions times lumped unknowns: f(...) = known(...) + Y(...) Theta, minimal and exact.
 
-    `unknown` names the symbols (or constants of the description, `forearm.m`, with patterns, `*.m`) that are not known; f must be
-    polynomial or rational in them, with denominators that do not mix them with the rest. Without `into`, Theta has as few
-    entries as possible, each a sum of products of unknowns. `into` prescribes Theta, as expressions in the unknowns, in the
-    order wanted; the columns may then be dependent, see `relations` and `independent`.
+    `unknown` names the symbols that are not known, or constants of the description such as "forearm.m", also by patterns ("*.m");
+    f has to be polynomial or rational in them, with denominators that do not mix them with the rest. Without `into` (None, the
+    default), Theta has as few entries as possible, each a sum of products of unknowns. `into` prescribes Theta as expressions of
+    the unknowns, in your order; the columns may then be dependent, see `relations` and `independent`. `name` is what the
+    parameters are called, "Theta" by default: Theta1, Theta2, ... (equations.md, R11).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -121,11 +123,12 @@ def lump(
       Theta2 = L2*m2
     """
     if not isinstance(program, Program):
-        raise TaupiError(f"program is {type(program).__name__}, expected a program: taupi.inverse_dynamics(robot).")
-    wanted = [unknown] if isinstance(unknown, str) else unknown
-    if not isinstance(wanted, Iterable) or not all(isinstance(n, str) for n in wanted):
-        raise TaupiError(f"unknown is {unknown!r}, expected names of symbols such as ['m1', 'm2'].")
-    names = _resolved(program, list(wanted))
+        message = f" is {type(program).__name__}, expected a program: taupi.inverse_dynamics(robot)."
+        raise TaupiError(Argument("program"), message)
+    patterns = [unknown] if isinstance(unknown, str) else unknown
+    if not isinstance(patterns, Iterable) or not all(isinstance(n, str) for n in patterns):
+        raise TaupiError(Argument("unknown"), f" is {unknown!r}, expected names of symbols such as ['m1', 'm2'].")
+    names = _resolved(program, list(patterns))
     if len(program.outputs) != 1:
         raise TaupiError(f"{program.name} has {len(program.outputs)} outputs: lump needs one.")
     expansion = expand(program, symbolic_constants(program) | frozenset(names), spare=16)
@@ -137,26 +140,28 @@ def lump(
     return _lumped(program, split, theta, columns, names, name)
 
 
-def _resolved(program: Program, wanted: Sequence[str]) -> tuple[str, ...]:
+def _resolved(program: Program, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the constants that patterns match, in the order of the patterns."""
     known = [c.name for c in program.constants]
     names: list[str] = []
-    for pattern in wanted:
+    for pattern in patterns:
         hits = [n for n in known if n == pattern or fnmatchcase(n, pattern)]
         if not hits and "." in pattern:
             raise TaupiError(
-                f"No constant {pattern!r} in {program.name}; it has {', '.join(known) or 'none'}. Zero, one, two and halves of a "
-                "description are no constants: write a symbol there, such as m1."
+                f"No constant {pattern!r} in {program.name}; it has {', '.join(known) or 'none'}. Numbers 0, 1, 2 and 1/2 of a "
+                "description are folded: write a symbol in their place, such as m1."
             )
         if not hits:
             raise unknown_name("symbol", pattern, known, program.name)
         names += [n for n in hits if n not in names]
     if not names:
-        raise TaupiError(f"unknown is empty, expected symbols of {program.name}: {', '.join(known) or 'it has none'}.")
+        message = f" is empty, expected symbols of {program.name}: {', '.join(known) or 'it has none'}."
+        raise TaupiError(Argument("unknown"), message)
     return tuple(names)
 
 
 class _Split:
-    """Expanded outputs as a matrix: rows are (output, known monomial), columns monomials of unknowns."""
+    """Expanded outputs as a matrix: each row is an output and a known monomial, each column a monomial of unknowns."""
 
     def __init__(self, expansion: Expansion, names: Iterable[str]) -> None:
         self.ring = expansion.ring
@@ -164,7 +169,7 @@ class _Split:
         self.dependent: dict[int, list[tuple[fmpq, int]]] = {}
         outputs = expansion.outputs[0]
         parted = [self._denominators(a) for a in outputs]
-        # The unknowns of all outputs over one denominator; what is known has its own in each output.
+        # All outputs share one denominator of unknowns; each has its own denominator of what is known.
         self.below: Denominator = reduce(least_common, (unknown for unknown, _ in parted), ())
         self.known_below = [known for _, known in parted]
         self.row: dict[tuple[int, Exponents], Row] = {}
@@ -178,12 +183,12 @@ class _Split:
         self._sort()
 
     def _set_known_aside(self, one: Row) -> None:
-        """Take multiples of the common denominator, which are known functions, out of the rows: all by the same monomial."""
+        """Move multiples of the common denominator, which are known functions, out of the rows, all by the same monomial."""
 
         def without(row: Row, pivot: Exponents) -> Row:
             factor = row.get(pivot, fmpq(0)) / one[pivot]
-            left = {mu: row.get(mu, fmpq(0)) - factor * one.get(mu, fmpq(0)) for mu in row | one}
-            return {mu: c for mu, c in left.items() if c != 0}
+            rest = {mu: row.get(mu, fmpq(0)) - factor * one.get(mu, fmpq(0)) for mu in row | one}
+            return {mu: c for mu, c in rest.items() if c != 0}
 
         pivot = min(one, key=lambda mu: sum(len(without(row, mu)) for row in self.row.values()))
         for (h, known), row in self.row.items():
@@ -193,11 +198,11 @@ class _Split:
         self.row = {key: row for key, row in rows.items() if row}
 
     def _sort(self) -> None:
-        found = {mu for row in self.row.values() for mu in row}
-        self.monomials = sorted(found, key=lambda mu: (sum(mu), [-e for e in mu]))
+        monomials = {mu for row in self.row.values() for mu in row}
+        self.monomials = sorted(monomials, key=lambda mu: (sum(mu), [-e for e in mu]))
 
     def _denominators(self, a: Quotient) -> tuple[Denominator, Denominator]:
-        """Return the unknown and the known part of a denominator; a factor that mixes the two is refused."""
+        """Return the unknown and the known part of a denominator; refuse a factor that mixes the two."""
         inside, outside = [], []
         for k, e in a.denominator:
             used = {j for j, d in enumerate(self.ring.factors[k].degrees()) if d}
@@ -217,7 +222,7 @@ class _Split:
         return tuple(known), tuple(mu)
 
     def _monomials(self, a: Quotient) -> Row:
-        """Return an expression of unknowns over the common denominator, as its monomials."""
+        """Return the monomials of an expression of unknowns, written over the common denominator."""
         p = self.ring.reduced(a.numerator * self.ring.product(missing(a.denominator, self.below)))
         parted = [(*self._parted(e), c) for e, c in p.to_dict().items()]
         assert not any(any(known) for known, _, _ in parted), "an unknown holds something known"
@@ -236,7 +241,7 @@ class _Split:
         return fmpq_mat(len(self.row), len(place), entries)
 
     def minimal(self) -> tuple[Sequence[Quotient], fmpq_mat]:
-        """Return as few unknowns as there can be, rows of F's reduced echelon form, and their columns (rows of F x unknowns)."""
+        """Return as few unknowns as possible, the rows of F's reduced echelon form, and their columns (rows of F x unknowns)."""
         f = self.matrix()
         if not self.monomials:
             return [], f
@@ -249,44 +254,45 @@ class _Split:
         return theta, fmpq_mat(f.nrows(), rank, [f[r, j] for r in range(f.nrows()) for j in pivots])
 
     def solved(self, theta: Sequence[Quotient]) -> tuple[Sequence[Quotient], fmpq_mat]:
-        """Return prescribed unknowns and their columns A: F = A T with T the monomials of each.
+        """Return prescribed unknowns and their columns A, with F = A T and T the monomials of each unknown.
 
         An unknown that is a sum of those before it is not needed; its column is zero.
         """
-        wanted = reduce(least_common, (t.denominator for t in theta), self.below)
-        if wanted != self.below:
-            self._rescale(wanted)
-        # The known function 1 stands first: an unknown may hold a number.
-        given = [self._monomials(t) for t in (Quotient(self.ring.constant(1)), *theta)]
-        extra = {mu for t in given for mu in t} - set(self.monomials)
+        denominator = reduce(least_common, (t.denominator for t in theta), self.below)
+        if denominator != self.below:
+            self._rescale(denominator)
+        # The known function 1 comes first, since an unknown may include a number.
+        prescribed = [self._monomials(t) for t in (Quotient(self.ring.constant(1)), *theta)]
+        extra = {mu for t in prescribed for mu in t} - set(self.monomials)
         place = {mu: j for j, mu in enumerate([*self.monomials, *sorted(extra)])}
-        known = [*given, *self.row.values()]
-        entries = [fmpq(0)] * (len(place) * len(known))
-        for k, column in enumerate(known):
+        system = [*prescribed, *self.row.values()]
+        entries = [fmpq(0)] * (len(place) * len(system))
+        for k, column in enumerate(system):
             for mu, c in column.items():
-                entries[place[mu] * len(known) + k] = c
-        reduced, rank = fmpq_mat(len(place), len(known), entries).rref()
+                entries[place[mu] * len(system) + k] = c
+        reduced, rank = fmpq_mat(len(place), len(system), entries).rref()
         pivots = pivots_of(reduced, rank)
-        if any(k >= len(given) for k in pivots):
-            self._refuse(next(k for k in pivots if k >= len(given)) - len(given))
+        size = len(prescribed)
+        if any(k >= size for k in pivots):
+            self._refuse(next(k for k in pivots if k >= size) - size)
         self.dependent = {
             k - 1: [(reduced[i, k], pivots[i] - 1) for i in range(rank) if reduced[i, k] != 0]
-            for k in range(1, len(given))
+            for k in range(1, size)
             if k not in pivots
         }
         columns = [fmpq(0)] * (len(self.row) * len(theta))
         for i, k in enumerate(pivots):
             for r, (h, kappa) in enumerate(self.row):
                 if k:
-                    columns[r * len(theta) + k - 1] = reduced[i, len(given) + r]
+                    columns[r * len(theta) + k - 1] = reduced[i, size + r]
                 else:
-                    self.known[h][kappa] = self.known[h].get(kappa, fmpq(0)) + reduced[i, len(given) + r]
+                    self.known[h][kappa] = self.known[h].get(kappa, fmpq(0)) + reduced[i, size + r]
         return theta, fmpq_mat(len(self.row), len(theta), columns)
 
-    def _rescale(self, wanted: Denominator) -> None:
+    def _rescale(self, denominator: Denominator) -> None:
         """Write the rows over a larger denominator of unknowns."""
-        factor = self.ring.product(missing(self.below, wanted))
-        self.below = wanted
+        factor = self.ring.product(missing(self.below, denominator))
+        self.below = denominator
         for key, row in self.row.items():
             p = self.ring.reduced(self.ring.context.from_dict(row) * factor)
             self.row[key] = {self._parted(e)[1]: c for e, c in p.to_dict().items()}
@@ -298,19 +304,19 @@ class _Split:
         factor = convert.sum(self.ring.context.from_dict({known: fmpq(1)}))
         raise TaupiError(
             Argument("into"),
-            f" cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is no "
-            "combination of the parameters given.",
+            f" cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is not a "
+            "combination of the prescribed parameters.",
             remedy=("Add the missing ones, or leave ", Argument("into"), " out."),
         )
 
     def column(self, columns: fmpq_mat, h: int, k: int) -> Quotient:
-        """Return entry (h, k) of the regressor, a function of what is known."""
+        """Return entry (`h`, `k`) of the regressor, a function of what is known."""
         rows = enumerate(self.row)
         p = {e: columns[r, k] for r, (out, e) in rows if out == h and columns[r, k] != 0}
         return self.ring.over(self.ring.context.from_dict(p), self.known_below[h])
 
     def known_part(self, h: int) -> Quotient:
-        """Return what holds no unknown in an output."""
+        """Return the part of output `h` that contains no unknown."""
         return self.ring.over(self.ring.context.from_dict(self.known[h]), self.known_below[h])
 
 
@@ -320,7 +326,7 @@ def pivots_of(reduced: fmpq_mat, rank: int) -> list[int]:
 
 
 def _unknown_generators(ring: Ring, names: set[str]) -> list[int]:
-    """Return the generators that hold unknowns only; one that mixes them with the rest is refused."""
+    """Return the generators that contain unknowns only; refuse one that mixes them with the rest."""
     inside: set[int] = set()
     outside: set[int] = set()
     for k, atom in enumerate(ring.atoms):
@@ -337,8 +343,8 @@ def _unknown_generators(ring: Ring, names: set[str]) -> list[int]:
 
 def _refuse_mixture(ring: Ring, what: str) -> None:
     raise TaupiError(
-        f"{ring.program.name} holds {what}, which mixes unknowns with the rest: no finite set of parameters is linear in it. "
-        "Take fewer unknowns, or a program without that term."
+        f"{ring.program.name} contains {what}, which mixes unknowns with the rest: no finite set of parameters is linear in it.",
+        remedy="Take fewer unknowns, or a program without that term.",
     )
 
 
@@ -364,7 +370,7 @@ def _lumped(
 
 
 def _parameters(
-    names: Sequence[str], expressions: Sequence[Any], symbols: tuple[tuple[str, Fraction | None], ...]
+    names: Sequence[str], expressions: Sequence[Formula], symbols: tuple[tuple[str, Fraction | None], ...]
 ) -> Parameters:
     entries = tuple(Parameter("", n, "", k) for k, n in enumerate(names))
     return Parameters(ParameterLayout(entries), tuple(expressions), symbols)
@@ -376,14 +382,14 @@ def _with(program: Program, parameters: Parameters) -> Program:
     return dataclasses.replace(program, parameters=parameters)
 
 
-def _rational(x: fmpq) -> Any:
+def _rational(x: fmpq) -> Formula:
     import sympy
 
     return sympy.Rational(int(x.p), int(x.q))
 
 
 def _linear(terms: Sequence[tuple[fmpq, str]]) -> str:
-    """Return a combination as text: y21/2 - 3*y22."""
+    """Return a linear combination as text: y21/2 - 3*y22."""
     text = ""
     for c, name in terms:
         if c == 0:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import Task
 from taupi.dynamics.operational import checked_task, guarded, reference_of_task
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_columns, term_parameters
+from taupi.dynamics.types import Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 from taupi.regressors.recursive import link_regressor
@@ -17,15 +16,17 @@ from taupi.regressors.recursive import link_regressor
 
 @builder
 def operational_regressor(robot: Robot, task: Task = "position", frame: str = "tip", terms: TermsLike = ()) -> Program:
-    """Return Y(q, qd, v, vd), m x p, with M(r) vd + C(r, rd) v + g(r) = Y pi for any v and vd (spec 3.3).
+    """Return Y(q, qd, v, vd) of `robot`, m x p, with M(r) vd + C(r, rd) v + g(r) = Y pi for any v and vd (equations.md, O3).
 
-    With qrd = B v and qrdd = B (vd - dJ/dt qrd) it is B^T Y_r(q, qd, qrd, qrdd), Y_r the Slotine-Li regressor and B = J^-1: so
-    that v = rd and vd = rdd give the task force u = B^T tau. M, C and g are those of `operational_dynamics`.
+    With qrd = B v and qrdd = B (vd - dJ/dt qrd) it is B^T Y_r(q, qd, qrd, qrdd), Y_r being the Slotine-Li regressor and B = J^-1,
+    so that v = rd and vd = rdd give the task force u = B^T tau. M, C and g are those of `operational_dynamics`.
 
-    A redundant arm has the dynamically consistent inverse B = M^-1 J^T (J M^-1 J^T)^-1 instead, and that depends on the
-    parameters. B is built from the robot's own, the nominal ones, and held: u = Y pi is linear in pi, and Y pi is the model of
-    `operational_dynamics` for pi = `robot.parameters`. For other pi it is the task's share B^T tau of the torque with that pi.
-    A singular configuration is refused when called.
+    A redundant arm has the dynamically consistent inverse B = M^-1 J^T (J M^-1 J^T)^-1 instead, which depends on the parameters.
+    B is built from the robot's own (nominal) ones and kept: u = Y pi is linear in pi, and Y pi is the model of
+    `operational_dynamics` for pi = `robot.parameters`. For another pi it is the task's share B^T tau of the torque with that pi.
+
+    `task` and `frame` are as in `task_coordinates`, by default the position of the tip; `terms` are as in `regressor`, by default
+    none. A singular configuration is refused when the program is called.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")
@@ -39,7 +40,7 @@ def operational_regressor(robot: Robot, task: Task = "position", frame: str = "t
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
 
-    def body(chain: Chain, q: Any, qd: Any, v: Any, vd: Any) -> Any:
+    def body(chain: Chain, q: Vector, qd: Vector, v: Vector, vd: Vector) -> Matrix:
         back, qrd, qrdd = reference_of_task(chain, q, qd, v, vd, task, frame)
         columns = cs.horzcat(link_regressor(chain, q, qd, qrd, qrdd), term_columns(chain, chosen, q, qrd, qrdd))
         return back.T @ columns

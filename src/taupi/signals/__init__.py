@@ -1,1 +1,43 @@
 """Logs of robots: their file formats, what is wrong with them, and how they become signals for a regressor."""
+
+from typing import TYPE_CHECKING
+
+from taupi.public_names import lazily
+
+__getattr__, __dir__ = lazily(__name__)
+
+# Below: written by tools/write_public_names.py from taupi/public_names.py.
+# isort: off
+
+__all__ = [
+    "Log",
+    "average_periods",
+    "butterworth",
+    "check_log",
+    "choose_cutoff",
+    "clean_log",
+    "estimate_delay",
+    "find_period",
+    "log_blocks",
+    "parallel_filter",
+    "prepare_blocks",
+    "read_log",
+    "remove_delay",
+    "write_log",
+]
+
+if TYPE_CHECKING:
+    from taupi.signals.check import check_log
+    from taupi.signals.clean import clean_log
+    from taupi.signals.delay import estimate_delay
+    from taupi.signals.delay import remove_delay
+    from taupi.signals.filters import butterworth
+    from taupi.signals.filters import choose_cutoff
+    from taupi.signals.filters import parallel_filter
+    from taupi.signals.log import Log
+    from taupi.signals.periodic import average_periods
+    from taupi.signals.periodic import find_period
+    from taupi.signals.prepare import prepare_blocks
+    from taupi.signals.read import log_blocks
+    from taupi.signals.read import read_log
+    from taupi.signals.read import write_log

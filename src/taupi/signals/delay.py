@@ -37,7 +37,7 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
     >>> x = lambda t: np.exp(-((t - 1) ** 2) / 0.02)
-    >>> tp.estimate_delay(x(t), x(t - 0.0123), 1000).seconds.__round__(5)
+    >>> tp.signals.estimate_delay(x(t), x(t - 0.0123), 1000).seconds.__round__(5)
     0.0123
     """
     from scipy.interpolate import CubicSpline
@@ -116,7 +116,7 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None], tau=np.sin(t - 0.025)[:, None])
-    >>> log = tp.remove_delay(log, "tau", 0.025)
+    >>> log = tp.signals.remove_delay(log, "tau", 0.025)
     >>> bool(np.abs(log.tau - log.q).max() < 1e-6)
     True
     """

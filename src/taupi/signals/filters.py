@@ -43,7 +43,7 @@ def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4,
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
     >>> slow, fast = np.sin(2 * np.pi * 2 * t), np.sin(2 * np.pi * 100 * t)
-    >>> y = tp.butterworth(slow + fast, 1000, 20)
+    >>> y = tp.signals.butterworth(slow + fast, 1000, 20)
     >>> bool(np.abs(y - slow)[200:-200].max() < 2e-3)
     True
     """
@@ -68,7 +68,7 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     >>> import numpy as np, taupi as tp
     >>> rng = np.random.default_rng(0)
     >>> W, pi = rng.normal(size=(500, 2, 3)), np.array([1.0, -2.0, 0.5])
-    >>> tau_f, W_f = (tp.parallel_filter(v, 100, 5, decimate=4) for v in (W @ pi, W))
+    >>> tau_f, W_f = (tp.signals.parallel_filter(v, 100, 5, decimate=4) for v in (W @ pi, W))
     >>> tau_f.shape, bool(np.allclose(tau_f, W_f @ pi))
     ((125, 2), True)
     """
@@ -172,7 +172,7 @@ def choose_cutoff(
     >>> t = np.arange(20000) / 1000
     >>> q = np.sin(2 * np.pi * 0.5 * t) + 0.2 * np.sin(2 * np.pi * 3 * t)
     >>> q = q + 1e-4 * np.random.default_rng(0).normal(size=t.size)
-    >>> 5 < tp.choose_cutoff(q[:, None], 1000).hz < 12
+    >>> 5 < tp.signals.choose_cutoff(q[:, None], 1000).hz < 12
     True
     """
     q = _samples(q)
@@ -259,10 +259,16 @@ def _moving_mean(x: np.ndarray, width: int) -> np.ndarray:
     return (sums[width:] - sums[:-width])[: len(x)] / width
 
 
-def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
+    """Return a rate and a cutoff (Hz) that a filter can have: both positive, the cutoff below half the rate."""
     rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
     if cutoff >= rate / 2:
         raise TaupiError(Argument("cutoff_hz"), f" is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
+    return rate, cutoff
+
+
+def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+    rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
     return _design(rate, cutoff, whole_number("order", order)).copy()
 
 

@@ -52,7 +52,7 @@ def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(3000) / 100
-    >>> tp.find_period((np.sin(2 * np.pi * t / 7.003) + np.cos(4 * np.pi * t / 7.003))[:, None], 100).seconds.__round__(3)
+    >>> tp.signals.find_period((np.sin(2 * np.pi * t / 7.003) + np.cos(4 * np.pi * t / 7.003))[:, None], 100).seconds.__round__(3)
     7.003
     """
     q = np.asarray(q, dtype=float)
@@ -89,7 +89,7 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 200
     >>> q = np.sin(2 * np.pi * t / 5)[:, None] + 1e-3 * np.random.default_rng(0).normal(size=(4000, 1))
-    >>> mean = tp.average_periods(tp.Log(t, q))
+    >>> mean = tp.signals.average_periods(tp.Log(t, q))
     >>> mean.count, len(mean.log), bool(0.7e-3 < np.sqrt((mean.std["q"] ** 2).mean()) < 1.1e-3)
     (4, 1000, True)
     """

@@ -14,7 +14,7 @@ from taupi.signals import rules
 from taupi.signals.clean import clean_log
 from taupi.signals.delay import Delays, without_delays
 from taupi.signals.derivatives import backward, central, quintic, spline
-from taupi.signals.filters import butterworth, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
+from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
 from taupi.signals.log import Filtering, Log
 from taupi.signals.periodic import fourier, period_of
 from taupi.signals.rules import EFFORTS
@@ -47,6 +47,10 @@ class Smoother:
     filtering: str = "zero-phase"
     period: float | None = None
     delays: Delays | None = None
+
+    def __post_init__(self) -> None:
+        if self.filtering != "none":
+            check_cutoff(self.rate_hz, self.cutoff_hz)
 
     @property
     def edge(self) -> int:
@@ -226,7 +230,7 @@ def prepare_blocks(
     >>> t = np.arange(5000) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None])
     >>> pieces = [log.rows(slice(a, a + 1000)) for a in range(0, 5000, 1000)]
-    >>> qdd = np.concatenate([b.qdd for b in tp.prepare_blocks(pieces, 100, 5)])
+    >>> qdd = np.concatenate([b.qdd for b in tp.signals.prepare_blocks(pieces, 100, 5)])
     >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, decimate=1, trim=False).qdd).max() < 1e-8)
     True
     """

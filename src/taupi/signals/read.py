@@ -56,7 +56,7 @@ def log_blocks(path: PathLike, size: int = 100_000, robot: Robot | None = None, 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> path = os.path.join(tempfile.mkdtemp(), "run.npz")
     >>> tp.write_log(tp.Log(np.arange(10) / 10, np.ones((10, 2))), path)
-    >>> [len(block) for block in tp.log_blocks(path, size=4)]
+    >>> [len(block) for block in tp.signals.log_blocks(path, size=4)]
     [4, 4, 2]
     """
     return block_reader(path, size, robot, reading)()

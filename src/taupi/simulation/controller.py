@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.dynamics.types import ArrayLike, Vector
+from taupi.errors import Argument, TaupiError, shown
 from taupi.program.program import Port, Program
 
 _WANTED = ("q_des", "qd_des", "qdd_des")
+ControllerLike: TypeAlias = Any  # a law, a Program, a function (t, q, qd) -> tau, a Controller, or None
 MOTORS = ("theta", "thetad")  # what laws of elastic robots see
 
 
 @dataclass(frozen=True, eq=False)
 class Controller:
-    """What was given, taken apart: programs of the law, where its estimate starts, or the function to call.
+    """A law, a program or a function, taken apart: programs of the law, where its estimate starts, or the function to call.
 
-    `rate` is tau and d pi_hat/dt, for continuous control; `step` is tau and the next estimate, for control at a rate.
+    `rate` is tau and d pi_hat/dt, for continuous control; `step` is tau and the next estimate, for control at a rate. `start`
+    is (p,), or (B, p) where every roll-out has its own.
     """
 
     name: str
@@ -32,35 +35,41 @@ class Controller:
     doubts: Callable[..., Any] | None = None  # (motion, time) -> sentences about a reference that cannot be followed
 
     @classmethod
-    def of(cls, given: Any, n: int, parameters: Any = None) -> Controller:
-        """Return the controller of a law, a Program, a function (t, q, qd) -> tau, or None."""
-        if isinstance(given, Controller):
-            return given
-        if given is None:
+    def of(cls, controller: ControllerLike, n: int, parameters: ArrayLike | None = None) -> Controller:
+        """Return the controller of a law, a Program, a function (t, q, qd) -> tau, or None, for n joints.
+
+        `parameters` is where the estimate starts.
+        """
+        if isinstance(controller, Controller):
+            return controller
+        if controller is None:
             return cls("none")
-        if isinstance(given, Program):
-            return cls._of_program(given, n, parameters)
-        if hasattr(given, "program") and hasattr(given, "init"):
-            return cls._of_law(given, n, parameters)
-        if not callable(given):
+        if isinstance(controller, Program):
+            return cls._of_program(controller, n, parameters)
+        if hasattr(controller, "program") and hasattr(controller, "init"):
+            return cls._of_law(controller, n, parameters)
+        if not callable(controller):
             raise TaupiError(
-                f"controller is {shown(given)}, expected a law, a Program, a function (t, q, qd) -> tau, or None."
+                Argument("controller"),
+                f" is {shown(controller)}, expected a law, a Program, a function (t, q, qd) -> tau, or None.",
             )
-        return cls(getattr(given, "__name__", type(given).__name__), function=given)
+        return cls(getattr(controller, "__name__", type(controller).__name__), function=controller)
 
     @classmethod
-    def _of_program(cls, program: Program, n: int, parameters: Any) -> Controller:
+    def _of_program(cls, program: Program, n: int, parameters: ArrayLike | None) -> Controller:
         _check_torque(program, n)
         ports = {p.name: p for p in program.inputs}
         if "pi_hat" not in ports:
             return cls(program.name, rate=program, step=program)
         if parameters is None:
-            raise TaupiError(f"{program.name} has an estimate pi_hat: say where it starts by parameters=.")
+            raise TaupiError(
+                f"{program.name} has an estimate pi_hat: say where it starts by ", Argument("parameters", ...), "."
+            )
         start = _estimate(parameters, ports["pi_hat"])
         return cls(program.name, program, program, start=start, labels=ports["pi_hat"].labels)
 
     @classmethod
-    def _of_law(cls, law: Any, n: int, parameters: Any) -> Controller:
+    def _of_law(cls, law: Any, n: int, parameters: ArrayLike | None) -> Controller:
         program = law.program()
         _check_torque(program, n)
         step = law.step_program() if hasattr(law, "step_program") else program
@@ -70,6 +79,13 @@ class Controller:
         wanted = getattr(law, "wanted", _WANTED)
         doubts = getattr(law, "doubts", None)
         return cls(program.name, program, step, start=start, labels=labels, wanted=wanted, doubts=doubts)
+
+    def of_members(self, members: Sequence[int]) -> Controller:
+        """Return the controller of some of the roll-outs: with their estimates, where each has its own."""
+        start = self.start
+        if start is None or start.ndim == 1 or len(start) == 1:
+            return self
+        return replace(self, start=start[list(members)])
 
     @property
     def size(self) -> int:
@@ -92,7 +108,7 @@ class Controller:
 
     @property
     def of_joints(self) -> bool:
-        """Whether what is wanted is a motion of the joints, not of a task."""
+        """Whether the reference is a motion of the joints, not of a task."""
         return self.wanted == _WANTED
 
     def needs_reference(self) -> bool:
@@ -104,22 +120,22 @@ class Controller:
         """Whether the law asks for motors."""
         return self.rate is not None and any(p.name in MOTORS for p in self.rate.inputs)
 
-    def settings(self, continuous: bool) -> tuple[Port, ...]:
-        """Return the inputs of the program that are none of the loop's own: gains and the like."""
+    def other_inputs(self, continuous: bool) -> tuple[Port, ...]:
+        """Return the inputs of the program that the loop does not supply: gains and the like."""
         program = self.program(continuous)
         own = ("t", "dt", "q", "qd", *MOTORS, "pi_hat", *self.wanted)
         return () if program is None else tuple(p for p in program.inputs if p.name not in own)
 
-    def trace(self, continuous: bool, given: dict[str, Any]) -> dict[str, Any]:
+    def trace(self, continuous: bool, inputs: Mapping[str, Vector]) -> dict[str, Vector]:
         """Return the outputs of the program over SX, by name."""
         program = self.program(continuous)
         assert program is not None
-        values = program(**{p.name: given[p.name] for p in program.inputs})
+        values = program(**{p.name: inputs[p.name] for p in program.inputs})
         outputs = values if isinstance(values, tuple) else (values,)
         return {p.name: v for p, v in zip(program.outputs, outputs, strict=True)}
 
     def channels(self, continuous: bool) -> tuple[Port, ...]:
-        """Return what the program tells besides torque and adaptation."""
+        """Return the outputs of the program besides torque and adaptation."""
         program = self.program(continuous)
         own = ("tau", "dpi", "pi_next")
         return () if program is None else tuple(p for p in program.outputs if p.name not in own)
@@ -128,17 +144,19 @@ class Controller:
 def _check_torque(program: Program, n: int) -> None:
     outputs = {p.name: p for p in program.outputs}
     if "tau" not in outputs or outputs["tau"].size != n:
-        told = ", ".join(f"{p.name} {p.shape}" for p in program.outputs)
-        raise TaupiError(f"{program.name} gives {told}, expected tau ({n},): one torque per joint.")
+        listed = ", ".join(f"{p.name} {p.shape}" for p in program.outputs)
+        raise TaupiError(f"{program.name} gives {listed}, expected tau ({n},): one torque per joint.")
     if any(p.name == "pi_hat" for p in program.inputs) and not {"dpi", "pi_next"} & set(outputs):
         raise TaupiError(f"{program.name} has pi_hat but no dpi: say how the estimate changes.")
 
 
-def _estimate(parameters: Any, port: Port) -> np.ndarray:
+def _estimate(parameters: ArrayLike, port: Port) -> np.ndarray:
     try:
         start = np.asarray(parameters, dtype=float)
     except (TypeError, ValueError):
         start = np.zeros(0)
     if not start.ndim or start.shape[-1] != port.size:
-        raise TaupiError(f"parameters is {shown(parameters)}, expected {port.size} numbers: where pi_hat starts.")
+        raise TaupiError(
+            Argument("parameters"), f" is {shown(parameters)}, expected {port.size} numbers: where pi_hat starts."
+        )
     return start

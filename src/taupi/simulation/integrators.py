@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import Vector
+from taupi.errors import TaupiError
 from taupi.simulation.rosenbrock import ROS34PW2, Rosenbrock
 
 _BOLD = 0.01  # s: the longest first step of an adaptive method
-Rate = Callable[[Any, int], Any]  # (state, number of the node) -> its derivative
+Rate = Callable[[Vector, int], Vector]  # (state, number of the node) -> its derivative
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,10 @@ ADAPTIVE: dict[str, str] = {"rk45": "RK45", "dop853": "DOP853", "lsoda": "LSODA"
 UNDAMPED = {"semi_implicit": 2.0, "rk4": 2.828}
 
 
-def checked_integrator(name: str) -> str:
-    """Return the name of an integrator, or say which there are."""
-    if not isinstance(name, str) or name not in (*FIXED, *ADAPTIVE):
-        raise unknown("integrator", name, (*FIXED, *ADAPTIVE))
-    return name
-
-
 def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
-    """Return the instants at which a method looks, as parts of a step of so many sub-steps.
+    """Return the instants at which a method looks, as parts of an interval of so many steps.
+
+    `tableau` is the method, `substeps` the number of steps.
 
     >>> nodes(FIXED["rk4"], 1)
     (0.0, 0.5, 1.0)
@@ -63,12 +58,13 @@ def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
     return tuple(sorted({(s + c) / substeps for s in range(substeps) for c in tableau.c}))
 
 
-def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Any, h: float, substeps: int, positions: int) -> Any:
-    """Return y after `substeps` steps of length h; works on SX and on arrays whose first axis is the state.
+def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Vector, h: float, substeps: int, positions: int) -> Vector:
+    """Return `y` after `substeps` steps of length `h` (s); works on SX and on arrays whose first axis is the state.
 
-    `rate(y, node)` is dy/dt at the node of that number, see `nodes`. The lecture's Euler (spec 2.6) is "euler": qdd from
-    the current state, q moved by the old qd, then qd by qdd. The state begins with `positions` positions and as many
-    velocities, which "semi_implicit" and "rosenbrock" need to know; the latter takes one step over SX.
+    `tableau` is the method, `rate(y, node)` is dy/dt at the node of that number, see `nodes`. "euler" is
+    equations.md, D18: qdd from the current state, q moved by the old qd, then qd by qdd. The state
+    begins with `positions` positions and as many velocities, which "semi_implicit" and "rosenbrock" need to know; the latter
+    takes one step over SX.
 
     >>> advance(FIXED["rk4"], lambda y, node: -y, np.array([1.0]), 0.1, 10, 0).round(6).tolist()
     [0.36788]
@@ -77,7 +73,7 @@ def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Any, h: float, substep
         return tableau.step(rate, y, h, positions)
     places = {node: k for k, node in enumerate(nodes(tableau, substeps))}
     for s in range(substeps):
-        k: list[Any] = []
+        k: list[Vector] = []
         for c, row in zip(tableau.c, tableau.a, strict=True):
             at = y
             for weight, slope in zip(row, k, strict=True):
@@ -95,15 +91,19 @@ def advance(tableau: Tableau | Rosenbrock, rate: Rate, y: Any, h: float, substep
 def solve(
     method: str, rate: Callable[[float, np.ndarray], np.ndarray], y: np.ndarray, t: float, stop: float, rtol: float
 ) -> np.ndarray:
-    """Return y at `stop` by one of SciPy's adaptive methods, its local error within rtol relative and rtol / 100 absolute."""
+    """Return `y`, the state at `t`, as it is at `stop` (s), by one of SciPy's adaptive methods.
+
+    `method` is the integrator's name, `rate(t, y)` is dy/dt; the local error stays within `rtol` relative and `rtol` / 100
+    absolute.
+    """
     from scipy.integrate import solve_ivp
 
-    # An interval of the controller is short: the whole of it is a sensible first guess. A step that was too bold may
-    # overflow; the error test sees that and takes a shorter one.
+    # A control period is short: the whole of it is a sensible first guess. A step that was too bold may overflow; the error
+    # test sees that and takes a shorter one.
     first = None if method == "lsoda" else min(stop - t, _BOLD)
     with np.errstate(all="ignore"):
-        done = solve_ivp(rate, (t, stop), y, ADAPTIVE[method], rtol=rtol, atol=rtol / 100, first_step=first)
-    if not done.success:
-        raise TaupiError(f"The integrator {method} gave up at {float(done.t[-1]):.6g} s: {done.message}")
-    result: np.ndarray = done.y[:, -1]
+        solution = solve_ivp(rate, (t, stop), y, ADAPTIVE[method], rtol=rtol, atol=rtol / 100, first_step=first)
+    if not solution.success:
+        raise TaupiError(f"The integrator {method} gave up at {float(solution.t[-1]):.6g} s: {solution.message}")
+    result: np.ndarray = solution.y[:, -1]
     return result

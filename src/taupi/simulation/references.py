@@ -6,12 +6,15 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import casadi as cs
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.checks import positive
+from taupi.dynamics.types import ArrayLike, Expression, Vector
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.robot import Robot
 from taupi.signals.log import Log
 from taupi.signals.read import read_log
 
@@ -20,7 +23,7 @@ _TRACED_PIECES = 200
 
 
 class Motion(NamedTuple):
-    """Positions, velocities and accelerations, (..., n) each."""
+    """Positions `q` (rad or m), velocities `qd` and accelerations `qdd`, (..., n) each: arrays, or columns of SX."""
 
     q: Any
     qd: Any
@@ -36,18 +39,25 @@ class Reference(Protocol):
         """The number of joints."""
         ...
 
-    def __call__(self, t: Any) -> Motion:
-        """Return q, qd, qdd of shape (..., n) at times (...) in seconds."""
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Return q, qd, qdd of shape (..., n) at times `t` (...) in s."""
         ...
 
-    def trace(self, t: Any) -> Motion:
-        """Return q, qd, qdd as SX columns of an SX time."""
+    def trace(self, t: Expression) -> Motion:
+        """Return q, qd, qdd as SX columns of an SX time `t`."""
         ...
+
+
+ReferenceLike = Reference | Callable[[float], Any]  # the latter t -> (q, qd, qdd)
+Numbers: TypeAlias = Any  # what NumPy turns into an array of numbers; kept as that array
 
 
 @dataclass(frozen=True, eq=False)
 class Sinusoids:
-    """q_i = o_i + sum_j A_ij sin(w_ij t + phi_ij): offset (n,), amplitude, omega (rad/s) and phase (n, k).
+    """Sums of sines: q_i = o_i + sum_j A_ij sin(w_ij t + phi_ij).
+
+    `offset` o is (n,), `amplitude` A (n, k), both in rad or m; `omega` w (rad/s) and `phase` phi (rad, by default 0) are one for
+    all, or (n, k).
 
     >>> import taupi as tp
     >>> motion = tp.Sinusoids(offset=[0.5], amplitude=[[0.2]], omega=[[3.0]])
@@ -55,17 +65,18 @@ class Sinusoids:
     [[0.5], [0.6], [0.0]]
     """
 
-    offset: Any
-    amplitude: Any
-    omega: Any
-    phase: Any = 0.0
+    offset: Numbers
+    amplitude: Numbers
+    omega: Numbers
+    phase: Numbers = 0.0
 
     def __post_init__(self) -> None:
         offset = _numbers(self.offset, "offset", 1)
         amplitude = _numbers(self.amplitude, "amplitude", 2)
         if len(amplitude) != len(offset):
             raise TaupiError(
-                f"amplitude has shape {amplitude.shape}, expected ({len(offset)}, k): one row per entry of offset."
+                Argument("amplitude"),
+                f" has shape {amplitude.shape}, expected ({len(offset)}, k): one row per entry of offset.",
             )
         object.__setattr__(self, "offset", offset)
         object.__setattr__(self, "amplitude", amplitude)
@@ -75,12 +86,15 @@ class Sinusoids:
                 object.__setattr__(self, name, np.broadcast_to(value, amplitude.shape))
             except ValueError:
                 raise TaupiError(
-                    f"{name} has shape {value.shape}, expected {amplitude.shape} like amplitude."
+                    Argument(name), f" has shape {value.shape}, expected {amplitude.shape} like amplitude."
                 ) from None
 
     @classmethod
     def document(cls, name: str) -> Sinusoids:
-        """Return the motion of the spec's closed loops (adaptive-and-elastic.md, A7): "planar2" or "puma560"."""
+        """Return a motion that the adaptive laws are compared on: `name` is "planar2" or "puma560".
+
+        Kubozono et al. print none; these two are those of `taupi.papers.reproduce("kubozono")`.
+        """
         if name not in _DOCUMENT:
             raise unknown("motion", name, _DOCUMENT)
         return cls(*_DOCUMENT[name])
@@ -90,8 +104,8 @@ class Sinusoids:
         """The number of joints."""
         return len(self.offset)
 
-    def __call__(self, t: Any) -> Motion:
-        """Return q, qd, qdd at times (...)."""
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Return q, qd, qdd of shape (..., n) at times `t` (...) in s."""
         times = np.asarray(t, dtype=float)[..., None]
         q = np.broadcast_to(self.offset, (*times.shape[:-1], self.n)).copy()
         qd, qdd = np.zeros(q.shape), np.zeros(q.shape)
@@ -103,8 +117,8 @@ class Sinusoids:
             qdd -= (a * w**2) * s
         return Motion(q, qd, qdd)
 
-    def trace(self, t: Any) -> Motion:
-        """Return q, qd, qdd over SX."""
+    def trace(self, t: Expression) -> Motion:
+        """Return q, qd, qdd over SX, at an SX time `t`."""
         q, qd, qdd = [], [], []
         for o, row, omegas, phases in zip(self.offset, self.amplitude, self.omega, self.phase, strict=True):
             terms = [(a, w, w * t + p) for a, w, p in zip(row, omegas, phases, strict=True)]
@@ -116,7 +130,10 @@ class Sinusoids:
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """Polynomials between breaks, (degree + 1, pieces, n), highest power first; at rest before the first and after the last."""
+    """Polynomials between `breaks` (s), at rest before the first and after the last.
+
+    `coefficients` are (degree + 1, pieces, n), highest power first.
+    """
 
     breaks: np.ndarray = field(init=False, repr=False)
     coefficients: np.ndarray = field(init=False, repr=False)
@@ -135,8 +152,8 @@ class Piecewise:
         """The number of joints."""
         return self.coefficients.shape[2]
 
-    def __call__(self, t: Any) -> Motion:
-        """Return q, qd, qdd at times (...)."""
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Return q, qd, qdd of shape (..., n) at times `t` (...) in s."""
         from scipy.interpolate import PPoly
 
         times = np.asarray(t, dtype=float)
@@ -145,8 +162,8 @@ class Piecewise:
         moves = inside[..., None]
         return Motion(p(held), np.where(moves, p(held, 1), 0.0), np.where(moves, p(held, 2), 0.0))
 
-    def trace(self, t: Any) -> Motion:
-        """Return q, qd, qdd over SX, by choosing the piece."""
+    def trace(self, t: Expression) -> Motion:
+        """Return q, qd, qdd over SX, at an SX time `t`, by choosing the piece."""
         pieces = len(self.breaks) - 1
         if pieces > _TRACED_PIECES:
             raise TaupiError(
@@ -161,7 +178,7 @@ class Piecewise:
             result = [cs.if_else(after, new, old) for new, old in zip(later, result, strict=True)]
         return Motion(result[0], result[1] * inside, result[2] * inside)
 
-    def _piece(self, k: int, t: Any) -> list[Any]:
+    def _piece(self, k: int, t: Expression) -> list[Vector]:
         s, degree = t - self.breaks[k], len(self.coefficients) - 1
         powers = [(self.coefficients[degree - i, k], i) for i in range(degree + 1)]
         q = sum((cs.SX(c) * s**i for c, i in powers), cs.SX.zeros(self.n))
@@ -172,9 +189,10 @@ class Piecewise:
 
 @dataclass(frozen=True, eq=False)
 class BSpline(Piecewise):
-    """A clamped B-spline of control points (m, n) over a duration in s (spec B7).
+    """A clamped B-spline of control points, such as the excitation of Zollo et al. (2014, section 6).
 
-    `rest` repeats the first and the last point so that the motion begins and ends with qd = qdd = 0.
+    `points` are (m, n) in rad or m, spread evenly over `duration` (s). `degree` is that of the polynomials, 2 to 9. `rest`
+    repeats the first and the last point so that the motion begins and ends with qd = qdd = 0.
 
     >>> import taupi as tp
     >>> motion = tp.BSpline([[0.0], [1.0], [0.5]], duration=4.0)
@@ -182,7 +200,7 @@ class BSpline(Piecewise):
     [[0.5], [0.0], [0.0]]
     """
 
-    points: Any
+    points: ArrayLike
     duration: float
     degree: int = 5
     rest: bool = True
@@ -190,35 +208,40 @@ class BSpline(Piecewise):
     def __post_init__(self) -> None:
         from scipy.interpolate import BSpline as Spline
 
-        given, end, degree = _numbers(self.points, "points", 2), _positive(self.duration, "duration"), self.degree
+        points, end, degree = _numbers(self.points, "points", 2), positive("duration", self.duration), self.degree
         if isinstance(degree, bool) or not isinstance(degree, int) or not 2 <= degree <= 9:
-            raise TaupiError(f"degree is {shown(degree)}, expected a whole number from 2 to 9.")
-        control = np.vstack([given[:1], given[:1], given, given[-1:], given[-1:]]) if self.rest else given
+            raise TaupiError(Argument("degree"), f" is {shown(degree)}, expected a whole number from 2 to 9.")
+        control = np.vstack([points[:1], points[:1], points, points[-1:], points[-1:]]) if self.rest else points
         if len(control) <= degree:
             least = degree + 1 - 4 * bool(self.rest)
-            raise TaupiError(f"points has {len(given)} rows, expected at least {least} for degree {degree}.")
+            raise TaupiError(
+                Argument("points"), f" has {len(points)} rows, expected at least {least} for degree {degree}."
+            )
         inner = np.linspace(0.0, end, len(control) - degree + 1)
         self._set_spline(Spline(np.concatenate([[0.0] * degree, inner, [end] * degree]), control, degree))
 
     @classmethod
-    def random(cls, centre: Any, amplitude: Any, count: int = 24, duration: float = 8.9, seed: int = 0) -> BSpline:
-        """Return the spline of `count` control points, uniform in centre +- amplitude (n,), the first and last three equal.
+    def random(
+        cls, centre: ArrayLike, amplitude: ArrayLike, count: int = 24, duration: float = 8.9, seed: int = 0
+    ) -> BSpline:
+        """Return the spline of `count` random control points over `duration` (s), of which the first and last three are equal.
 
-        The excitation of the PUMA study (spec B8).
+        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. The study "zollo2014" excites the PUMA so.
         """
         middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):
             raise TaupiError(
-                f"count is {shown(count)} and amplitude has {len(width)} entries, expected at least 6 and {len(middle)}."
+                Argument("count"),
+                f" is {shown(count)} and amplitude has {len(width)} entries, expected at least 6 and {len(middle)}.",
             )
-        drawn = np.random.default_rng(seed).uniform(-1.0, 1.0, (count - 4, len(middle)))
-        return cls(middle + width * drawn, duration)
+        draws = np.random.default_rng(seed).uniform(-1.0, 1.0, (count - 4, len(middle)))
+        return cls(middle + width * draws, duration)
 
     @classmethod
     def triangles(
         cls,
-        centre: Any,
-        peak: Any,
+        centre: ArrayLike,
+        peak: ArrayLike,
         duration: float = 8.9,
         seed: int = 0,
         spacing: float = 0.16,
@@ -227,17 +250,15 @@ class BSpline(Piecewise):
     ) -> BSpline:
         """Return the spline of control points every `spacing` s on random triangle waves about `centre` (n,).
 
-        Each joint goes from peak to opposite peak in legs of random length, uniform in `legs` (s); a peak is `peak` (rad, one or
-        one a joint) times a number uniform in (least, 1). The excitation of the two-joint study (spec B7).
+        Each joint goes from peak to opposite peak in legs of random length, uniform in `legs` (s), for `duration` (s); a peak is
+        `peak` (rad, one or one per joint) times a number uniform in (`least`, 1). `seed` is that of the random numbers.
+        `taupi.papers.reproduce("zollo2014")` excites the two-joint arm so.
         """
-        middle, step, end = (
-            _numbers(centre, "centre", 1),
-            _positive(spacing, "spacing"),
-            _positive(duration, "duration"),
-        )
+        middle = _numbers(centre, "centre", 1)
+        step, end = positive("spacing", spacing), positive("duration", duration)
         height = np.broadcast_to(_numbers(peak, "peak", None), middle.shape)
         rng, times = np.random.default_rng(seed), np.linspace(0.0, end, round(end / step) + 1)
-        low, high = (_positive(v, "legs") for v in legs)
+        low, high = (positive("legs", v) for v in legs)
         count = int(end / low) + 3
         waves = []
         for o, size in zip(middle, height, strict=True):
@@ -250,7 +271,9 @@ class BSpline(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class MinimumJerk(Piecewise):
-    """Way-points (m, n) at times (m,), a stop at each: q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5) (Flash & Hogan 1985).
+    """From way-point to way-point, with a stop at each: q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5) (Flash & Hogan 1985).
+
+    `points` are the way-points (m, n) in rad or m, `times` (m,) when they are reached, in s; s goes from 0 to 1 between two.
 
     >>> import taupi as tp
     >>> motion = tp.MinimumJerk([[0.0], [1.0]], times=[0.0, 2.0])
@@ -258,16 +281,18 @@ class MinimumJerk(Piecewise):
     [[0.5], [0.9375], [0.0]]
     """
 
-    points: Any
-    times: Any
+    points: ArrayLike
+    times: ArrayLike
 
     def __post_init__(self) -> None:
         points, times = _numbers(self.points, "points", 2), _numbers(self.times, "times", 1)
         if len(points) != len(times) or len(points) < 2:
-            raise TaupiError(f"times has {len(times)} entries for {len(points)} points, expected one each, at least 2.")
+            raise TaupiError(
+                Argument("times"), f" has {len(times)} entries for {len(points)} points, expected one each, at least 2."
+            )
         span = np.diff(times)
         if not (span > 0).all():
-            raise TaupiError("times do not increase, expected a later time for each point.")
+            raise TaupiError(Argument("times"), " do not increase, expected a later time for each point.")
         step = np.diff(points, axis=0)
         powers = [c * step / span[:, None] ** k for c, k in ((6, 5), (-15, 4), (10, 3))]
         self._set(times, np.stack([*powers, 0 * step, 0 * step, points[:-1]]))
@@ -275,7 +300,9 @@ class MinimumJerk(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion(Piecewise):
-    """A motion from samples of q at times (N,), (N, n): the spline of degree 5 (or less, of few samples) through them.
+    """A motion from samples of q: the spline of degree 5 through them, or of degree 3 where they are few.
+
+    `time` (N,) is in s, `samples` are the positions (N, n) then, in rad or m.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 101)
@@ -284,8 +311,8 @@ class SampledMotion(Piecewise):
     True
     """
 
-    time: Any
-    samples: Any
+    time: ArrayLike
+    samples: ArrayLike
 
     def __post_init__(self) -> None:
         from scipy.interpolate import make_interp_spline
@@ -293,29 +320,35 @@ class SampledMotion(Piecewise):
         time, q = _numbers(self.time, "time", 1), _numbers(self.samples, "samples", 2)
         if len(time) != len(q) or len(time) < 4 or not (np.diff(time) > 0).all():
             raise TaupiError(
-                f"samples has {len(q)} rows for {len(time)} times, expected at least 4, with times that increase."
+                Argument("samples"),
+                f" has {len(q)} rows for {len(time)} times, expected at least 4, with times that increase.",
             )
         self._set_spline(make_interp_spline(time, q, k=5 if len(time) > 5 else 3))
 
     @classmethod
     def from_log(cls, log: Log) -> SampledMotion:
-        """Return the motion of a log, its time counted from its first sample."""
+        """Return the motion of a `log`, its time counted from its first sample."""
         return cls(log.time - log.time[0], log.q)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], robot: Any = None) -> SampledMotion:
-        """Return the motion in a file that `taupi.read_log` reads: a CSV with time and positions, Parquet, ..."""
+    def read(cls, path: str | os.PathLike[str], robot: Robot | None = None) -> SampledMotion:
+        """Return the motion in the file at `path`: a CSV with time and positions, Parquet, or whatever `taupi.read_log` reads.
+
+        `robot` says which joints are meant, where the file names them.
+        """
         return cls.from_log(read_log(path, robot))
 
 
-def as_reference(reference: Any, n: int) -> Callable[[np.ndarray], Motion]:
+def as_reference(reference: ReferenceLike, n: int) -> Callable[[np.ndarray], Motion]:
     """Return a function from times (N,) to a Motion of (N, n) from a reference or any function t -> (q, qd, qdd)."""
     if isinstance(reference, Reference):
         if reference.n != n:
-            raise TaupiError(f"reference has {reference.n} joints, the robot has {n}.")
+            raise TaupiError(Argument("reference"), f" has {reference.n} joints, the robot has {n}.")
         return reference
     if not callable(reference):
-        raise TaupiError(f"reference is {shown(reference)}, expected a function t -> (q, qd, qdd), or a reference.")
+        raise TaupiError(
+            Argument("reference"), f" is {shown(reference)}, expected a function t -> (q, qd, qdd), or a reference."
+        )
 
     def sampled(times: np.ndarray) -> Motion:
         rows = np.empty((len(times), 3, n))
@@ -335,23 +368,18 @@ def as_reference(reference: Any, n: int) -> Callable[[np.ndarray], Motion]:
     return sampled
 
 
-def _numbers(value: Any, name: str, dimensions: int | None) -> np.ndarray:
+def _numbers(value: ArrayLike, name: str, dimensions: int | None) -> np.ndarray:
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(f"{name} is {shown(value)}, expected an array of numbers.") from None
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
     if dimensions is not None and array.ndim != dimensions:
-        raise TaupiError(f"{name} has shape {array.shape}, expected {'(n,)' if dimensions == 1 else '(m, n)'}.")
+        expected = "(n,)" if dimensions == 1 else "(m, n)"
+        raise TaupiError(Argument(name), f" has shape {array.shape}, expected {expected}.")
     if not np.isfinite(array).all():
-        raise TaupiError(f"{name} has entries that are not finite.")
+        raise TaupiError(Argument(name), " has entries that are not finite.")
     array.flags.writeable = False
     return array
-
-
-def _positive(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-        raise TaupiError(f"{name} is {shown(value)}, expected a finite number above 0.")
-    return float(value)
 
 
 _DOCUMENT: dict[str, tuple[Any, Any, Any]] = {

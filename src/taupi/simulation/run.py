@@ -1,4 +1,4 @@
-"""What a simulation gives: frozen arrays over time, an energy audit, where they come from; files and logs of them."""
+"""What a simulation returns: frozen arrays over time, an energy audit, where they come from; files and logs of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_file
 from taupi.signals.formats.files import readable
 from taupi.signals.log import Log
@@ -27,12 +27,17 @@ _MOTIONS = ("reference", "measured", "measured_motors")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A simulated motion: time (N,) in s; q, qd, qdd, tau, tau_command (N, n) in SI units; tau is held from its row on.
+    """A simulated motion, as `taupi.simulate` returns it: arrays over time that know where they come from.
 
-    `reference` and `measured` are motions (q, qd, qdd), or None; `parameters` (N, p) is the estimate of an adaptive law.
+    `time` is (N,) in s; `q`, `qd`, `qdd`, `tau` and `tau_command`, the torque before limits and delay, are (N, n) in SI units; a
+    torque is held from its row on. `reference` and `measured`, what the sensors saw, are motions (q, qd, qdd), or None.
+    `parameters` (N, p) is the estimate of an adaptive law, in the order of `parameter_names`.
+
     `energy` is K + P, `work` what torques and forces from outside put in since the start, `heat` what friction took,
-    `residual` = energy - energy[0] - work + heat, less what payloads brought: the error of the integration, in J.
-    `channels` are whatever else the law tells. `complete` is False where the loop diverged: the run ends there.
+    `residual` = energy - energy[0] - work + heat, less what payloads brought: the error of the integration, each (N,) in J.
+
+    `channels` are other outputs of the law, by name. `names` and `units` are those of the joints. `complete` is False where the
+    loop diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
 
     A run of elastic joints has the motors' `theta`, `thetad`, `thetadd` (N, n) beside the links', and `measured_motors`, what
     their encoders saw; tau is then the motors' torque u.
@@ -85,7 +90,7 @@ class Run:
 
     @property
     def tracks(self) -> bool:
-        """Whether there is a motion of the joints to follow; one of a task is in other coordinates."""
+        """Whether the reference is a motion of the joints; one of a task is in other coordinates."""
         joints = self.provenance.get("coordinates", "joints") == "joints"
         return joints and self.reference is not None and self.reference.q.shape == self.q.shape
 
@@ -98,16 +103,18 @@ class Run:
         return error
 
     def to_log(self, measured: bool = False) -> Log:
-        """Return the run as a log to identify from: q, qd, qdd, tau; `measured`: what the sensors saw, and the torque.
+        """Return the run as a log to identify from: q, qd, qdd, tau; with `measured`, q and qd as the sensors saw them, and tau.
 
         A run of elastic joints has the motors beside them, theta, thetad, thetadd; their torque u, seen through the gears, is
-        tau, and tau_m too. For encoders and noise that no controller saw, see `record`.
+        tau, and tau_m too. For encoders and noise that no controller saw, see `taupi.record`.
         """
         signals: dict[str, Any] = {"q": self.q, "qd": self.qd, "qdd": self.qdd}
         motors: dict[str, Any] = {name: getattr(self, name) for name in _MOTOR_FIELDS}
         if measured:
             if self.measured is None:
-                raise TaupiError("The run has no sensors: simulate with sensors=, or take to_log().")
+                raise TaupiError(
+                    "The run has no sensors: simulate with ", Argument("sensors", ...), ", or take to_log()."
+                )
             signals = {"q": self.measured.q, "qd": self.measured.qd}
             seen = self.measured_motors
             motors = {} if seen is None else {"theta": seen.q, "thetad": seen.qd}
@@ -120,14 +127,17 @@ class Run:
     # Files ----------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Write the run as Parquet, exactly; `Run.load` reads it back, and `taupi.read_log` reads its log."""
+        """Write the run as Parquet to `path`, exactly; `Run.load` reads it back, and `taupi.read_log` reads its log.
+
+        `force` overwrites a file that is there.
+        """
         if path_of(path).suffix.lower() != ".parquet":
-            raise TaupiError(f"path is {str(path)!r}, expected a name ending in .parquet.")
+            raise TaupiError(Argument("path"), f" is {str(path)!r}, expected a name ending in .parquet.")
         write_file(path, lambda stream: _write(self, stream), force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
-        """Return a run that was saved."""
+        """Return the run that was saved to `path`."""
         return _read(cls, path)
 
     def __repr__(self) -> str:
@@ -140,10 +150,11 @@ class Run:
         audit = ""
         if self.residual is not None and len(self) and self.complete:
             audit = f"; energy audit within {np.abs(self.residual).max():.2g} J"
-        told = self.provenance
-        head = f"Run of {told.get('robot', 'a robot')} under {told.get('controller', 'a controller')}"
+        robot, controller = self.provenance.get("robot", "a robot"), self.provenance.get("controller", "a controller")
         span = self.time[-1] if len(self) else 0.0
-        return "\n".join([f"{head}: {len(self)} samples, {span:.5g} s{audit}{ended}", *table(rows)])
+        return "\n".join(
+            [f"Run of {robot} under {controller}: {len(self)} samples, {span:.5g} s{audit}{ended}", *table(rows)]
+        )
 
 
 def _span(a: np.ndarray) -> str:
@@ -152,7 +163,10 @@ def _span(a: np.ndarray) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunBatch:
-    """Many runs over the same times: `batch[i]` is a Run; q, qd, tau, ... have shape (B, N, n), parameters (B, N, p)."""
+    """Many runs over the same times: `batch[i]` is a Run; q, qd, tau, ... have shape (B, N, n), parameters (B, N, p).
+
+    `runs` are the runs, one per roll-out.
+    """
 
     runs: tuple[Run, ...]
 
@@ -176,7 +190,7 @@ class RunBatch:
         return max((r.time for r in self.runs), key=len)
 
     def stack(self, name: str) -> np.ndarray:
-        """Return a field of all runs, (B, N, ...); rows beyond the end of a run that diverged are NaN."""
+        """Return the field `name` of all runs, (B, N, ...); rows beyond the end of a run that diverged are NaN."""
         rows = len(self.time)
         values = [getattr(r, name) for r in self.runs]
         if any(not isinstance(v, np.ndarray) for v in values):
@@ -205,8 +219,8 @@ class RunBatch:
         return self.stack("parameters")
 
     def __repr__(self) -> str:
-        done = int(self.complete.sum())
-        return f"RunBatch: {len(self)} runs of {len(self.time)} samples, {self.time[-1]:.5g} s; {done} complete"
+        complete = int(self.complete.sum())
+        return f"RunBatch: {len(self)} runs of {len(self.time)} samples, {self.time[-1]:.5g} s; {complete} complete"
 
 
 # Parquet --------------------------------------------------------------------------------------------------------------
@@ -241,7 +255,7 @@ def _write(run: Run, stream: Any) -> None:
     import pyarrow.parquet as pq
 
     flat, shapes = _columns(run)
-    told = {
+    about = {
         "schema": _SCHEMA,
         "names": run.names,
         "units": run.units,
@@ -253,7 +267,7 @@ def _write(run: Run, stream: Any) -> None:
     }
     log = embedded_mapping(run.to_log(), flat=True)
     log |= {"tau_m": [f"tau_{joint}" for joint in run.names]} if run.theta is not None else {}
-    own = {_OWN: json.dumps(told).encode(), b"taupi_log": json.dumps(log).encode()}
+    own = {_OWN: json.dumps(about).encode(), b"taupi_log": json.dumps(log).encode()}
     table_ = pa.table({k: pa.array(np.ascontiguousarray(v)) for k, v in flat.items()}).replace_schema_metadata(own)
     pq.write_table(table_, stream, write_page_checksum=True)
 
@@ -264,26 +278,26 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
 
     file = readable(path, "a saved run (.parquet)")
     try:
-        found = pq.read_table(file, page_checksum_verification=True)
+        columns = pq.read_table(file, page_checksum_verification=True)
     except (pa.ArrowException, OSError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
-    if not found.schema.metadata or _OWN not in found.schema.metadata:
+    if not columns.schema.metadata or _OWN not in columns.schema.metadata:
         raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
-    told = json.loads(found.schema.metadata[_OWN])
-    if told["schema"] != _SCHEMA:
+    about = json.loads(columns.schema.metadata[_OWN])
+    if about["schema"] != _SCHEMA:
         raise TaupiError(
-            f"{file.name} has the schema {told['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
+            f"{file.name} has the schema {about['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
         )
-    flat = {name: found.column(name).to_numpy() for name in found.column_names}
+    flat = {name: columns.column(name).to_numpy() for name in columns.column_names}
     joints: dict[str, Any] = {
-        name: np.stack([flat[f"{name}_{j}"] for j in told["names"]], axis=1)
+        name: np.stack([flat[f"{name}_{j}"] for j in about["names"]], axis=1)
         for name in (*_JOINT_FIELDS, *_MOTOR_FIELDS)
-        if name in _JOINT_FIELDS or f"{name}_{told['names'][0]}" in flat
+        if name in _JOINT_FIELDS or f"{name}_{about['names'][0]}" in flat
     }
     motions: dict[str, Any] = {name: _motion(flat, name) for name in _MOTIONS}
     scalars: dict[str, Any] = {name: _stored(flat, name) for name in ("energy", "work", "heat", "residual")}
-    channels = {name: _stacked(flat, f"channels.{name}", shape) for name, shape in told["channels"].items()}
-    words: dict[str, Any] = {k: tuple(told[k]) for k in ("names", "units", "parameter_names", "notes")}
+    channels = {name: _stacked(flat, f"channels.{name}", shape) for name, shape in about["channels"].items()}
+    words: dict[str, Any] = {k: tuple(about[k]) for k in ("names", "units", "parameter_names", "notes")}
     return cls(
         flat["time"].copy(),
         **joints,
@@ -292,8 +306,8 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
         **scalars,
         channels=channels,
         **words,
-        complete=told["complete"],
-        provenance=told["provenance"],
+        complete=about["complete"],
+        provenance=about["provenance"],
     )
 
 

@@ -1,5 +1,7 @@
 """The contract of a law: shapes, batches, states, settings, and what bad settings are told."""
 
+import inspect
+
 import numpy as np
 import pytest
 from support import error, random_robot, random_states
@@ -12,8 +14,8 @@ MAKERS = {
     "slotine_li": lambda **k: tp.SlotineLi(ARM, **k),
     "niemeyer_slotine": lambda **k: tp.NiemeyerSlotine(ARM, **k),
     "walker": lambda **k: tp.Walker(ARM, **k),
-    "composite": lambda **k: tp.CompositeAdaptation(ARM, **k),
-    "natural": lambda **k: tp.NaturalAdaptation(ARM, **k),
+    "composite": lambda **k: tp.laws.CompositeAdaptation(ARM, **k),
+    "natural": lambda **k: tp.laws.NaturalAdaptation(ARM, **k),
     "pd_gravity": lambda **k: tp.PDGravity(ARM, **k),
     "computed_torque": lambda **k: tp.ComputedTorque(ARM, **k),
 }
@@ -22,7 +24,7 @@ LAW = pytest.mark.parametrize("name", MAKERS)
 
 def real(law, estimate):
     """The robot of these tests is flat, which the law about bodies does not take."""
-    return law.real(estimate) if isinstance(law, tp.NaturalAdaptation) else estimate
+    return law.real(estimate) if isinstance(law, tp.laws.NaturalAdaptation) else estimate
 
 
 @LAW
@@ -59,7 +61,7 @@ def test_step_is_one_step_of_eulers_rule(name):
     assert error((after.parameters - estimate) / dt, rate) < (1e-3 if name == "natural" else 1e-8)
     assert after.memory.shape == start.memory.shape
     both = np.stack([start.vector] * 3)
-    _, many = law.step(tp.LawState(both[:, : len(estimate)], both[:, len(estimate) :]), *state, dt=dt)
+    _, many = law.step(tp.laws.LawState(both[:, : len(estimate)], both[:, len(estimate) :]), *state, dt=dt)
     assert error(many.parameters, np.stack([after.parameters] * 3)) < 1e-13
 
 
@@ -70,7 +72,9 @@ def test_programs_compose_over_symbols():
     law = tp.NiemeyerSlotine(ARM, Gamma_inv=0.1)
     p = law.size
     ports = [*law.program().inputs]
-    twice = tp.trace("twice", lambda *x: law.program()(*map(cs.SX, x))[0] * 2, ports, [tp.Port("tau", (2,))])
+    twice = tp.program.trace(
+        "twice", lambda *x: law.program()(*map(cs.SX, x))[0] * 2, ports, [tp.program.Port("tau", (2,))]
+    )
     state = [x[0] for x in random_states(ARM, 1, 5)]
     estimate = np.linspace(0.1, 1, p)
     assert error(twice(*state, estimate), 2 * law.torque(*state, parameters=estimate)) < 1e-13
@@ -85,9 +89,9 @@ def test_gains_of_every_shape_mean_the_same():
         assert error(other.adaptation(*state), plain.adaptation(*state)) < 1e-14
 
 
-def test_columns_hold_the_rest_at_the_robots_values():
+def test_adapt_holds_the_rest_at_the_robots_values():
     state = [x[0] for x in random_states(ARM, 1, 5)]
-    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, columns=("forearm.m", "*.mx"))
+    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, adapt=("forearm.m", "*.mx"))
     assert some.parameters.names == ("upper_arm.mx", "forearm.m", "forearm.mx")
     estimate = whole.parameters.values.copy()
     places = [whole.parameters.layout.index(n) for n in some.parameters.names]
@@ -116,14 +120,14 @@ BAD = [
     ({"Lambda": [[0.0, 1.0], [-1.0, -0.1]]}, "Lambda has an eigenvalue"),
     ({"Gamma_inv": -np.ones(20)}, "Gamma_inv has an entry of -1, expected 0 or more: a number, one per parameter"),
     ({"Gamma_inv": np.ones(10)}, r"Gamma_inv has shape \(10,\), expected 0 or more: .* \(20\)"),
-    ({"columns": "forearm.mass"}, "No parameter 'forearm.mass'"),
-    ({"columns": 3}, "columns is 3, expected names"),
+    ({"adapt": "forearm.mass"}, "No parameter 'forearm.mass'"),
+    ({"adapt": 3}, "adapt is 3, expected names"),
     ({"terms": "vicsous"}, "Did you mean 'viscous'"),
     ({"modifications": "dead zone"}, "A modification is 'dead zone', expected DeadZone"),
-    ({"modifications": tp.Projection(lower={"*.mass": 0})}, "No parameter"),
-    ({"modifications": tp.Projection(lower=1.0, upper=0.0)}, "lower is above upper for upper_arm.m"),
-    ({"modifications": tp.Projection(lower=[1.0, 2.0])}, "expected 20 numbers"),
-    ({"modifications": tp.Projection(lower=0), "Gamma_inv": np.eye(20)}, "goes with a diagonal Gamma_inv"),
+    ({"modifications": tp.laws.Projection(lower={"*.mass": 0})}, "No parameter"),
+    ({"modifications": tp.laws.Projection(lower=1.0, upper=0.0)}, "lower is above upper for upper_arm.m"),
+    ({"modifications": tp.laws.Projection(lower=[1.0, 2.0])}, "expected 20 numbers"),
+    ({"modifications": tp.laws.Projection(lower=0), "Gamma_inv": np.eye(20)}, "goes with a diagonal Gamma_inv"),
 ]
 
 
@@ -137,25 +141,34 @@ def test_bad_settings_say_what_is_wrong(settings, told):
     ("make", "told"),
     [
         (lambda: tp.SlotineLi("elbow2r"), "robot is str, expected a Robot"),
-        (lambda: tp.Walker(ARM, gamma=0), "gamma is 0, expected one positive number"),
-        (lambda: tp.Walker(ARM, gamma=[1, 2]), "gamma is .1, 2., expected one positive number"),
+        (lambda: tp.Walker(ARM, gamma=0), "gamma is 0, expected a finite number above 0"),
+        (lambda: tp.Walker(ARM, gamma=[1, 2]), "gamma is .1, 2., expected a finite number above 0"),
         (lambda: tp.Walker(ARM, form="open"), "No form of Walker's law 'open'"),
         (lambda: tp.PDGravity(ARM, Kp=-1), "Kp has an entry of -1"),
         (lambda: tp.ComputedTorque(ARM, Kd=[1, 2, 3]), "Kd has shape"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=-1), "forgetting is -1, expected"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, gain_limit=1), r"gain_limit is 1\.0, expected more than 1"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
-        (lambda: tp.NaturalAdaptation(ARM, columns="base"), "columns is 'base', expected whole links"),
-        (lambda: tp.NaturalAdaptation(ARM, columns="*.m"), r"part of upper_arm, expected all ten"),
-        (lambda: tp.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
-        (lambda: tp.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
-        (lambda: tp.OperationalSlotineLi(ARM, task="xyz"), "No task"),
-        (lambda: tp.DeadZone(0.0), "width is 0.0, expected"),
-        (lambda: tp.SigmaModification(-1.0), "sigma is -1.0, expected"),
-        (lambda: tp.lyapunov(ARM), "law is Robot, expected a control law"),
-        (lambda: tp.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
-        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5), "expected two or more rising"),
-        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [0, 1], *[np.zeros((2, 2))] * 5, plant=[1]), "plant has shape"),
+        (lambda: tp.laws.CompositeAdaptation(ARM, forgetting=-1), "forgetting is -1, expected"),
+        (
+            lambda: tp.laws.CompositeAdaptation(ARM, forgetting=1, gain_limit=1),
+            r"gain_limit is 1\.0, expected more than 1",
+        ),
+        (lambda: tp.laws.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, adapt="base"), "adapt is 'base', expected whole links"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, adapt="*.m"), r"part of upper_arm, expected all ten"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
+        (lambda: tp.laws.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
+        (lambda: tp.laws.OperationalSlotineLi(ARM, task="xyz"), "No task"),
+        (lambda: tp.laws.DeadZone(0.0), "width is 0.0, expected"),
+        (lambda: tp.laws.SigmaModification(-1.0), "sigma is -1.0, expected"),
+        (lambda: tp.laws.lyapunov(ARM), "law is Robot, expected a control law"),
+        (lambda: tp.laws.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
+        (
+            lambda: tp.laws.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5),
+            "expected two or more rising",
+        ),
+        (
+            lambda: tp.laws.check_lyapunov(tp.SlotineLi(ARM), [0, 1], *[np.zeros((2, 2))] * 5, plant=[1]),
+            "plant has shape",
+        ),
     ],
 )
 def test_other_bad_input(make, told):
@@ -178,17 +191,17 @@ def test_bad_calls():
 
 
 def test_natural_adaptation_refuses_a_start_that_no_body_has():
-    law = tp.NaturalAdaptation(ARM)
+    law = tp.laws.NaturalAdaptation(ARM)
     with pytest.raises(tp.TaupiError, match=r"link 'upper_arm' has a pseudo-inertia with eigenvalue .*law.real"):
         law.init(-law.parameters.values)
     law.init(law.real(-law.parameters.values))
     robot = random_robot(3, joints=2)
-    plain = tp.NaturalAdaptation(robot)
+    plain = tp.laws.NaturalAdaptation(robot)
     assert error(plain.real(plain.parameters.values, 1e-9), plain.parameters.values) < 1e-12
 
 
 def test_operational_law_refuses_singular_configurations():
-    law = tp.OperationalSlotineLi(ARM, task="xy", K=1.0)
+    law = tp.laws.OperationalSlotineLi(ARM, task="xy", K=1.0)
     with pytest.raises(tp.TaupiError, match="singular"):
         law.torque(REST, REST, REST, REST, REST)
 
@@ -197,22 +210,82 @@ def test_dead_zone_sigma_and_projection():
     state = [x[0] for x in random_states(ARM, 1, 5)]
     plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
     estimate = plain.parameters.values + 0.1
-    s = tp.reference_motion(*state, Lambda=5.0)[2]
-    wide = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.DeadZone(float(np.abs(s).max()) + 1))
+    s = tp.laws.reference_motion(*state, Lambda=5.0)[2]
+    wide = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.DeadZone(float(np.abs(s).max()) + 1))
     assert not wide.adaptation(*state, parameters=estimate).any()
     assert error(wide.torque(*state, parameters=estimate), plain.torque(*state, parameters=estimate)) == 0
-    leaking = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=(tp.SigmaModification(0.3),))
+    leaking = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=(tp.laws.SigmaModification(0.3),))
     difference = leaking.adaptation(*state, parameters=estimate) - plain.adaptation(*state, parameters=estimate)
     assert error(difference, -0.3 * 0.5 * np.full(20, 0.1)) < 1e-12
     rate = plain.adaptation(*state, parameters=estimate)
-    boxed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(estimate, estimate + 1e-3))
+    boxed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(estimate, estimate + 1e-3))
     assert error(boxed.adaptation(*state, parameters=estimate), np.maximum(rate, 0)) < 1e-12
     _, after = boxed.step(boxed.init(estimate), *state, dt=10.0)
     assert error(after.parameters, np.where(rate > 0, estimate + 1e-3, estimate)) < 1e-12
 
 
+def test_a_projection_has_two_bounds():
+    """At its lower bound an entry may rise, at its upper bound it may fall, between them it does as it likes."""
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
+    estimate = plain.parameters.values + 0.1
+    rate = plain.adaptation(*state, parameters=estimate)
+    assert (rate > 0).any() and (rate < 0).any()
+
+    def projected(lower, upper):
+        law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(lower, upper))
+        _, after = law.step(law.init(estimate), *state, dt=10.0)
+        return law.adaptation(*state, parameters=estimate), after.parameters
+
+    at_upper, after = projected(estimate - 1.0, estimate)
+    assert error(at_upper, np.minimum(rate, 0)) < 1e-12
+    assert (after <= estimate).all() and (after >= estimate - 1.0).all() and (after < estimate).any()
+    at_lower, after = projected(estimate, None)
+    assert error(at_lower, np.maximum(rate, 0)) < 1e-12 and (after >= estimate).all()
+    between, after = projected(estimate - 1e-3, estimate + 1e-3)
+    assert error(between, rate) < 1e-12
+    assert error(after, estimate + 1e-3 * np.sign(rate) * (rate != 0)) < 1e-12  # the step is long: each is at a bound
+
+
+def test_a_projection_bounds_what_it_names():
+    state = [x[0] for x in random_states(ARM, 1, 5)]
+    names, estimate = ARM.parameters.names, ARM.parameters.values + 0.1
+    plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
+    limit = {name: value for name, value in zip(names, estimate, strict=True) if name.endswith((".m", ".mx"))}
+    law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(upper=limit))
+    rate = plain.adaptation(*state, parameters=estimate)
+    bounded = np.array([name in limit for name in names])
+    assert (rate[bounded] > 0).any() and (rate[~bounded] > 0).any()
+    assert error(law.adaptation(*state, parameters=estimate), np.where(bounded, np.minimum(rate, 0), rate)) < 1e-12
+
+
+def test_what_is_adapted_had_another_name():
+    with pytest.warns(DeprecationWarning, match="columns is now called adapt") as caught:
+        law = tp.Walker(ARM, columns=("forearm.m",))
+    assert law.adapt == ("forearm.m",) and law.parameters.names == ("forearm.m",) and caught[0].filename == __file__
+    with pytest.raises(tp.TaupiError, match="columns and adapt are the same: give one"):
+        tp.SlotineLi(ARM, columns="base", adapt="base")
+
+
+def test_gains_stand_in_the_order_of_the_contract():
+    orders = {
+        tp.SlotineLi: "robot Lambda K Gamma_inv terms adapt modifications",
+        tp.NiemeyerSlotine: "robot Lambda K Gamma_inv terms adapt modifications",
+        tp.Walker: "robot Lambda gamma Gamma_inv terms adapt modifications form",
+        tp.laws.NaturalAdaptation: "robot Lambda K gamma Gamma_inv terms adapt",
+        tp.laws.OperationalSlotineLi: "robot task frame Lambda K Gamma_inv terms adapt modifications damping",
+        tp.ComputedTorque: "robot Kp Kd terms",
+    }
+    for law, order in orders.items():
+        assert list(inspect.signature(law).parameters) == order.split()
+        for name in order.split():
+            assert f"`{name}`" in law.__doc__, f"{law.__name__} does not describe {name}"
+    walker = tp.Walker(ARM, 4.0, 6.0, 0.3)
+    assert (walker.Lambda[0], walker.gamma, walker.Gamma_inv[0]) == (4.0, 6.0, 0.3)
+
+
 def test_dead_zone_is_the_same_in_both_forms():
-    state, zone = random_states(ARM, 3, 5), tp.DeadZone(0.7)
+    state, zone = random_states(ARM, 3, 5), tp.laws.DeadZone(0.7)
     closed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     recursive = tp.NiemeyerSlotine(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     assert error(recursive.adaptation(*state), closed.adaptation(*state)) < 1e-11

@@ -88,8 +88,8 @@ def test_a_joint_that_rests_before_it_moves_one_way_is_pointed_out(base):
     rests = int((qd[:, 2] == 0).sum())
     report = tp.conditioning(base, q, qd, qdd)
     assert report.full_rank
-    told = f"joint3 never reverses, but stands still in {rests} samples: these alone tell its friction."
-    assert told in report.sentences
+    fact = f"joint3 never reverses, but stands still in {rests} samples: only these show its friction."
+    assert fact in report.sentences
 
 
 def test_a_joint_that_stands_still_and_one_at_one_speed(base, y):
@@ -191,8 +191,8 @@ def test_elastic_joints_are_judged_with_their_motors():
     base = tp.base_parameters(arm, terms=("coulomb", "viscous", "offset"), elastic=True)
     rng = np.random.default_rng(0)
     q, qd, qdd, theta, thetad, thetadd = rng.uniform(-1, 1, (6, 200, 2))
-    whole = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
-    assert whole.rank == base.count == 16 and not whole.facts
+    full = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
+    assert full.rank == base.count == 16 and not full.facts
     thetad[:, 1] = np.abs(thetad[:, 1])
     report = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
     assert report.rank == 15 and "joint2 never reverses: its coulomb and offset are one." in report.sentences

@@ -64,9 +64,9 @@ def test_rows_have_the_smooth_friction_of_the_basis():
     robot = tp.load("puma560")
     q, qd, qdd = states(robot, 60, 5)
     terms = (
-        tp.Viscous(),
-        tp.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
-        tp.Along("both", tp.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
+        tp.terms.Viscous(),
+        tp.terms.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
+        tp.terms.Along("both", tp.terms.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
     )
     basis = base_with_terms(robot, terms)
     samples = Samples(q, qd, qdd, q, np.ones(q.shape, dtype=bool), np.arange(60.0))
@@ -75,7 +75,9 @@ def test_rows_have_the_smooth_friction_of_the_basis():
         return np.concatenate([r.y for r in RowMaker(plan).rows(iter([samples]), None)], axis=2)
 
     assert np.allclose(rows(friction_plan(basis)), basis.regressor()(q, qd, qdd).transpose(2, 1, 0), atol=1e-12)
-    other = base_with_terms(robot, (tp.Viscous(), tp.Coulomb(), tp.Along("both", tp.Coulomb(), (0, 0, 0, 0, 1, 1))))
+    other = base_with_terms(
+        robot, (tp.terms.Viscous(), tp.terms.Coulomb(), tp.terms.Along("both", tp.terms.Coulomb(), (0, 0, 0, 0, 1, 1)))
+    )
     assert friction_plan(other).program is friction_plan(basis).program  # so that it is compiled once
     assert not np.allclose(rows(friction_plan(basis)), rows(friction_plan(other)))
 

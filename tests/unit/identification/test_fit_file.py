@@ -46,7 +46,7 @@ def test_the_description_travels_with_it(tmp_path, name, recwarn):
     t = np.arange(600) / 100
     q = np.sin(np.outer(t, rng.uniform(1, 3, robot.n)) + rng.uniform(0, 6, robot.n))
     log = tp.Log(t, q, tau=rng.normal(size=q.shape), names=robot.joint_names)
-    fit = tp.identify(robot, log, terms=(tp.Stribeck(velocity=0.25), "offset"), cutoff_hz=8, elastic=False)
+    fit = tp.identify(robot, log, terms=(tp.terms.Stribeck(velocity=0.25), "offset"), cutoff_hz=8, elastic=False)
     recwarn.clear()
     tp.write_fit(fit, tmp_path / "fit.json")
     back = tp.load_fit(tmp_path / "fit.json")

@@ -10,7 +10,7 @@ from taupi.identification.physical.standard_parameters import Consistency
 from taupi.identification.results.plausibility import implausibilities
 
 
-def judged(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
+def conditioning_of_factor(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
     """Return the doubts about a fit with these errors, and with masses a factor of the description's."""
     fit = friction_fit()
     joints = tuple(dataclasses.replace(j, rms=relative * j.rms / j.relative, relative=relative) for j in fit.joints)
@@ -22,7 +22,7 @@ def judged(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=
 
 
 def test_a_good_fit_leaves_none():
-    assert implausibilities(friction_fit()) == () == judged()
+    assert implausibilities(friction_fit()) == () == conditioning_of_factor()
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_good_fit_leaves_none():
 def test_each_reason_by_itself(change, words):
     import re
 
-    (told,) = judged(**change)
+    (told,) = conditioning_of_factor(**change)
     assert re.search(words, told) and "Check the logs' signs" in told
 
 
@@ -53,7 +53,7 @@ def test_each_reason_by_itself(change, words):
     ],
 )
 def test_what_may_be_is_let_through(change):
-    assert judged(**change) == ()
+    assert conditioning_of_factor(**change) == ()
 
 
 def test_the_error_over_all_joints_is_that_of_the_torque():

@@ -32,7 +32,7 @@ def files(arm, tmp_path_factory):
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize("estimator", ["wls", tp.Huber(iterations=3)], ids=["wls", "huber"])
+@pytest.mark.parametrize("estimator", ["wls", tp.estimators.Huber(iterations=3)], ids=["wls", "huber"])
 def test_files_in_parallel_give_the_same_answer(arm, files, estimator):
     whole = tp.identify(arm, files, estimator, stream=False, workers=1, **SETTINGS)
     for workers in (1, 3):

@@ -1,4 +1,4 @@
-"""The built-in robots against the numbers they were made from, and the one way in."""
+"""The built-in robots against the numbers they were made from, and taupi.load."""
 
 import json
 from pathlib import Path
@@ -52,9 +52,9 @@ def test_lecture2r_and_planar3r_have_their_closed_forms():
     g2 = 0.9 * 9.81 * 0.4 * np.cos(q1 + q2)
     np.testing.assert_allclose(tp.gravity_torque(robot)(q), [2.2 * 0.7 * 9.81 * np.cos(q1) + g2, g2], atol=1e-13)
 
-    given, values = case("planar3R_1")["inputs"], dict(tp.load("planar3r").symbols)
+    inputs, values = case("planar3R_1")["inputs"], dict(tp.load("planar3r").symbols)
     for key, symbol in (("m", "m"), ("I_com", "I"), ("l", "l"), ("lc", "lc")):
-        assert [float(values[f"{symbol}{i}"]) for i in (1, 2, 3)] == given[key]
+        assert [float(values[f"{symbol}{i}"]) for i in (1, 2, 3)] == inputs[key]
 
 
 def test_zollo2r_is_the_robot_of_the_paper():

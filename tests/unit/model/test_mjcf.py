@@ -68,8 +68,8 @@ def test_what_is_snapped_is_said(tmp_path):
     )
     text = text.replace("1.5707963267948966", "3.1416")
     robot = read(tmp_path, text)
-    told = [note.partition(" snapped by ")[0] for note in robot.notes]
-    assert told == [
+    snapped = [note.partition(" snapped by ")[0] for note in robot.notes]
+    assert snapped == [
         "body a: quat = 0.707105 0.707108 0 0",
         "joint j2: axis = 1 1e-06 0",
         "joint j3: ref = 1.5708",
@@ -89,7 +89,7 @@ def test_ignored_parts_are_said(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (ARM.replace('type="slide"', 'type="ball"'), "joint 'j2' is a ball joint; hinge and slide joints"),
+        (ARM.replace('type="slide"', 'type="ball"'), "joint 'j2' is a ball joint, expected a hinge or slide joint"),
         ("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>", "is a free joint"),
         ("<mujoco><worldbody/></mujoco>", "arm.xml has no moving joint"),
         ("<mujoco><wrong/></mujoco>", r"arm\.xml: MuJoCo cannot compile it: .*wrong"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.model.records import Frame, Friction, Limits, Transmission
+from taupi.model.robot_parts import Frame, Friction, Limits, Transmission
 
 ROWS = [{"a": 0.5}, {"a": 0.4}]
 ANY_PI = st.lists(st.floats(-1e3, 1e3), min_size=20, max_size=20)
@@ -122,7 +122,7 @@ def test_base_and_tool_say_what_was_snapped():
         (ROWS, {"transmissions": [Transmission(gear_ratio=0), None]}, "gear_ratio is 0"),
         (ROWS, {"values": 5}, "values is 5, expected a mapping"),
         (ROWS, {"values": {5: 1}}, "values is .*, expected a mapping"),
-        (ROWS, {"convention": 5}, "No DH convention '5'"),
+        (ROWS, {"convention": 5}, "No convention '5'"),
         (ROWS, {"tool": (0, 0, 0), "links": [{"name": "tool"}, {}]}, "frame name 'tool' is used twice"),
     ],
 )

@@ -11,10 +11,10 @@ import taupi as tp
 from taupi.papers.registry import STUDIES
 from taupi.papers.study import Picture, Reproduction, Row, Study, Table, compared, figure, in_part, statement
 
-STUDY = Study("made", "Somebody: A study", "nothing", 1, 1, run=lambda step: made())
+STUDY = Study("mine", "Somebody: A study", "nothing", 1, 1, run=lambda step: reproduction())
 
 
-def made(**changes):
+def reproduction(**changes):
     rows = [
         *in_part(
             "Numbers", [figure("V", "5.19", 5.1852, "J", "Table 1"), figure("W", "4", 8.0, because="a 2 is lost")]
@@ -24,8 +24,8 @@ def made(**changes):
     table = Table("Runs", ("name", "value"), (("a, b", 1.5), ("c", 2.0)))
     t = np.linspace(0, 1, 20)
     picture = Picture("a sine", "rad", t, {"one": np.sin(t), "other": np.cos(t)})
-    given = {"rows": tuple(rows), "tables": {"runs": table}, "pictures": (picture,), "notes": ("Nothing else.",)}
-    return Reproduction(STUDY, **(given | changes))
+    parts = {"rows": tuple(rows), "tables": {"runs": table}, "pictures": (picture,), "notes": ("Nothing else.",)}
+    return Reproduction(STUDY, **(parts | changes))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_tolerance_takes_the_place_of_the_digits():
 
 
 def test_verdicts():
-    rows = made().rows
+    rows = reproduction().rows
     assert [row.verdict for row in rows] == ["agrees", "differs, because a 2 is lost", "differs"]
     assert [row.explained for row in rows] == [True, True, False]
     assert compared("C", "plus", "minus", 0.5, 1e-15).ours == "off by 5.0e-01; minus: 1.0e-15"
@@ -62,24 +62,24 @@ def test_verdicts():
 
 
 def test_a_reproduction_holds_where_nothing_is_unexplained():
-    whole = made()
-    assert not whole.holds and whole.summary == "3 published figures: 1 agree, 1 differ for a known reason, 1 differ"
-    known = made(rows=whole.rows[:2])
+    result = reproduction()
+    assert not result.holds and result.summary == "3 published figures: 1 agree, 1 differ for a known reason, 1 differ"
+    known = reproduction(rows=result.rows[:2])
     assert known.holds and known.summary == "2 published figures: 1 agree, 1 differ for a known reason"
-    text = str(whole)
-    assert text.startswith("made: Somebody: A study") and "5.19       5.185  J" in text and "- Nothing else." in text
-    assert "Words &lt;b&gt;" in whole._repr_html_()
+    text = str(result)
+    assert text.startswith("mine: Somebody: A study") and "5.19       5.185  J" in text and "- Nothing else." in text
+    assert "Words &lt;b&gt;" in result._repr_html_()
 
 
 def test_literal_and_recommended_are_two_columns():
     row = figure("NME", "0.103", 0.167, recommended=0.129)
-    text = str(made(rows=(row,)))
+    text = str(reproduction(rows=(row,)))
     assert "ours, literal  ours, recommended" in text and "0.167          0.129" in text
-    assert "recommended" not in str(made())
+    assert "recommended" not in str(reproduction())
 
 
 def test_files(tmp_path):
-    names = made().write(tmp_path / "out")
+    names = reproduction().write(tmp_path / "out")
     assert sorted(names) == sorted(p.name for p in (tmp_path / "out").iterdir())
     with (tmp_path / "out/rows.csv").open() as stream:
         rows = list(csv.DictReader(stream))
@@ -92,13 +92,13 @@ def test_files(tmp_path):
         record["schema"] == 1 and record["rows"][1]["ours"] == 8.0 and record["provenance"]["taupi"] == tp.__version__
     )
     with pytest.raises(tp.TaupiError, match=r"holds .*rows\.csv.* already"):
-        made().write(tmp_path / "out")
-    made(notes=()).write(tmp_path / "out", force=True)
+        reproduction().write(tmp_path / "out")
+    reproduction(notes=()).write(tmp_path / "out", force=True)
     assert json.loads((tmp_path / "out/reproduction.json").read_text())["notes"] == []
 
 
 def test_the_page_needs_nothing_else_and_escapes(tmp_path):
-    made().write(tmp_path / "out")
+    reproduction().write(tmp_path / "out")
     page = (tmp_path / "out/report.html").read_text()
     assert (
         "Words &lt;b&gt;" in page
@@ -112,14 +112,14 @@ def test_the_page_needs_nothing_else_and_escapes(tmp_path):
 
 
 def test_studies_are_what_the_registry_says():
-    found = tp.studies()
-    assert [s.name for s in found] == list(STUDIES)
-    assert all(s.document and s.reruns and s.seconds > 0 and ":" in s.document for s in found)
+    listed = tp.papers.studies()
+    assert [s.name for s in listed] == list(STUDIES)
+    assert all(s.document and s.reruns and s.seconds > 0 and ":" in s.document for s in listed)
 
 
 def test_unknown_studies_are_refused_with_a_suggestion():
     with pytest.raises(tp.TaupiError, match="Did you mean 'kubozono'"):
-        tp.reproduce("kubozno")
+        tp.papers.reproduce("kubozno")
 
 
 def test_rows_are_frozen():

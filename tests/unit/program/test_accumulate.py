@@ -23,7 +23,7 @@ def problem():
 
 def test_normal_equations(problem):
     y, states, tau, stacked = problem
-    sums = tp.Accumulator(y, block=300)
+    sums = tp.program.Accumulator(y, block=300)
     for part in np.array_split(np.arange(2500), 7):
         sums.add(tau[part], *(s[part] for s in states))
     result = sums.result()
@@ -35,7 +35,7 @@ def test_normal_equations(problem):
 
 def test_triangular_factor_solves_least_squares(problem):
     y, states, tau, stacked = problem
-    sums = tp.Accumulator(y, kind="qr", block=256)
+    sums = tp.program.Accumulator(y, kind="qr", block=256)
     sums.add(tau, *states)
     result = sums.result()
     want, (residual,), _, _ = np.linalg.lstsq(stacked, tau.ravel(), rcond=None)
@@ -49,7 +49,7 @@ def test_triangular_factor_of_a_regressor_that_lacks_rank():
     arm = tp.load("puma560")
     states = random_states(arm, 400, 3)
     tau = np.random.default_rng(2).normal(size=(400, 6))
-    sums = tp.Accumulator(tp.regressor(arm), kind="qr")
+    sums = tp.program.Accumulator(tp.regressor(arm), kind="qr")
     sums.add(tau, *states)
     stacked = tp.regressor(arm)(*states).reshape(-1, 60)
     x, *_ = np.linalg.lstsq(stacked, tau.ravel(), rcond=None)
@@ -62,7 +62,7 @@ def test_triangular_factor_of_a_regressor_that_lacks_rank():
 
 def test_accumulators_travel(problem):
     y, states, tau, _ = problem
-    sums = tp.Accumulator(y)
+    sums = tp.program.Accumulator(y)
     sums.add(tau[:100], *(s[:100] for s in states))
     again = pickle.loads(pickle.dumps(sums))
     again.add(tau[100:], *(s[100:] for s in states))
@@ -73,12 +73,12 @@ def test_accumulators_travel(problem):
 @pytest.mark.parametrize("kind", ["normal", "qr"])
 def test_parts_merge_into_the_whole(problem, kind):
     y, states, tau, _ = problem
-    whole, left, right = (tp.Accumulator(y, kind=kind) for _ in range(3))
-    whole.add(tau, *states)
+    single, left, right = (tp.program.Accumulator(y, kind=kind) for _ in range(3))
+    single.add(tau, *states)
     left.add(tau[:900], *(s[:900] for s in states))
     right.add(tau[900:], *(s[900:] for s in states))
     left.merge(right)
-    a, b = whole.result(), left.result()
+    a, b = single.result(), left.result()
     names = ("matrix", "vector") if kind == "normal" else ("r", "z")
     for name in names:
         assert error(getattr(b, name), getattr(a, name)) < ROUNDING
@@ -88,7 +88,7 @@ def test_parts_merge_into_the_whole(problem, kind):
 def test_compensated_sum_keeps_what_plain_summation_loses():
     """One huge block, then many tiny ones whose sum is below the huge one's last place."""
     y = tp.regressor(tp.load("elbow2r"), columns=["forearm.Izz"])
-    sums = tp.Accumulator(y, block=1)
+    sums = tp.program.Accumulator(y, block=1)
     big, small = np.array([[0.0, 1e9]]), np.array([[0.0, 1e-1]])
     zero = np.zeros((1, 2))
     sums.add(zero, zero, zero, big)
@@ -116,20 +116,20 @@ def test_products_are_programs_of_their_own(problem):
 
 def test_bad_input(problem):
     y, states, tau, _ = problem
-    with pytest.raises(TaupiError, match="No accumulator 'lu'"):
-        tp.Accumulator(y, kind="lu")
+    with pytest.raises(TaupiError, match="No kind 'lu'"):
+        tp.program.Accumulator(y, kind="lu")
     with pytest.raises(TaupiError, match="not a regressor"):
-        tp.Accumulator(tp.gravity_torque(tp.load("elbow2r")))
+        tp.program.Accumulator(tp.gravity_torque(tp.load("elbow2r")))
     with pytest.raises(TaupiError, match="tau has batch shape"):
-        tp.Accumulator(y).add(tau[:10], *states)
-    for other in (tp.Accumulator(y, kind="qr"), tp.Accumulator(tp.regressor(tp.load("elbow2r"))), 3):
-        with pytest.raises(TaupiError, match="gather different things"):
-            tp.Accumulator(y).merge(other)
+        tp.program.Accumulator(y).add(tau[:10], *states)
+    for other in (tp.program.Accumulator(y, kind="qr"), tp.program.Accumulator(tp.regressor(tp.load("elbow2r"))), 3):
+        with pytest.raises(TaupiError, match="same regressor and the same kind"):
+            tp.program.Accumulator(y).merge(other)
     for block in (0, -1, "x", 1.5):
         with pytest.raises(TaupiError, match="block is"):
-            tp.Accumulator(y, block=block)
+            tp.program.Accumulator(y, block=block)
     with pytest.raises(TaupiError, match="expected a regressor"):
-        tp.Accumulator("panda")
+        tp.program.Accumulator("panda")
 
 
 def test_independent_columns_in_one_row_of_many():

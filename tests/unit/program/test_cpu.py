@@ -1,4 +1,4 @@
-"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled objects."""
+"""The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled code."""
 
 import copy
 import os
@@ -16,7 +16,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.program.program import Port, trace
 from taupi.program.targets import cpu
-from taupi.program.targets.simd import module, objects
+from taupi.program.targets.simd import llvm_module, machine_code
 from taupi.program.targets.simd.loops import sample_rows
 
 # One unit in the last place of float32 is 6e-8; a few hundred operations lose some of it.
@@ -50,16 +50,18 @@ def test_layouts_agree(y, arm, n):
 def test_one_lane_computes_the_same(y, arm, n, dtype):
     states = random_states(arm, n, 3)
     alone = cpu.Kernel(y, dtype=dtype, lanes=1)
-    made = alone(*states)
-    assert alone.lanes == 1 and error(made, y.compile("numpy")(*states)) < (ROUNDING if dtype == "float64" else SINGLE)
-    assert np.array_equal(pickle.loads(pickle.dumps(alone))(*states), made)
+    values = alone(*states)
+    assert alone.lanes == 1 and error(values, y.compile("numpy")(*states)) < (
+        ROUNDING if dtype == "float64" else SINGLE
+    )
+    assert np.array_equal(pickle.loads(pickle.dumps(alone))(*states), values)
 
 
 def test_the_one_sample_form_has_one_lane(y, arm, monkeypatch):
     """Also of a program long enough to be cut into functions, and with functions of the C library."""
-    monkeypatch.setattr(module, "_WHOLE_ONE_LANE", 200)
-    port = tp.Port("x", (3,))
-    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.Port("y", (3,))])
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION_ONE_LANE", 200)
+    port = tp.program.Port("x", (3,))
+    odd = trace("odd", lambda x: cs.tanh(x) + cs.exp(x[0]) * cs.sin(1e6 * x), [port], [tp.program.Port("y", (3,))])
     rng = np.random.default_rng(0)
     for program in (y, odd):
         step, wide = program.compile("cpu").bound(), program.compile("numpy")
@@ -90,7 +92,7 @@ def test_single_precision(y, arm, layout, n):
 
 
 def test_several_outputs_in_every_layout(arm):
-    program = tp.newton_euler_matrices(arm)
+    program = tp.closed_form.newton_euler_matrices(arm)
     states = random_states(arm, 13, 1)
     want = program.compile("numpy")(*states)
     for got, w in zip(program(*states), want, strict=True):
@@ -162,9 +164,9 @@ def test_memory_is_the_output_and_one_block(arm, layout):
 def test_other_machines_and_small_pieces(arm, monkeypatch, layout, width, dtype):
     """Every vector width, a tape in many pieces whose last is short, blocks and streams forced: the whole array agrees."""
     monkeypatch.setattr(cpu, "vector_width", lambda dtype="float64": width)
-    monkeypatch.setattr(module, "_WHOLE", 30)
-    monkeypatch.setattr(module, "_CHUNK", 37)
-    monkeypatch.setattr(module, "_BLOCK_BYTES", 16 * 1024)
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION", 30)
+    monkeypatch.setattr(llvm_module, "_CHUNK", 37)
+    monkeypatch.setattr(llvm_module, "_BLOCK_BYTES", 16 * 1024)
     monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
     y = tp.regressor(arm, terms=("coulomb",))
     kernel = y.compile("cpu", layout=layout, dtype=dtype)
@@ -185,9 +187,9 @@ def test_last_piece_shorter_than_what_it_copies(monkeypatch, last):
         return cs.vertcat(*[x[0] + k % 7 for k in range(300)])
 
     program = trace("many", body, [Port("x", (1,))], [Port("y", (300,))])
-    monkeypatch.setattr(module, "_WHOLE", 30)
-    monkeypatch.setattr(module, "_CHUNK", len(program.tape.instructions) - last)
-    monkeypatch.setattr(module, "_BLOCK_BYTES", 0)
+    monkeypatch.setattr(llvm_module, "_ONE_FUNCTION", 30)
+    monkeypatch.setattr(llvm_module, "_CHUNK", len(program.tape.instructions) - last)
+    monkeypatch.setattr(llvm_module, "_BLOCK_BYTES", 0)
     monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
     x = np.random.default_rng(0).normal(size=(1024, 1))
     got = program.compile("cpu", layout="batch_last")(x)
@@ -232,11 +234,35 @@ def test_bound_inputs_are_one_array(y):
     assert np.array_equal(step.inputs["qd"], np.arange(5.0, 10.0))
 
 
+GUARDED = """
+import ctypes, mmap
+import casadi as cs, numpy as np, taupi as tp
+
+page = mmap.PAGESIZE
+memory = mmap.mmap(-1, 2 * page)
+start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0) == 0  # reading beyond the page ends the process
+program = tp.program.trace("total", lambda x: cs.sum1(x), [tp.program.Port("x", ({size},))], [tp.program.Port("y")])
+x = np.frombuffer(memory, np.float64, 3 * {size}, page - 8 * 3 * {size}).reshape(3, {size})
+x[:] = np.arange(3 * {size}).reshape(3, {size})
+assert np.allclose(program(x), x.sum(axis=1))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect is called by its Linux signature")
+@pytest.mark.parametrize("size", [3, 11, 19])
+def test_nothing_beyond_an_input_is_read(size):
+    subprocess.run([sys.executable, "-c", GUARDED.format(size=size)], check=True)
+
+
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])
 def test_threads_do_not_change_a_bit(y, arm, layout):
     states = random_states(arm, 5003, 3)
-    one, many = (y.compile("cpu", layout=layout, threads=k)(*states) for k in (1, 3))
-    assert np.array_equal(one, many)
+    kernels = [y.compile("cpu", layout=layout, threads=k) for k in (1, 2, 3)]
+    one, two, three = (kernel(*states) for kernel in kernels)
+    assert np.array_equal(one, two) and np.array_equal(one, three)
+    assert [len(kernel._pools) for kernel in kernels] == [0, 1, 1]  # two threads are worth having, one is not
 
 
 def test_bound_form(y, arm):
@@ -245,7 +271,7 @@ def test_bound_form(y, arm):
         step.inputs["q"][:], step.inputs["qd"][:], step.inputs["qdd"][:] = q, qd, qdd
         step()
         assert np.array_equal(step.outputs["Y"], y(q, qd, qdd))
-    with pytest.raises(TaupiError, match="one sample"):
+    with pytest.raises(TaupiError, match="A bound kernel needs"):
         y.compile("cpu", layout="batch_last").bound()
 
 
@@ -268,7 +294,7 @@ def test_groups_cover_every_nonzero_once():
             assert rows.starts[0][group] + lane == place
 
 
-# The cache of compiled objects ----------------------------------------------------------------------------------------
+# The cache of compiled code ----------------------------------------------------------------------------------------
 
 
 def fresh(folder, robot_seed=5):
@@ -321,9 +347,9 @@ def test_damaged_files_are_compiled_again(tmp_path, damage):
 def test_cache_can_be_switched_off_and_need_not_be_writable(tmp_path, monkeypatch):
     for word in ("off", "OFF ", "false", "none", "0"):
         monkeypatch.setenv("TAUPI_CACHE", word)
-        assert objects.folder() is None
+        assert machine_code.folder() is None
     monkeypatch.setenv("TAUPI_CACHE", "~/x")
-    assert "~" not in str(objects.folder())
+    assert "~" not in str(machine_code.folder())
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     assert fresh(blocked) == fresh(tmp_path / "other")
@@ -331,7 +357,7 @@ def test_cache_can_be_switched_off_and_need_not_be_writable(tmp_path, monkeypatc
 
 def test_other_machines_and_compilers_have_other_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TAUPI_CACHE", str(tmp_path))
-    mine = objects._file("text")
-    monkeypatch.setattr(objects.llvm, "get_host_cpu_name", lambda: "other")
-    assert objects._file("text") != mine
-    assert objects._file("another text") != mine
+    mine = machine_code._file("text")
+    monkeypatch.setattr(machine_code.llvm, "get_host_cpu_name", lambda: "other")
+    assert machine_code._file("text") != mine
+    assert machine_code._file("another text") != mine

@@ -19,10 +19,10 @@ def test_without_cupy_the_sentence_names_the_extra():
 
 def test_spec_needs_no_device():
     y = tp.regressor(tp.load("elbow2r"))
-    spec = cuda.spec(y, layout="nonzeros", dtype="float32")
+    spec = cuda.kernel_spec(y, layout="nonzeros", dtype="float32")
     assert spec.nonzeros == (len(y.nonzeros()),)
     assert "sincosf" in spec.source
     with pytest.raises(TaupiError, match="No layout"):
-        cuda.spec(y, layout="rows")
+        cuda.kernel_spec(y, layout="rows")
     with pytest.raises(TaupiError, match="No dtype"):
-        cuda.spec(y, dtype="int8")
+        cuda.kernel_spec(y, dtype="int8")

@@ -162,7 +162,7 @@ def test_a_point_encloses_the_exact_value():
     def body(x):
         return cs.vertcat(x[0] * x[1] + x[2] * x[3], (x[0] + x[1]) * (x[2] - x[3]) * x[0], x[0] / x[1] - x[2] * x[2])
 
-    program = tp.trace("f", body, [tp.Port("x", (4,))], [tp.Port("y", (3,))])
+    program = tp.program.trace("f", body, [tp.program.Port("x", (4,))], [tp.program.Port("y", (3,))])
     rng = np.random.default_rng(0)
     x = rng.uniform(0.1, 1, (50, 4))
     lo, hi = program.compile("interval")((x, x))

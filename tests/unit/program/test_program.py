@@ -1,6 +1,7 @@
 """Programs: the boundary, derivatives, composition, counts, sine and cosine."""
 
 import math
+from fractions import Fraction
 
 import casadi as cs
 import numpy as np
@@ -11,6 +12,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.program.program import Port, trace
 from taupi.program.tape import record
+from taupi.program.targets.exact import nearest_point
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +158,7 @@ def test_symbols_are_bound_to_numbers(bad):
 
 def test_symbols_called_as_inputs_are_refused():
     arm = tp.Robot.from_dh([{"a": "q1"}, {"a": "a2"}], parameters=[1] * 20)
-    with pytest.raises(TaupiError, match="'q1' is also what"):
+    with pytest.raises(TaupiError, match="'q1' is also the name of an input"):
         tp.mass_matrix(arm)
 
 
@@ -183,6 +185,18 @@ def test_operations_unknown_to_targets_are_refused():
         record(cs.Function("f", [x], [cs.erf(x)]))
 
 
+def test_exact_points_of_constant_angles():
+    """Quarter turns are exact, whatever their number; other angles are points of the circle, to 1e-17."""
+    quarter = Fraction("1.5707963267948966192313216916397514420985")
+    corners = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+    assert [nearest_point(k * quarter) for k in range(-9, 10)] == [corners[k % 4] for k in range(-9, 10)]
+    for angle in (Fraction(1, 3), Fraction(-7, 2), Fraction(20)):
+        c, s = nearest_point(angle)
+        assert c * c + s * s == 1
+        assert abs(float(Fraction(int(c.p), int(c.q))) - np.cos(float(angle))) < 1e-15
+        assert abs(float(Fraction(int(s.p), int(s.q))) - np.sin(float(angle))) < 1e-15
+
+
 def test_exact_refuses_what_is_not_rational():
     root = trace("root", cs.sqrt, [Port("x")], [Port("y")])
     with pytest.raises(TaupiError, match="sqrt, whose values are not rational"):
@@ -191,9 +205,9 @@ def test_exact_refuses_what_is_not_rational():
     with pytest.raises(TaupiError, match="divides by zero"):
         inverse.exact(0)
     wild = trace("wild", lambda x: cs.sin(x * x), [Port("x")], [Port("y")])
-    with pytest.raises(TaupiError, match="not a sum of angles"):
+    with pytest.raises(TaupiError, match="other than a sum of angles"):
         wild.exact(1)
-    with pytest.raises(TaupiError, match="one sample a call"):
+    with pytest.raises(TaupiError, match="one sample per call"):
         inverse.exact([1, 2])
 
 

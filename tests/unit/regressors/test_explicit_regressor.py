@@ -24,13 +24,13 @@ def test_parts_of_the_links_add_up_to_the_regressors(seed):
     ex = tp.explicit_regressor(robot)
     for form, builder, count in (("classical", tp.regressor, 3), ("slotine-li", tp.slotine_li_regressor, 4)):
         states = [s[0] for s in random_states(robot, 1, count)]
-        whole = builder(robot)(*states)
+        full = builder(robot)(*states)
         for i in range(3):
             block = ex.link(i, form)
             values = inputs(builder(robot), states) | constants(builder(robot))
             x0, x1, x2, w0, w1, w2, z0, z1 = evaluated(block, values)
             part = np.column_stack([x0 - w0 + z0, x1 - w1 + z1, x2 - w2])
-            assert error(part, whole[:, 10 * i : 10 * i + 10]) < ROUNDING
+            assert error(part, full[:, 10 * i : 10 * i + 10]) < ROUNDING
 
 
 def test_the_puma_with_symbolic_geometry_and_gravity_by_two_routes():

@@ -8,7 +8,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.model.records import Limits
+from taupi.model.robot_parts import Limits
 from taupi.signals.rules import RULES
 
 RATE = 200.0

@@ -319,7 +319,7 @@ def test_back_emf_needs_the_motors_speed(tmp_path):
     flexible(tmp_path, {"q": BOTH})
     columns = {"time": "t", "q": BOTH, "theta": SERVO, "voltage": "drive_V", "motor": motor}
     with pytest.raises(tp.TaupiError, match="read the file whole"):
-        next(iter(tp.log_blocks(tmp_path / "run.csv", 50, columns=columns)))
+        next(iter(tp.signals.log_blocks(tmp_path / "run.csv", 50, columns=columns)))
 
 
 def test_motors_of_elastic_joints_are_seen_behind_the_gears(tmp_path):

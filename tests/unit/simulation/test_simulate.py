@@ -21,8 +21,8 @@ def computed_torque(arm=ARM, gains=False):
         return inverse(q, qd, qdd_des + 2 * w * (qd_des - qd) + w**2 * (q_des - q))
 
     names = ("q", "qd", "q_des", "qd_des", "qdd_des")
-    ports = [tp.Port(k, (arm.n,)) for k in names] + ([tp.Port("w")] if gains else [])
-    return tp.trace("computed_torque", body, ports, [tp.Port("tau", (arm.n,))])
+    ports = [tp.program.Port(k, (arm.n,)) for k in names] + ([tp.program.Port("w")] if gains else [])
+    return tp.program.trace("computed_torque", body, ports, [tp.program.Port("tau", (arm.n,))])
 
 
 LAW = computed_torque()
@@ -135,11 +135,11 @@ def test_many_equal_one_by_one_to_the_last_bit():
     sensors = tp.Sensors(resolution=1e-3, q_noise=1e-4, velocity="filter", cutoff_hz=40.0)
     options = {"duration": 0.4, "rate": 500, "sensors": sensors}
     batch = tp.simulate_many(
-        plant, law, MOTION, initial=(q, qd), settings={"w": gains}, payloads=loads, seeds=range(100, 119), **options
+        plant, law, MOTION, initial=(q, qd), inputs={"w": gains}, payloads=loads, seeds=range(100, 119), **options
     )
     for i in (0, 7, 18):
         loaded = tp.RigidPlant(ARM, "viscous", payloads=[(0.0, loads[i])])
-        one = tp.simulate(loaded, law, MOTION, initial=(q[i], qd[i]), settings={"w": gains[i]}, seed=100 + i, **options)
+        one = tp.simulate(loaded, law, MOTION, initial=(q[i], qd[i]), inputs={"w": gains[i]}, seed=100 + i, **options)
         for name in ("q", "qd", "tau", "energy", "residual"):
             assert np.array_equal(getattr(one, name), getattr(batch[i], name))
     assert batch.q.shape == (19, 201, N) and batch.complete.all()
@@ -185,11 +185,11 @@ def test_an_adaptive_law_in_both_modes():
         return -5 * s + pi_hat[0] * cs.cos(q), -0.5 * cs.dot(cs.cos(q), s)
 
     names = ("q", "qd", "q_des", "qd_des", "qdd_des")
-    law = tp.trace(
+    law = tp.program.trace(
         "gradient",
         body,
-        [*(tp.Port(k, (N,)) for k in names), tp.Port("pi_hat", (1,))],
-        [tp.Port("tau", (N,)), tp.Port("dpi", (1,))],
+        [*(tp.program.Port(k, (N,)) for k in names), tp.program.Port("pi_hat", (1,))],
+        [tp.program.Port("tau", (N,)), tp.program.Port("dpi", (1,))],
     )
     options = {"duration": 0.5, "rate": 1000, "initial": START, "parameters": [1.0]}
     sampled = tp.simulate(tp.RigidPlant(ARM), law, MOTION, **options)
@@ -208,8 +208,11 @@ def test_channels_of_a_law_are_kept():
     def body(q, qd):
         return -qd, (q[0] * qd.T)
 
-    law = tp.trace(
-        "damper", body, [tp.Port("q", (N,)), tp.Port("qd", (N,))], [tp.Port("tau", (N,)), tp.Port("s", (1, N))]
+    law = tp.program.trace(
+        "damper",
+        body,
+        [tp.program.Port("q", (N,)), tp.program.Port("qd", (N,))],
+        [tp.program.Port("tau", (N,)), tp.program.Port("s", (1, N))],
     )
     run = tp.simulate(tp.RigidPlant(ARM), law, duration=0.1, initial=START)
     assert np.array_equal(run.channels["s"][:, 0], run.q[:, :1] * run.qd)
@@ -320,7 +323,7 @@ BAD = {
     "gave [1.0]": {"controller": lambda t, q, qd: [1.0]},
     "gave None": {"controller": lambda t, q, qd: None},
     "expected tau": {"controller": tp.gravity_torque(ARM)},
-    "No setting 'K'": {"settings": {"K": 1.0}},
+    "No input 'K'": {"inputs": {"K": 1.0}},
     "sensors is": {"sensors": "encoder"},
     "control='continuous' has no": {"control": "continuous", "sensors": tp.Sensors()},
     "whole number of control periods": {"plant": tp.RigidPlant(ARM, delay=0.0015)},
@@ -371,11 +374,11 @@ def test_plants_with_coupled_drives_follow_the_law():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"q_noise": -1.0}, "q_noise is -1.0, expected a finite number, 0 or more"),
-        ({"q_noise": np.inf}, "q_noise is inf, expected a finite number, 0 or more"),
+        ({"q_noise": -1.0}, "q_noise is -1.0, expected a finite number of at least 0"),
+        ({"q_noise": np.inf}, "q_noise is inf, expected a finite number of at least 0"),
         ({"resolution": np.inf}, "resolution is inf, expected a finite number above 0"),
-        ({"snr_db": np.nan}, "snr_db is nan, expected decibels, a finite number"),
-        ({"snr_db": "loud"}, "snr_db is 'loud', expected decibels, a finite number"),
+        ({"snr_db": np.nan}, "snr_db is nan, expected a finite number"),
+        ({"snr_db": "loud"}, "snr_db is 'loud', expected a finite number"),
     ],
 )
 def test_sensors_that_would_spoil_a_run_are_refused(settings, told):

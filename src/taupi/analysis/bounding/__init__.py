@@ -1,1 +1,1 @@
-"""How bounds are found: functions on boxes, measures of them, branch and bound."""
+"""How bounds are computed: functions of a robot on boxes of joint positions, norms of them, and branch and bound."""

@@ -1,16 +1,13 @@
-"""What a joint adds to rigid-body dynamics: friction, drives. A term is a file; `TERMS` is the table of their names."""
+"""What a joint adds to rigid-body dynamics: friction, drives, springs. Each term has a file; `TERMS` lists them by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.spatial import SX
 from taupi.dynamics.terms.along import Along
-from taupi.dynamics.terms.base import Term
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.dynamics.terms.offset import Offset
@@ -20,8 +17,10 @@ from taupi.dynamics.terms.stribeck import Stribeck
 from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
+from taupi.dynamics.terms.term import Term
 from taupi.dynamics.terms.viscous import Viscous
-from taupi.errors import TaupiError, unknown
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -52,14 +51,15 @@ TERMS: dict[str, type] = {
 
 
 def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
-    """Return terms from their names or as they are, in the order given."""
+    """Return terms as objects, from names, classes or objects, in the same order."""
     result: list[Term] = []
     if not isinstance(terms, Iterable):
-        raise TaupiError(f"terms is {terms!r}, expected names such as ('viscous', 'coulomb'), or () for none.")
-    for given in (terms,) if isinstance(terms, str) else tuple(terms):
-        if isinstance(given, str) and given not in TERMS:
-            raise unknown("term", given, TERMS)
-        term = TERMS[given]() if isinstance(given, str) else given() if isinstance(given, type) else given
+        message = f" is {terms!r}, expected names such as ('viscous', 'coulomb'), or () for none."
+        raise TaupiError(Argument("terms"), message)
+    for item in (terms,) if isinstance(terms, str) else tuple(terms):
+        if isinstance(item, str) and item not in TERMS:
+            raise unknown("term", item, TERMS)
+        term = TERMS[item]() if isinstance(item, str) else item() if isinstance(item, type) else item
         if not isinstance(term, Term):
             raise TaupiError(f"A term is {term!r}, expected one of {', '.join(TERMS)} or an object with a column.")
         if any(t.name == term.name for t in result):
@@ -69,7 +69,7 @@ def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
 
 
 def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
-    """Return the parameters of terms, term after term, one a joint in the order of q, with the robot's own values."""
+    """Return the parameters of terms, term after term, one per joint in the order of q, with the robot's own values."""
     entries, values = [], []
     for term in terms:
         if isinstance(term, Along):
@@ -84,12 +84,12 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
     return Parameters(ParameterLayout(tuple(entries)), tuple(values), robot.symbols)
 
 
-def term_columns(chain: Chain, terms: Iterable[Term], q: Any, qd: Any, qdd: Any) -> Any:
-    """Return the columns of terms: a diagonal block (n, n) each, one column for what acts along a direction."""
+def term_columns(chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, qdd: Vector) -> Matrix:
+    """Return the columns of terms: a diagonal block (n, n) for each, or one column for a term along a direction."""
     return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd) for t in terms))
 
 
-def _columns(chain: Chain, term: Term, q: Any, qd: Any, qdd: Any) -> Any:
+def _columns(chain: Chain, term: Term, q: Vector, qd: Vector, qdd: Vector) -> Matrix:
     if isinstance(term, Along):
         c = chain.vector(f"{term.name}.direction", term.direction)
         return c * term.column(cs.dot(c, q), cs.dot(c, qd), cs.dot(c, qdd))
@@ -99,10 +99,11 @@ def _columns(chain: Chain, term: Term, q: Any, qd: Any, qdd: Any) -> Any:
 
 def _check_direction(term: Along, robot: Robot) -> None:
     if len(term.direction) != robot.n:
-        raise TaupiError(f"{term.name}: direction has {len(term.direction)} values, expected {robot.n}: one per joint.")
+        message = f" has {len(term.direction)} values, expected {robot.n}: one per joint."
+        raise TaupiError(f"{term.name}: ", Argument("direction"), message)
 
 
-def term_torque(chain: Chain, terms: tuple[Term, ...], q: Any, qd: Any, qdd: Any) -> Any:
+def term_torque(chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vector, qdd: Vector) -> Vector:
     """Return the torque of terms with the robot's own parameters."""
     if not terms:
         return SX.zeros(chain.n)
@@ -111,7 +112,7 @@ def term_torque(chain: Chain, terms: tuple[Term, ...], q: Any, qd: Any, qdd: Any
     return term_columns(chain, terms, q, qd, qdd) @ cs.vertcat(*values)
 
 
-def term_inertia(chain: Chain, terms: tuple[Term, ...]) -> Any:
-    """Return the diagonal matrix by which terms add to M: their torque for unit acceleration at rest, less that for none."""
+def term_inertia(chain: Chain, terms: tuple[Term, ...]) -> Matrix:
+    """Return the diagonal matrix that terms add to M: their torque at rest for unit acceleration minus that for none."""
     rest, unit = SX.zeros(chain.n), SX.ones(chain.n)
     return cs.diag(term_torque(chain, terms, rest, rest, unit) - term_torque(chain, terms, rest, rest, rest))

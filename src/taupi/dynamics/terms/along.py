@@ -1,26 +1,26 @@
-"""A term that acts along a combination of coordinates: a motor that several joints turn, a joint that several motors move."""
+"""A term along a combination of coordinates: at a motor that several joints turn, or a joint that several motors move."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from taupi.dynamics.terms.base import Term
-from taupi.errors import TaupiError
+from taupi.dynamics.terms.term import Term
+from taupi.dynamics.types import Expression
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar, exact
 
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """tau = c f(c^T q, c^T qd, c^T qdd) times one parameter, with f another term's column and c the `direction` (n,).
+    """tau = c f(c^T q, c^T qd, c^T qdd) times one parameter, with f the column of the term `of` and c the `direction` (n,).
 
-    By virtual work: what acts on the angle c^T q with a torque u acts on the coordinates with c u. `owner` names what it is
-    that turns by c^T q, such as "motor6".
+    By virtual work, a torque u on the angle c^T q acts on the coordinates with c u. `owner` is the name of what turns by c^T q,
+    such as "motor6".
 
     >>> import taupi as tp
-    >>> friction = tp.Along("motor2", tp.Viscous(), (1, 1))
+    >>> friction = tp.terms.Along("motor2", tp.terms.Viscous(), (1, 1))
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous", friction))
     >>> Y.parameters.names[-1], Y([0, 0], [0.5, 0.25], [0, 0])[:, -1].tolist()
     ('motor2.viscous', [0.75, 0.75])
@@ -32,25 +32,25 @@ class Along:
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, Term) or isinstance(self.of, Along):
-            raise TaupiError(f"of is {self.of!r}, expected a term such as taupi.Viscous().")
+            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.terms.Viscous().")
         entries = tuple(exact(c, "direction") for c in self.direction)
         if not any(entries):
-            raise TaupiError("direction is zero everywhere, expected the coordinates that turn it.")
+            raise TaupiError(Argument("direction"), " is zero everywhere, expected the coordinates that turn it.")
         object.__setattr__(self, "direction", entries)
 
     @property
     def name(self) -> str:
-        """The owner's and the term's name."""
+        """The name of the owner and of the term: `motor6.viscous`."""
         return f"{self.owner}.{self.of.name}"
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of the term."""
+        """Return the term's unit where the first joint of the direction slides (`prismatic`) or turns."""
         return self.of.unit(prismatic)
 
     def value(self, joint: Joint) -> Scalar:
-        """Return 0: descriptions state nothing about it."""
+        """Return 0: descriptions state no such parameter for `joint`."""
         return Fraction(0)
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return the entry of the term itself, of the angle c^T q."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return the term's entry for `q`, `qd`, `qdd`, which here are the angle c^T q and its derivatives."""
         return self.of.column(q, qd, qdd)

@@ -1,66 +1,50 @@
-"""Dry friction."""
+"""Dry (Coulomb) friction."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.errors import TaupiError
+from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Coulomb:
-    """tau = F_s sgn(qd), with sgn(0) = 0 (spec 2.1); with a `velocity` v (rad/s, m/s) tau = F_s tanh(qd / v).
+    """tau = F_s sgn(qd) with sgn(0) = 0, or tau = F_s tanh(qd / v) with a `velocity` v > 0 (equations.md, D1).
 
-    Each is one number, or one for each joint. The smooth form is for measured velocities, whose sign near standstill is
-    noise, and for joints that creep before they slide.
+    `velocity` (rad/s or m/s, 0 by default) and `distance` (rad or m, 0 by default) are one number, or one per joint. The smooth
+    form is for measured velocities, whose sign near standstill is noise, and for joints that creep before they slide.
 
-    With a `distance` d (rad, m) friction has a memory: tau = F_s z, dz/dq = (sgn(qd) - z) / d (Dahl 1968). It builds up over d
-    after each reversal, and is held at standstill. `taupi.identify`, `taupi.validate` and `fit.predict`, which see a motion
-    from its beginning, take it so. A program sees one state and no past: there it is the above.
+    With a `distance` d > 0 friction has a memory: tau = F_s z with dz/dq = (sgn(qd) - z) / d (Dahl 1968). It builds up over d
+    after each reversal and is held at standstill. This is how `taupi.identify`, `taupi.validate` and `fit.predict` take it, since
+    they see a motion from its beginning. A program sees one state without its past, and takes the form without memory.
     """
 
-    velocity: float | tuple[float, ...] = 0.0
-    distance: float | tuple[float, ...] = 0.0
+    velocity: PerJoint = 0.0
+    distance: PerJoint = 0.0
     name: ClassVar[str] = "coulomb"
 
     def __post_init__(self) -> None:
-        for what in ("velocity", "distance"):
-            given = getattr(self, what)
-            if not isinstance(given, int | float):
-                object.__setattr__(self, what, tuple(float(v) for v in given))
-            each = self._each(what)
-            if not each or not all(math.isfinite(v) and v >= 0 for v in each):
-                unit = "(rad/s, m/s)" if what == "velocity" else "(rad, m)"
-                raise TaupiError(f"{what} is {given!r}, expected a number of at least 0 {unit}, or one a joint.")
-
-    def _each(self, what: str) -> tuple[float, ...]:
-        given = getattr(self, what)
-        return given if isinstance(given, tuple) else (given,)
+        for name, unit in (("velocity", "rad/s, m/s"), ("distance", "rad, m")):
+            object.__setattr__(self, name, checked_per_joint(name, getattr(self, name), unit, zero=True))
 
     def at(self, joint: int) -> Coulomb:
-        """Return the term of one joint."""
-        found = []
-        for what in ("velocity", "distance"):
-            given = self._each(what)
-            if isinstance(getattr(self, what), tuple) and joint >= len(given):
-                raise TaupiError(f"{what} has {len(given)} values, expected one a joint.")
-            found.append(given[joint] if isinstance(getattr(self, what), tuple) else given[0])
-        return Coulomb(*found)
+        """Return the term of one joint, by its place `joint` in the robot."""
+        return Coulomb(*(value_at(name, getattr(self, name), joint) for name in ("velocity", "distance")))
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of F_s."""
+        """Return the unit of F_s at a sliding joint (`prismatic`) or at a turning one."""
         return "N" if prismatic else "N m"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return F_s of a joint."""
+        """Return F_s of `joint`."""
         return joint.friction.coulomb
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return sgn(qd), or tanh(qd / velocity)."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return sgn(`qd`), or tanh(`qd` / velocity); `q` and `qdd` do not matter."""
         return cs.tanh(qd / self.velocity) if self.velocity else cs.sign(qd)

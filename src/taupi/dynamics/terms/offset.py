@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import casadi as cs
-
+from taupi.dynamics.types import SX, Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
@@ -18,13 +17,13 @@ class Offset:
     name: ClassVar[str] = "offset"
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of tau_0."""
+        """Return the unit of tau_0 at a sliding joint (`prismatic`) or at a turning one."""
         return "N" if prismatic else "N m"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return tau_0 of a joint."""
+        """Return tau_0 of `joint`."""
         return joint.friction.offset
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return 1."""
-        return cs.SX(1)
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return 1; `q`, `qd` and `qdd` do not matter."""
+        return SX(1)

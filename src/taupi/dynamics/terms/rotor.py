@@ -1,10 +1,11 @@
-"""The rotor's inertia seen from the joint, its coupling to the links' motion neglected."""
+"""The rotor's inertia as seen from the joint, without its coupling to the motion of the links."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
@@ -16,13 +17,13 @@ class Rotor:
     name: ClassVar[str] = "rotor"
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of I_a."""
+        """Return the unit of I_a at a sliding joint (`prismatic`) or at a turning one."""
         return "kg" if prismatic else "kg m^2"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return gear_ratio^2 rotor_inertia of a joint."""
+        """Return gear_ratio^2 rotor_inertia of `joint`."""
         return joint.transmission.gear_ratio**2 * joint.transmission.rotor_inertia
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return qdd."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return `qdd`; `q` and `qd` do not matter."""
         return qdd

@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.errors import TaupiError
+from taupi.dynamics.types import Expression
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Spring:
-    """tau = k q: a spring, or a cable that resists bending; its rest position is in the offset.
+    """tau = k q: a spring, or a cable that resists bending; the term "offset" accounts for its rest position.
 
-    With a `lever` (r, h, l0, a), a coil spring of rest length l0 from a point at the distance h from a turning joint's axis to
-    a lever of length r: tau = k r h sin(a - q) (1 - l0 / l) with l^2 = r^2 + h^2 + 2 r h cos(a - q), a in rad: at q = a
-    the spring is longest.
+    With a `lever` (r, h, l0, a) it is a coil spring of rest length l0 between a point at the distance h from a turning joint's
+    axis and the end of a lever of length r: tau = k r h sin(a - q) (1 - l0 / l) with l^2 = r^2 + h^2 + 2 r h cos(a - q). Lengths
+    are in m and a in rad; at q = a the spring is longest. The default is None, no lever.
     """
 
     lever: tuple[float, float, float, float] | None = None
@@ -36,21 +37,20 @@ class Spring:
             or min(values[:2]) <= 0
             or values[0] == values[1]
         ):
-            raise TaupiError(
-                f"lever is {self.lever!r}, expected (r, h, l0, a): two different lengths above 0, one more, an angle."
-            )
+            message = " expected (r, h, l0, a): two different lengths above 0, one more length, and an angle."
+            raise TaupiError(Argument("lever"), f" is {shown(self.lever)},{message}")
         object.__setattr__(self, "lever", values)
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of k."""
+        """Return the unit of k at a sliding joint (`prismatic`) or at a turning one."""
         return "N/m" if prismatic or self.lever else "N m/rad"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return 0: descriptions state the stiffness of drives only, which is another."""
+        """Return 0: the stiffness that descriptions state for `joint` is that of its drive, which is something else."""
         return Fraction(0)
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return q, or the torque of the lever's spring for k = 1."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return `q`, or the torque of the lever's spring for k = 1; `qd` and `qdd` do not matter."""
         if self.lever is None:
             return q
         r, h, rest, a = self.lever

@@ -1,48 +1,49 @@
-"""Stribeck's drop of friction at low speed, for a known shape."""
+"""The Stribeck effect: friction that drops as the joint starts to move, with a known shape."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
-from taupi.errors import TaupiError
+from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.types import Expression
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Stribeck:
-    """tau = F_b sgn(qd) exp(-|qd / velocity|^exponent): nonlinear in the shape, linear in the height F_b.
+    """tau = F_b sgn(qd) exp(-|qd / velocity|^exponent): linear in the height F_b, with a shape that has to be known.
 
-    With Coulomb friction it makes F_s + F_b at standstill and F_s at speed (Armstrong-Helouvry 1994). `velocity` is one number,
-    or one for each joint.
+    Together with Coulomb friction F_s it gives F_s + F_b at standstill and F_s at speed (Armstrong-Helouvry 1994). `velocity`
+    (rad/s or m/s, 0.1 by default) is one number, or one per joint; `exponent` is 1 or 2 (the default).
     """
 
-    velocity: Shape = 0.1
+    velocity: PerJoint = 0.1
     exponent: int = 2
     name: ClassVar[str] = "stribeck"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "velocity", checked_shape(self.velocity, "velocity", "rad/s or m/s"))
+        object.__setattr__(self, "velocity", checked_per_joint("velocity", self.velocity, "rad/s or m/s"))
         if self.exponent not in (1, 2):
-            raise TaupiError(f"exponent is {self.exponent!r}, expected 1 or 2.")
+            raise TaupiError(Argument("exponent"), f" is {shown(self.exponent)}, expected 1 or 2.")
 
     def at(self, joint: int) -> Stribeck:
-        """Return the term of one joint."""
-        return Stribeck(shape_of(self.velocity, joint, "velocity"), self.exponent)
+        """Return the term of one joint, by its place `joint` in the robot."""
+        return Stribeck(value_at("velocity", self.velocity, joint), self.exponent)
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of F_b."""
+        """Return the unit of F_b at a sliding joint (`prismatic`) or at a turning one."""
         return "N" if prismatic else "N m"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return F_b of a joint."""
+        """Return F_b of `joint`."""
         return joint.friction.stribeck
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return sgn(qd) exp(-|qd / velocity|^exponent)."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return sgn(`qd`) exp(-|`qd` / velocity|^exponent); `q` and `qdd` do not matter."""
         ratio = cs.fabs(qd) / self.velocity
         return cs.sign(qd) * cs.exp(-(ratio if self.exponent == 1 else ratio * ratio))

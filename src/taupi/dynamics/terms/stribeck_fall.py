@@ -1,45 +1,47 @@
-"""Friction that falls with speed: the second of two exponentials about a Stribeck curve."""
+"""Friction that falls with speed: the second of the two exponentials of a Stribeck curve."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
+from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
-_SLOWEST = 1e-3  # f_6 |qd| below which exp(-1 / (f_6 |qd|)) is 0 in doubles, and its derivative too
+_SLOWEST = 1e-3  # f_6 |qd| below which exp(-1 / (f_6 |qd|)) is 0 in doubles, and so is its derivative
 
 
 @dataclass(frozen=True, slots=True)
 class StribeckFall:
-    """tau = -f_5 sgn(qd) exp(-1 / (f_6 |qd|)), the slowness f_6 (s/rad, s/m) given, one or one a joint (spec B7).
+    """tau = -f_5 sgn(qd) exp(-1 / (f_6 |qd|)) with a known `slowness` f_6; its limit at 0 is 0 (Zollo et al. 2014, eq. 43).
 
-    Beside Coulomb friction f_2 it changes nothing at standstill and tends to f_2 - f_5 well above 1 / f_6. The limit at 0 is 0.
+    Together with Coulomb friction f_2 it changes nothing at standstill and tends to f_2 - f_5 well above the speed 1 / f_6.
+    `slowness` (s/rad or s/m, 10 by default) is one number, or one per joint.
     """
 
-    slowness: Shape = 10.0
+    slowness: PerJoint = 10.0
     name: ClassVar[str] = "stribeck_fall"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "slowness", checked_shape(self.slowness, "slowness", "s/rad, s/m"))
+        object.__setattr__(self, "slowness", checked_per_joint("slowness", self.slowness, "s/rad, s/m"))
 
     def at(self, joint: int) -> StribeckFall:
-        """Return the term of one joint."""
-        return StribeckFall(shape_of(self.slowness, joint, "slowness"))
+        """Return the term of one joint, by its place `joint` in the robot."""
+        return StribeckFall(value_at("slowness", self.slowness, joint))
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of f_5."""
+        """Return the unit of f_5 at a sliding joint (`prismatic`) or at a turning one."""
         return "N" if prismatic else "N m"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return 0: descriptions state nothing about it."""
+        """Return 0: descriptions state no f_5 for `joint`."""
         return Fraction(0)
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return -sgn(qd) exp(-1 / (slowness |qd|))."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return -sgn(`qd`) exp(-1 / (slowness |`qd`|)); `q` and `qdd` do not matter."""
         return -cs.sign(qd) * cs.exp(-1 / cs.fmax(self.slowness * cs.fabs(qd), _SLOWEST))

@@ -1,43 +1,45 @@
-"""Friction that rises from standstill: the first of two exponentials about a Stribeck curve."""
+"""Friction that rises from standstill: the first of the two exponentials of a Stribeck curve."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as cs
 
-from taupi.dynamics.terms.shapes import Shape, checked_shape, shape_of
+from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class StribeckRise:
-    """tau = -f_3 sgn(qd) exp(-|qd| / f_4), the velocity f_4 (rad/s, m/s) given, one or one a joint (spec B7).
+    """tau = -f_3 sgn(qd) exp(-|qd| / f_4) with a known `velocity` f_4 (Zollo et al. 2014, eq. 43).
 
-    Beside Coulomb friction f_2 it makes f_2 - f_3 at standstill, which rises to f_2 within a few f_4.
+    Together with Coulomb friction f_2 it gives f_2 - f_3 at standstill, rising to f_2 within a few f_4. `velocity` (rad/s or m/s,
+    0.1 by default) is one number, or one per joint.
     """
 
-    velocity: Shape = 0.1
+    velocity: PerJoint = 0.1
     name: ClassVar[str] = "stribeck_rise"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "velocity", checked_shape(self.velocity, "velocity", "rad/s, m/s"))
+        object.__setattr__(self, "velocity", checked_per_joint("velocity", self.velocity, "rad/s, m/s"))
 
     def at(self, joint: int) -> StribeckRise:
-        """Return the term of one joint."""
-        return StribeckRise(shape_of(self.velocity, joint, "velocity"))
+        """Return the term of one joint, by its place `joint` in the robot."""
+        return StribeckRise(value_at("velocity", self.velocity, joint))
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of f_3."""
+        """Return the unit of f_3 at a sliding joint (`prismatic`) or at a turning one."""
         return "N" if prismatic else "N m"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return 0: descriptions state nothing about it."""
+        """Return 0: descriptions state no f_3 for `joint`."""
         return Fraction(0)
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return -sgn(qd) exp(-|qd| / velocity)."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return -sgn(`qd`) exp(-|`qd`| / velocity); `q` and `qdd` do not matter."""
         return -cs.sign(qd) * cs.exp(-cs.fabs(qd) / self.velocity)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 from taupi.model.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Viscous:
-    """tau = F_v qd (spec 2.1)."""
+    """tau = F_v qd (equations.md, D1)."""
 
     name: ClassVar[str] = "viscous"
 
     def unit(self, prismatic: bool) -> str:
-        """Return the unit of F_v."""
+        """Return the unit of F_v at a sliding joint (`prismatic`) or at a turning one."""
         return "N s/m" if prismatic else "N m s/rad"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return F_v of a joint."""
+        """Return F_v of `joint`."""
         return joint.friction.viscous
 
-    def column(self, q: Any, qd: Any, qdd: Any) -> Any:
-        """Return qd."""
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Return `qd`; `q` and `qdd` do not matter."""
         return qd

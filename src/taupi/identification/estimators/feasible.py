@@ -49,7 +49,7 @@ class Feasible:
     >>> w = 1 + 0.3 * np.arange(6)
     >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
     >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd) + np.random.default_rng(0).normal(size=q.shape)
-    >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), tp.Feasible(total_mass=(20, 35)), terms=(), cutoff_hz=10)
+    >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), tp.estimators.Feasible(total_mass=(20, 35)), terms=(), cutoff_hz=10)
     >>> bool(20 <= fit.parameters.values[::10].sum() <= 35), bool((fit.parameters.values[::10] > 0).all())
     (True, True)
     """

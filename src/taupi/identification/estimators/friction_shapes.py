@@ -147,9 +147,9 @@ def identify_shapes(
     >>> arm = tp.load("elbow2r").with_friction(stribeck=[3.0, 2.0])
     >>> t, w = np.arange(4000)[:, None] / 200, np.array([1.0, 1.7])
     >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
-    >>> tau = tp.inverse_dynamics(arm, terms=(tp.Stribeck(velocity=0.4),))(q, qd, qdd)
-    >>> log, stribeck = tp.Log(t[:, 0], q, tau=tau), lambda s: (tp.Stribeck(velocity=float(s[0])),)
-    >>> result = tp.identify_shapes(arm, log, stribeck, [0.1], ("coulomb",), cutoff_hz=40)
+    >>> tau = tp.inverse_dynamics(arm, terms=(tp.terms.Stribeck(velocity=0.4),))(q, qd, qdd)
+    >>> log, stribeck = tp.Log(t[:, 0], q, tau=tau), lambda s: (tp.terms.Stribeck(velocity=float(s[0])),)
+    >>> result = tp.estimators.identify_shapes(arm, log, stribeck, [0.1], ("coulomb",), cutoff_hz=40)
     >>> bool(abs(result.shapes[0] - 0.4) < 0.02)
     True
     """

@@ -12,6 +12,7 @@ from taupi.checks import not_negative, positive, whole_number
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
 from taupi.identification.solve import Solution, solve
@@ -62,7 +63,25 @@ class Huber:
         notes = [] if step < self.tolerance else [
             f"huber: still moving by {step:.2g} standard errors after {self.iterations} iterations."
         ]  # fmt: skip
-        return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces, notes=notes)
+        covariance, _ = sandwich(pieces, {}, solution.x, solution.spread)
+        covariance = covariance * self._widening(problem, sigma, solution.x) ** 2
+        return assemble(
+            problem, self.name, asdict(self), solution, weights, pieces=pieces, covariance=covariance, notes=notes
+        )
+
+    def _widening(self, problem: Problem, sigma: Weights, x: np.ndarray) -> float:
+        """Return sum w / sum psi', w = psi(r) / r: a row beyond k has a weight, but its pull does not change with x.
+
+        The covariance of an M-estimator is H^-1 (sum psi^2 y y^T) H^-1 with H = sum psi' y y^T (Huber 1964); w overstates H.
+        """
+        weight = slope = 0.0
+        for file in range(len(problem.recordings)):
+            for rows in problem.rows(file):
+                scale = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
+                residual = (np.abs(rows.residual(x)) / scale)[rows.use]
+                weight += float(np.sum(np.minimum(1.0, self.k / np.maximum(residual, 1e-300))))
+                slope += float(np.sum(residual <= self.k))
+        return weight / max(slope, 1.0)
 
     def _weigh(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> WeightedRows:
         """Return rows divided by sigma and multiplied by the square root of their Huber weight at x."""

@@ -14,8 +14,8 @@ from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
-from taupi.identifiability.base import BaseParameters
-from taupi.identifiability.conditioning import judged
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.equations import Equations
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
@@ -114,7 +114,7 @@ def output_error(
 
     >>> import taupi as tp
     >>> try:
-    ...     tp.output_error(tp.load("elbow2r"), "run.csv")
+    ...     tp.estimators.output_error(tp.load("elbow2r"), "run.csv")
     ... except tp.TaupiError as error:
     ...     print(str(error).split(".")[0])
     elbow2r has no elastic joint
@@ -199,7 +199,7 @@ def _fit(
     linear = solve(r, v)
     covariance, freedom = sandwich(pieces, {}, v, linear.spread)
     square = np.asarray(np.linalg.qr(r, mode="r"))[size:, size:]  # the start eliminated
-    conditioning = judged(base.regressor(), len(solver.drive.time), square[:, :-1])
+    conditioning = conditioning_of_factor(base.regressor(), len(solver.drive.time), square[:, :-1])
     solution = Solution(v[size:], linear.spread[size:], linear.undetermined[size:], linear.condition)
     fit = Fit(
         robot=base.robot,

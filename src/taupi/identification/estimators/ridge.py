@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +43,7 @@ class Ridge:
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
-        _, weights = weighted_least_squares(problem, self.iterations)
+        free, weights = weighted_least_squares(problem, self.iterations)
         weight, note = self.weight, f"ridge: weight {self.weight or 0:.3g} of the prior, as given."
         if weight is None:
             weight, gain = cross_validate(problem, weights)
@@ -52,6 +52,8 @@ class Ridge:
                 f"predicts them {gain:.2%} better than no prior does."
             )
         solution = ridge_solution(problem, stack_factors(problem.factors, weights), weight)
+        # What only the prior decides is not known from the logs.
+        solution = replace(solution, undetermined=free.undetermined)
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
 
 

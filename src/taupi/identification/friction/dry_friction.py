@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
 from taupi.program.program import Program

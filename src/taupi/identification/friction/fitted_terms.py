@@ -12,7 +12,7 @@ import numpy as np
 from taupi.dynamics.drives import elastic_parameters, resolve_sides
 from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
 from taupi.errors import Argument, TaupiError
-from taupi.identifiability.base import BaseParameters, base_parameters
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot

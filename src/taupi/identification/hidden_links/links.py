@@ -10,7 +10,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.forward import solve_positive
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 
 # Phase (rad) by which the fastest spring advances in one integration step, at most: RK4 is then accurate to 1e-4 of a period.

@@ -12,6 +12,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
+from taupi.signals.implausible import refuse_silence
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare
 from taupi.signals.standstill import trim_standstill
@@ -55,6 +56,7 @@ def motor_log(log: Log, robot: Robot) -> Log:
     if log.theta is not None:
         log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None)
     Equations(robot).check(log)
+    refuse_silence(log)
     return log
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.hidden_links.links import HiddenLinks, Simulation
 from taupi.identification.hidden_links.motor_log import Drive, drive_of, motor_log, smooth_motors
 from taupi.identification.rows.preparation import Preparation

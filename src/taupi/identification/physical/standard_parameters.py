@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.errors import Argument, TaupiError
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.physical.least_squares import constrained_least_squares, exact_solution
 from taupi.identification.physical.region import Region, consistent_region, inconsistencies
 from taupi.model.parameters import Parameters

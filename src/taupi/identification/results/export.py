@@ -96,7 +96,7 @@ def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = 
 
     A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason. A fit that is plainly
     wrong, for example from a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only
-    with `force`. See `taupi.model.formats.urdf_write.write` for what happens to links that are fixed to others.
+    with `force`. See `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp
     >>> text = (

@@ -14,7 +14,7 @@ import numpy as np
 from taupi.checks import is_number
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, Part, TaupiError, shown
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters

@@ -19,8 +19,8 @@ from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
 from taupi.model.formats.toml import reads
-from taupi.model.formats.toml_write import writes
-from taupi.model.records import Source
+from taupi.model.formats.toml_writer import writes
+from taupi.model.robot_parts import Source
 from taupi.tables import table
 
 KIND = "taupi.fit"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.dry_friction import FrictionPlan, Past, friction_plan
 from taupi.identification.friction.fitted_terms import Shape
 from taupi.identification.rows.factors import reweighted_least_squares, triangle

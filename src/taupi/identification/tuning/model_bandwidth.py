@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, reweighted_least_squares
 from taupi.identification.rows.preparation import Preparation

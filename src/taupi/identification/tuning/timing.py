@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identifiability.base import BaseParameters
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations, regressor_inputs, spring_columns
 from taupi.identification.rows.block_source import open_source
 from taupi.identification.rows.preparation import Preparation

@@ -1,4 +1,4 @@
-"""The built-in robots, a TOML file each, with the sources of their numbers."""
+"""The built-in robots, one TOML file each, with the sources of their numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Robot:
-    """Return a built-in robot; what is suspect in its published numbers is said in its notes.
+    """Return the built-in robot called `name`; its notes say what is suspect in its published numbers.
 
     >>> from taupi.model import catalogue
     >>> catalogue.load("puma560").n
@@ -32,7 +32,7 @@ def load(name: str) -> Robot:
     if name not in names():
         raise unknown("robot", name, names(), "the catalogue")
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    # A warning is for numbers that a user brought; these are known.
+    # A warning is for a user's own numbers; what is suspect in these is known.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TaupiWarning)
         robot = reads(text, name, f"{name}.toml")

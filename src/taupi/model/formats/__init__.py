@@ -1,5 +1,6 @@
-"""Robot formats, a file each. `FORMATS` is the table that `taupi.load` looks up a path's ending in."""
+"""Robot formats, one file each. `FORMATS` tells `taupi.load` which module reads files with which ending."""
 
+# Each module has `read(path, **options) -> Robot`.
 FORMATS: dict[str, str] = {
     ".urdf": "taupi.model.formats.urdf",
     ".xml": "taupi.model.formats.mjcf",

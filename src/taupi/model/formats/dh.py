@@ -6,23 +6,25 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from taupi.errors import TaupiError, shown, unknown
-from taupi.model.formats.serial import Arm, listed, serial_robot
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.formats.serial_arm import Arm, listed, serial_robot
 from taupi.model.placement import Placement, rotation_about
-from taupi.model.records import KINDS, Joint, Source
 from taupi.model.robot import Robot
-from taupi.model.scalars import exact, note_snapped
+from taupi.model.robot_parts import KINDS, Joint, Source
+from taupi.model.scalars import Matrix, ScalarLike, exact, note_snapped
 
 ROW_KEYS = ("a", "alpha", "d", "theta", "joint", "name")
 
 
-def from_dh(rows: Iterable[Mapping[str, Any]], convention: str, arm: Arm) -> Robot:
+def from_dh(rows: Iterable[Mapping[str, ScalarLike]], convention: str, arm: Arm) -> Robot:
     """Return a serial arm from its Denavit-Hartenberg table; see `Robot.from_dh`, which calls this."""
     if convention not in ("classic", "modified"):
-        raise unknown("DH convention", convention, ("classic", "modified"))
+        raise unknown(Argument("convention"), convention, ("classic", "modified"))
     table = [_row(row, i) for i, row in enumerate(listed(rows, "rows"), 1)]
     if not table:
-        raise TaupiError("The DH table has no rows. Give one a joint: dict(a=, alpha=, d=, theta=, joint='revolute').")
+        raise TaupiError(
+            "The DH table has no rows. Give one per joint: dict(a=, alpha=, d=, theta=, joint='revolute')."
+        )
     notes: list[str] = []
     joints = []
     for i, (row, data) in enumerate(zip(table, arm.per_joint(len(table)), strict=True)):
@@ -45,16 +47,16 @@ def _row(row: Any, i: int) -> dict[str, Any]:
 
 
 def dh_placements(
-    row: Mapping[str, Any], convention: str, snap: bool, where: str, notes: list[str]
+    row: Mapping[str, ScalarLike], convention: str, snap: bool, where: str, notes: list[str]
 ) -> tuple[Placement, Placement]:
-    """Return what comes before and after a joint's motion: (1, Tz(d) Rz Tx(a) Rx), or modified (Rx Tx(a), Rz Tz(d))."""
+    """Return the placements before and after a joint's motion: (1, Tz(d) Rz Tx(a) Rx), or modified (Rx Tx(a), Rz Tz(d))."""
     zero = Fraction(0)
-    turned: dict[str, Any] = {}
+    rotation: dict[str, Matrix] = {}
     for key, axis in (("alpha", "x"), ("theta", "z")):
-        turned[key], snapped = rotation_about(axis, row[key], snap, f"{where}: {key}")
+        rotation[key], snapped = rotation_about(axis, row[key], snap, f"{where}: {key}")
         note_snapped(notes, f"{where}: {key} = {row[key]}", snapped)
-    along_x = Placement(turned["alpha"], (exact(row["a"], f"{where}: a"), zero, zero))
-    along_z = Placement(turned["theta"], (zero, zero, exact(row["d"], f"{where}: d")))
+    along_x = Placement(rotation["alpha"], (exact(row["a"], f"{where}: a"), zero, zero))
+    along_z = Placement(rotation["theta"], (zero, zero, exact(row["d"], f"{where}: d")))
     if convention == "classic":
         return Placement(), along_z @ along_x
     return along_x, along_z

@@ -9,40 +9,44 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.body import NO_BODY, Body, body_from_com
-from taupi.model.formats import nodes, urdf
-from taupi.model.formats.serial import warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.formats import urdf, xml_tree
+from taupi.model.formats.link_tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.formats.serial_arm import warn_not_physical
+from taupi.model.formats.text_file import read_text
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
-from taupi.model.records import Friction, Limits, Source, Transmission
 from taupi.model.robot import Robot
-from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, note_snapped, snapped_unit_vector
+from taupi.model.robot_parts import Friction, Limits, Source, Transmission
+from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, VectorLike, exact, note_snapped, snapped_unit_vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from mujoco import MjModel
 
 WORLD = 0
 
 
 def read(
     path: str | os.PathLike[str],
-    gravity: Sequence[Any] | None = None,
+    gravity: VectorLike | None = None,
     lock: Sequence[str] | Mapping[str, float] = (),
     tip: str | None = None,
     snap: bool = True,
 ) -> Robot:
-    """Return the robot of a MuJoCo XML file: its tree of bodies with hinge and slide joints.
+    """Return the robot of the MuJoCo XML file at `path`: its tree of bodies with hinge and slide joints.
 
-    A joint at p in its body's frame moves it by T(p) motion(axis, q - ref) T(-p); several joints of a body follow each
-    other, with massless links `body/joint` between them. Armature is the rotor inertia (gear ratio 1), damping viscous
-    and frictionloss Coulomb friction; gravity is the file's unless given. Bodies without joints are merged and stay as
-    frames, as do sites. `lock`, `tip` and `snap` are those of `taupi.model.formats.urdf.read`. A file whose root is
-    <robot> is read as URDF.
+    A joint at p in its body's frame moves the body by T(p) motion(axis, q - ref) T(-p); several joints of one body follow
+    each other, with massless links `body/joint` between them. `armature` becomes the rotor inertia (with a gear ratio of 1),
+    `damping` viscous friction and `frictionloss` Coulomb friction. `gravity` (m/s^2) is the file's by default. Bodies without
+    joints are merged into the body that they are fixed to, but stay as frames, and so do sites. `lock`, `tip` and `snap` are
+    those of `taupi.model.formats.urdf.read`. A file whose root element is <robot> is read as URDF.
     """
     text = read_text(path)
     file = Path(path)
-    root = nodes.parse(text, file.name)
+    root = xml_tree.parse(text, file.name)
     if root.tag == "robot":
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
     if root.tag not in ("mujoco", "mujocoinclude"):
@@ -64,7 +68,7 @@ def _mujoco() -> ModuleType:
     return mujoco
 
 
-def _compiled(mujoco: ModuleType, file: Path) -> Any:
+def _compiled(mujoco: ModuleType, file: Path) -> MjModel:
     try:
         return mujoco.MjModel.from_xml_path(str(file))
     except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
@@ -72,7 +76,7 @@ def _compiled(mujoco: ModuleType, file: Path) -> Any:
         raise TaupiError(f"{file.name}: MuJoCo cannot compile it: {reason[:300].rstrip('.')}.") from None
 
 
-def _warn_ignored(model: Any, where: str) -> None:
+def _warn_ignored(model: MjModel, where: str) -> None:
     counts = {
         "equality constraints": model.neq,
         "tendons": model.ntendon,
@@ -84,7 +88,7 @@ def _warn_ignored(model: Any, where: str) -> None:
         warnings.warn(message, TaupiWarning, stacklevel=3)
 
 
-def _tree(model: Any, name: str, where: str, snap: bool) -> Tree:
+def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
     bodies = [model.body(b).name or f"body{b}" for b in range(model.nbody)]
     links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
     joints: list[TreeJoint] = []
@@ -97,16 +101,16 @@ def _tree(model: Any, name: str, where: str, snap: bool) -> Tree:
     for s in range(model.nsite):
         site = model.site(s).name
         if site and site not in (n for n, _ in links):
-            placed = _placement(model.site_pos[s], model.site_quat[s], snap, notes, f"site {site}")
-            joints.append(TreeJoint(f"site {site}", "fixed", bodies[model.site_bodyid[s]], site, placed))
+            placement = _placement(model.site_pos[s], model.site_quat[s], snap, notes, f"site {site}")
+            joints.append(TreeJoint(f"site {site}", "fixed", bodies[model.site_bodyid[s]], site, placement))
             links.append((site, NO_BODY))
     return Tree(name, where, tuple(links), tuple(joints), tuple(notes))
 
 
 def _body_joints(
-    model: Any, b: int, bodies: Sequence[str], where: str, snap: bool, notes: list[str]
+    model: MjModel, b: int, bodies: Sequence[str], where: str, snap: bool, notes: list[str]
 ) -> list[TreeJoint]:
-    """Return the joints that carry a body, in their order; a fixed one where it has none."""
+    """Return the joints that carry a body, in order, or a fixed joint if it has none."""
     before = _placement(model.body_pos[b], model.body_quat[b], snap, notes, f"body {bodies[b]}")
     parent, first, count = bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
     if not count:
@@ -121,21 +125,29 @@ def _body_joints(
 
 
 def _joint(
-    model: Any, k: int, name: str, parent: str, child: str, before: Placement, where: str, snap: bool, notes: list[str]
+    model: MjModel,
+    k: int,
+    name: str,
+    parent: str,
+    child: str,
+    before: Placement,
+    where: str,
+    snap: bool,
+    notes: list[str],
 ) -> TreeJoint:
     kinds = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
     kind = kinds[int(model.jnt_type[k])]
     if kind in ("free", "ball"):
         raise TaupiError(
-            f"{where}: joint {name!r} is a {kind} joint; hinge and slide joints are handled. "
+            f"{where}: joint {name!r} is a {kind} joint, expected a hinge or slide joint. "
             "Remove it to fix the body, or replace it by hinges and slides."
         )
     at = Placement(translation=_lengths(model.jnt_pos[k], snap))
-    axis, turned = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
-    note_snapped(notes, f"joint {name}: axis = {_told(model.jnt_axis[k])}", turned, "a coordinate axis")
+    axis, snapped = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
+    note_snapped(notes, f"joint {name}: axis = {_printed(model.jnt_axis[k])}", snapped, "a coordinate axis")
     start = float(model.qpos0[model.jnt_qposadr[k]])
-    reference, moved = motion(kind, axis, -exact(start), snap)
-    note_snapped(notes, f"joint {name}: ref = {start:.6g}", moved)
+    reference, snapped = motion(kind, axis, -exact(start), snap)
+    note_snapped(notes, f"joint {name}: ref = {start:.6g}", snapped)
     dof = model.jnt_dofadr[k]
     return TreeJoint(
         name=name,
@@ -151,13 +163,13 @@ def _joint(
     )
 
 
-def _limits(model: Any, k: int) -> Limits:
+def _limits(model: MjModel, k: int) -> Limits:
     lower, upper = map(float, model.jnt_range[k]) if model.jnt_limited[k] else (None, None)
     effort = float(max(abs(model.jnt_actfrcrange[k]))) if model.jnt_actfrclimited[k] else None
     return Limits(lower, upper, None, effort)
 
 
-def _inertia(model: Any, b: int, name: str) -> Body:
+def _inertia(model: MjModel, b: int, name: str) -> Body:
     m = float(model.body_mass[b])
     principal = [float(v) for v in model.body_inertia[b]]
     if not m and not any(principal):
@@ -168,24 +180,25 @@ def _inertia(model: Any, b: int, name: str) -> Body:
 
 
 def _diagonal(r: Matrix, principal: Sequence[float]) -> Matrix:
+    """Return R D R^T, the tensor with these principal moments of inertia."""
     a, b, c = (exact(v) for v in principal)
     zero = Fraction(0)
     return matmul(matmul(r, ((a, zero, zero), (zero, b, zero), (zero, zero, c))), transpose(r))
 
 
-def _placement(position: Any, quaternion: Any, snap: bool, notes: list[str], who: str) -> Placement:
+def _placement(position: np.ndarray, quaternion: np.ndarray, snap: bool, notes: list[str], who: str) -> Placement:
     w, x, y, z = map(float, quaternion)
     if x == y == z == 0:
         return Placement(translation=_lengths(position, snap))
     rotation, snapped = rotation_from_quaternion(w, x, y, z, snap)
-    note_snapped(notes, f"{who}: quat = {_told(quaternion)}", snapped, "ratios of 0 and 1")
+    note_snapped(notes, f"{who}: quat = {_printed(quaternion)}", snapped, "ratios of 0 and 1")
     return Placement(rotation, _lengths(position, snap))
 
 
-def _told(values: Any) -> str:
+def _printed(values: np.ndarray) -> str:
     return " ".join(f"{float(v):.6g}" for v in values)
 
 
-def _lengths(values: Any, snap: bool) -> Vector:
+def _lengths(values: np.ndarray, snap: bool) -> Vector:
     least = SNAP_LENGTH if snap else 0.0
     return tuple(exact(float(v)) if abs(v) >= least else Fraction(0) for v in values)  # type: ignore[return-value]

@@ -1,13 +1,13 @@
-"""The project's own format: a robot as a person would write it down, exact numbers and symbols included.
+"""The project's own format: a robot as a person would write it down, with exact numbers and symbols.
 
-Two styles, told apart by `convention`. A Denavit-Hartenberg table:
+There are two styles. With `convention`, a file is a Denavit-Hartenberg table:
 
     [robot]
     name = "elbow"
     convention = "classic"          # or "modified"
     gravity = [0, "-g", 0]
 
-    [values]                        # numbers for symbols; the names stay in explicit forms
+    [values]                        # numbers for symbols; explicit forms keep the names
     l1 = 0.5
     g = 9.81
 
@@ -19,18 +19,18 @@ Two styles, told apart by `convention`. A Denavit-Hartenberg table:
     transmission = { gear_ratio = 100, rotor_inertia = 2e-5, stiffness = 3000 }   # elastic; without stiffness, rigid
     link = { name = "upper arm", m = 4.2, com = [-0.2, 0, 0], inertia = [0.01, 0, 0, 0.1, 0, 0.1] }
 
-or, without `convention`, any tree: a joint hangs on the link before it or on `parent`, at `origin`, about `axis`:
+Without `convention` it is any tree: a joint is mounted on the link before it, or on `parent`, at `origin` and along `axis`:
 
     [[joint]]
     parent = "base"
     origin = { xyz = [0, 0, 0.3], rpy = ["pi/2", 0, 0] }
     axis = [0, 0, 1]
 
-SI units and radians only. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is at the centre of mass; `parameters` gives the
+Units are SI, angles radians. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is about the centre of mass; `parameters` states the
 ten standard parameters instead. `transmission` has gear_ratio, rotor_inertia, stiffness, damping, motor_axis, link_viscous and
-link_coulomb; `friction` is on the motor's side of a spring. `coupling` in [robot], a row per joint and a column per motor, says
-which motors move a joint, as in `Robot.with_coupling`. Links may also stand in a list of their own, `[[link]]`, one per joint in
-their order.
+link_coulomb; `friction` acts on the motor's side of a spring. `coupling` in [robot], with a row per joint and a column per
+motor, states which motors move a joint, as in `Robot.with_coupling`. Links may also have a list of their own, `[[link]]`, one
+per joint and in the same order.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from taupi.errors import TaupiError, shown, unknown
 from taupi.files import write_text
 from taupi.model.body import Body, stated_mass
 from taupi.model.formats.dh import dh_placements
-from taupi.model.formats.serial import body_of, warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.toml_write import writes
-from taupi.model.formats.tree import motion
+from taupi.model.formats.link_tree import motion
+from taupi.model.formats.serial_arm import body_of, warn_not_physical
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.toml_writer import writes
 from taupi.model.parameters import LINK_SIZE
 from taupi.model.placement import (
     IDENTITY3,
@@ -60,8 +60,8 @@ from taupi.model.placement import (
     rotation_from_exact_quaternion,
     rotation_from_matrix,
 )
-from taupi.model.records import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
 from taupi.model.robot import Robot
+from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
 from taupi.model.scalars import (
     Matrix,
     Vector,
@@ -81,7 +81,9 @@ else:
 
 __all__ = ["read", "reads", "write", "writes"]
 
-LIMIT = 4 * 2**20
+JointGeometry = tuple[Placement, Vector, Placement]  # before, axis, after
+
+LIMIT = 4 * 2**20  # bytes
 _TOP = ("robot", "values", "joint", "link", "frame")
 _ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
 _JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
@@ -96,16 +98,16 @@ _UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "n
 
 
 def read(path: str | os.PathLike[str]) -> Robot:
-    """Return the robot of a TOML file, see the module's text for the format."""
+    """Return the robot of the TOML file at `path`; the module's docstring describes the format."""
     file = Path(path) if isinstance(path, str | os.PathLike) else path
     return reads(read_text(path, LIMIT), Path(file).stem, str(file))
 
 
 def reads(text: str, name: str = "robot", path: str = "") -> Robot:
-    """Return the robot of a TOML text; `name` is used where the text gives none."""
+    """Return the robot of a TOML `text`; `name` is used if the text has none, and `path` says where it was read from."""
     where = Path(path).name or name
     try:
-        # Numbers stay as they are printed: 0.4318 is 4318/10000.
+        # Numbers are kept as they are printed: 0.4318 is 4318/10000.
         data = tomllib.loads(text.removeprefix("\ufeff"), parse_float=lambda s: s.replace("_", ""))
         robot = _robot(data, name, where, Source("toml", path, text))
     except RecursionError:
@@ -119,7 +121,9 @@ def reads(text: str, name: str = "robot", path: str = "") -> Robot:
 
 
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a robot as TOML, so that reading it gives the same joints, links, gravity, frames and symbols exactly.
+    """Write a `robot` as TOML, so that reading it returns exactly the same joints, links, gravity, frames and symbols.
+
+    A file that exists at `path` is overwritten only with `force`.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -168,18 +172,18 @@ def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:
     try:
         return robot.with_coupling(matrix)
     except TaupiError as error:
-        raise TaupiError(f"{where}: coupling: {error}") from None
+        raise error.about(f"{where}: coupling") from None
 
 
 def _links(data: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: str) -> list[tuple[str, Body]]:
-    listed = _tables(data.get("link", []), f"{where}: [[link]]")
+    tables = _tables(data.get("link", []), f"{where}: [[link]]")
     inline = [row.get("link") for row in rows]
-    if listed and any(v is not None for v in inline):
+    if tables and any(v is not None for v in inline):
         raise TaupiError(f"{where} has both [[link]] and joint.link: use one of the two.")
-    if listed and len(listed) != len(rows):
-        raise TaupiError(f"{where} has {len(listed)} [[link]] for {len(rows)} [[joint]], expected one each.")
+    if tables and len(tables) != len(rows):
+        raise TaupiError(f"{where} has {len(tables)} [[link]] for {len(rows)} [[joint]], expected one each.")
     result = []
-    for i, link in enumerate(listed or [v if v is not None else {} for v in inline], 1):
+    for i, link in enumerate(tables or [v if v is not None else {} for v in inline], 1):
         place = f"{where}: link {i}"
         table = _table(link, _LINK, place)
         result.append((_text(table.get("name", f"link{i}"), f"{place}: name"), _body(table, place)))
@@ -213,19 +217,19 @@ def _joints(
     for i, row in enumerate(rows):
         place = f"{where}: joint {shown(names[i])}"
         _known(row, (*_JOINT, *(_TREE if convention is None else _DH)), place, convention)
-        motions = _dh(row, convention, snap, place, notes) if convention else _general(row, snap, place, notes)
+        geometry = _dh(row, convention, snap, place, notes) if convention else _general(row, snap, place, notes)
         parent = _parent(row, parents[:i], place)
-        joints.append(_joint(row, names[i], parent, motions, free, snap, place, notes))
+        joints.append(_joint(row, names[i], parent, geometry, free, snap, place, notes))
     return tuple(joints), tuple(Link(name, body) for name, body in bodies)
 
 
-def _dh(row: Mapping[str, Any], convention: str, snap: bool, place: str, notes: list[str]) -> Any:
+def _dh(row: Mapping[str, Any], convention: str, snap: bool, place: str, notes: list[str]) -> JointGeometry:
     table = {key: row.get(key, 0) for key in _DH}
     before, after = dh_placements(table, convention, snap, place, notes)
     return before, exact_vector((0, 0, 1), "axis"), after
 
 
-def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -> Any:
+def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -> JointGeometry:
     before = _placement(row.get("origin", {}), f"{place}: origin", snap, notes)
     after = _placement(row.get("after", {}), f"{place}: after", snap, notes)
     axis, snapped = snapped_unit_vector(row.get("axis", (0, 0, 1)), f"{place}: axis", snap)
@@ -247,7 +251,7 @@ def _joint(
     row: Mapping[str, Any],
     name: str,
     parent: int,
-    motions: Any,
+    geometry: JointGeometry,
     free: Sequence[str],
     snap: bool,
     place: str,
@@ -256,7 +260,7 @@ def _joint(
     kind = row.get("type", "revolute")
     if kind not in KINDS:
         raise unknown("joint type", kind, KINDS, place)
-    before, axis, after = motions
+    before, axis, after = geometry
     master, ratio, offset = name, exact(1), exact(0)
     if "mimic" in row:
         table = _table(row["mimic"], _MIMIC, f"{place}: mimic")
@@ -287,7 +291,7 @@ def _floats(value: Any, known: Sequence[str], place: str) -> dict[str, float]:
 
 
 def _float(value: Any, what: str) -> float:
-    # Files state "no limit" as large as doubles go, beyond any other number of a robot.
+    # Files state "no limit" by the largest double there is, which is larger than any other number of a robot.
     if isinstance(value, str) and is_number(value) and math.isfinite(float(value)):
         return float(value)
     return to_float(exact(value, what), what)
@@ -324,7 +328,7 @@ def _placement(value: Any, place: str, snap: bool, notes: list[str]) -> Placemen
         return Placement()
     turns = [key for key in ("rpy", "quaternion", "rotation") if key in table]
     if len(turns) > 1:
-        raise TaupiError(f"{place} has {' and '.join(turns)}: give the rotation once.")
+        raise TaupiError(f"{place} has {' and '.join(turns)}: state the rotation once.")
     xyz: Vector = exact_vector(table.get("xyz", (0, 0, 0)), f"{place}: xyz")
     rotation = _rotation(turns[0], table[turns[0]], place, snap, notes) if turns else IDENTITY3
     return Placement(rotation, xyz)
@@ -352,7 +356,7 @@ def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) ->
     return rotation
 
 
-# Shapes of the file ---------------------------------------------------------------------------------------------------
+# Tables, lists and texts of the file ----------------------------------------------------------------------------------
 
 
 def _mapping(value: Any, place: str) -> Mapping[str, Any]:
@@ -385,7 +389,11 @@ def _known(table: Mapping[str, Any], known: Sequence[str], place: str, conventio
             continue
         error = unknown("entry", key, known, place)
         if key.lower().rpartition("_")[2] in _UNITS and "_" in key:
-            raise TaupiError(f"{error} Units are SI and radians: convert the number, leave the unit out of the name.")
+            raise TaupiError(
+                *error.parts, remedy="Units are SI and radians: convert the number and leave the unit out of the name."
+            )
         if convention is None and key in _DH:
-            raise TaupiError(f'{error} For a Denavit-Hartenberg table say convention = "classic" in [robot].')
+            raise TaupiError(
+                *error.parts, remedy='For a Denavit-Hartenberg table write convention = "classic" in [robot].'
+            )
         raise error

@@ -1,4 +1,7 @@
-"""URDF: read a robot, keeping the file's decimals; write it back with other inertials and nothing else changed."""
+"""URDF: read a robot, keeping the file's decimals; write it back with other inertials and nothing else changed.
+
+`urdf_writer` has the writing.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,28 @@ import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
-from taupi.model.formats import nodes
-from taupi.model.formats.nodes import Node
-from taupi.model.formats.serial import warn_not_physical
-from taupi.model.formats.text import read_text
-from taupi.model.formats.tree import Mimic, Tree, TreeJoint, robot_from_tree
-from taupi.model.formats.urdf_write import write
+from taupi.model.formats import xml_tree
+from taupi.model.formats.link_tree import Mimic, Tree, TreeJoint, robot_from_tree
+from taupi.model.formats.serial_arm import warn_not_physical
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.urdf_writer import write
+from taupi.model.formats.xml_tree import Node
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, transpose
-from taupi.model.records import KINDS, Friction, Limits, Source
 from taupi.model.robot import Robot
-from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, exact, is_number, note_snapped, snapped_unit_vector
+from taupi.model.robot_parts import KINDS, Friction, Limits, Source
+from taupi.model.scalars import (
+    SNAP_LENGTH,
+    Matrix,
+    Vector,
+    VectorLike,
+    exact,
+    is_number,
+    note_snapped,
+    snapped_unit_vector,
+)
 
 __all__ = ["read", "tree_of", "write"]
 
@@ -31,19 +42,20 @@ def read(
     path: str | os.PathLike[str],
     lock: Sequence[str] | Mapping[str, float] = (),
     tip: str | None = None,
-    gravity: Sequence[Any] = (0, 0, "-9.81"),
+    gravity: VectorLike = (0, 0, "-9.81"),
     snap: bool = True,
 ) -> Robot:
-    """Return the robot of a URDF file.
+    """Return the robot of the URDF file at `path`.
 
-    A joint's child frame is x_parent = R (x_joint) + p with R = Rz(yaw) Ry(pitch) Rx(roll). Joints are ordered depth
-    first from the root link, a link's children by the names of their joints, as Pinocchio orders them.
+    A joint's child frame is x_parent = R x_joint + p with R = Rz(yaw) Ry(pitch) Rx(roll). Joints are ordered depth first
+    from the root link, and a link's children by the names of their joints, as in Pinocchio.
 
-    `lock` holds joints: names (at 0), or a mapping from name to value (rad, m); joints that mimic a held one follow it.
-    `tip` keeps the chain from the root to that link; every other branch is frozen at zero and its inertia merged.
-    Without it a serial chain's tip is its one last fixed link, or else its last moving link, as in a tree. Links on fixed or held
-    joints give their inertia to the moving link before them and stay as frames. `snap` takes angles printed as
-    near-right ones for right ones (see `notes`) and lengths below 1e-9 m for zero; False keeps the numbers as printed.
+    `lock` holds joints: names (held at 0), or a mapping from names to values (rad, m); joints that mimic a held joint follow
+    it. `tip` keeps the chain from the root to that link: every other branch is frozen at zero and its inertia merged. Without
+    it, the tip of a serial chain is the only fixed link at its end, or else its last moving link, as in a tree. The inertia of
+    links on fixed or held joints is added to the moving link that they are fixed to; they stay as frames. `gravity` is the
+    acceleration vector (m/s^2), (0, 0, -9.81) by default. `snap` (the default) takes angles printed as near-right ones for
+    right angles, and says so in `Robot.notes`, and lengths below 1e-9 m for zero; False keeps the numbers as printed.
     """
     text = read_text(path)
     file = Path(path)
@@ -55,7 +67,7 @@ def read(
 
 def tree_of(text: str, where: str, snap: bool) -> Tree:
     """Return the links and joints of a URDF text, a link's children in the order of their joints' names."""
-    root = nodes.parse(text, where)
+    root = xml_tree.parse(text, where)
     if root.tag != "robot":
         raise TaupiError(f"{where}: the root element is <{root.tag[:40]}>, expected <robot>: not a URDF file.")
     notes: list[str] = []
@@ -91,7 +103,7 @@ def _body(link: Node, where: str) -> Body:
     entries = [exact(_numbers(inertia, key, 1, place)[0], f"{place}: <inertia> {key}") for key in keys]
     if not m and not any(entries):
         return NO_BODY
-    # An inertial's own rotation says nothing of the geometry: it is not snapped.
+    # The rotation of an inertial is no part of the geometry: it is not snapped.
     at = _origin(inertial.first("origin"), place, False, [])
     tensor = symmetric(*entries)
     if at.rotation is not IDENTITY3:
@@ -129,7 +141,7 @@ def _link_of(joint: Node, role: str, place: str) -> str:
 
 
 def _numbers(node: Node, key: str, count: int, place: str, default: str | None = None) -> list[str]:
-    """Return the decimals of an attribute as the file prints them."""
+    """Return the `count` numbers of an attribute as the file prints them."""
     text = node.attributes.get(key, default)
     what = f"{place}: <{node.tag}> {key}"
     if text is None:

@@ -1,4 +1,4 @@
-"""Run a program over polynomials: every output expanded, in normal form, within stated limits."""
+"""Run a program over polynomials: every output expanded, in normal form, with a limit on its length."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from taupi.errors import Argument, InPython, TaupiError
-from taupi.program.angles import Point, turned
-from taupi.program.explicit.names import symbol_name
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import Plan, ReplanError, Ring, TooLongError
+from taupi.program.angles import Point, combined_point
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import Plan, ReplanError, Ring, TooLongError
+from taupi.program.explicit.symbol_names import symbol_name
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
 from taupi.progress import progress
 
 POLYNOMIAL = ("neg", "sq", "twice", "add", "sub", "mul")
-# A term takes some 100 bytes: some hundred thousand are as much as a formula may be.
+# The default limit on the terms of all outputs together; a term takes some 100 bytes.
 LIMIT = 300_000
-# Terms that wait to be used may be as many times more.
+# Intermediate results may have this many times more terms than the outputs.
 _ALIVE = 5
-# Progress is told after as many instructions.
+# Progress is reported once per this many instructions.
 _STEPS = 200
-# A product may have this many pairs of terms for each term of the limit: most pairs fall together.
+# A product may have this many pairs of terms per term of the limit: most pairs combine.
 _PAIRS = 20
 
 
@@ -33,12 +33,12 @@ class Expansion:
 
     ring: Ring
     outputs: list[list[Quotient]]
-    # the names given to long intermediate terms, in order: a generator's place and what it stands for
+    # long intermediate terms that were named, in order: the place of a generator, and what it stands for
     definitions: list[tuple[int, Quotient]]
 
 
 def symbolic_constants(program: Program, values: bool = False) -> frozenset[str]:
-    """Return the constants that stay symbols: those the user named, or with `values` those that have no value."""
+    """Return the constants that stay symbols: those that the user named or, with `values`, those that have no value."""
     return frozenset(c.name for c in program.constants if c.value is None or (c.named and not values))
 
 
@@ -49,11 +49,11 @@ def expand(
     intermediates: int | None = None,
     spare: int = 0,
 ) -> Expansion:
-    """Return every output as polynomials in normal form.
+    """Return every output as a quotient of polynomials in normal form.
 
     `symbols` are the constants that stay symbols. More than `limit` terms are refused. With `intermediates`, terms of the
-    computation get names wherever a result would otherwise have more terms than that, so that any program has a form.
-    `spare` generators are left free for inverses that the caller brings.
+    computation are named whenever a result would otherwise have more terms than that, so that any program has a form.
+    `spare` generators are left free for inverses that the caller adds.
     """
     symbols = symbolic_constants(program) if symbols is None else symbols
     opaque = sum(i.op not in (*POLYNOMIAL, "input", "output", "const") for i in program.exact_tape.instructions)
@@ -74,7 +74,7 @@ class _Run:
         self.value: dict[int, Quotient] = {}
         self.point: dict[int, Point] = {}
         self.definitions: list[tuple[int, Quotient]] = []
-        self._skipped = 0  # names that are taken
+        self._skipped = 0  # how many names t1, t2, ... are taken
 
     def expansion(self) -> Expansion:
         program = self.ring.program
@@ -118,7 +118,7 @@ class _Run:
             self._refuse(step)
         self._check(len(result.numerator), step)
         if i.op in ("add", "sub", "neg", "twice") and all(a in self.point for a in i.args):
-            c, s = turned(i.op, [self.point[a] for a in i.args])
+            c, s = combined_point(i.op, [self.point[a] for a in i.args])
             self.point[i.out] = (ring.reduced(c), ring.reduced(s))
         return result
 
@@ -142,7 +142,7 @@ class _Run:
         return ring.named("function", i.op, arguments)
 
     def _shorten(self, i: Instruction) -> None:
-        """Give names to arguments, the longest first, until the result is no longer than what is wanted."""
+        """Name the arguments, the longest first, until the result is as short as `intermediates` demands."""
         if self.intermediates is None:
             return
         for register in sorted(set(i.args), key=lambda a: -len(self.value[a].numerator)):
@@ -159,7 +159,7 @@ class _Run:
         return generator
 
     def _free_name(self) -> str:
-        """Return the next of t1, t2, ... that no symbol is called."""
+        """Return the next of t1, t2, ... that is not the name of a symbol."""
         taken = {symbol_name(a) for a in self.ring.atoms if a.kind == "symbol"}
         names = (f"t{k}" for k in itertools.count(len(self.definitions) + 1 + self._skipped))
         for name in names:
@@ -177,11 +177,10 @@ class _Run:
         raise TaupiError(
             f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that.",
             remedy=(
-                *(
-                    "Use ",
-                    Argument("intermediates", 20),
-                    ", which names intermediate terms so that little is longer than that",
-                ),
-                *(InPython(", or raise limit"), "."),
+                "Use ",
+                Argument("intermediates", 20),
+                ", which names intermediate terms so that few formulas have more terms than that",
+                InPython(", or raise limit"),
+                ".",
             ),
         )

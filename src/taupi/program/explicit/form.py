@@ -1,4 +1,4 @@
-"""Explicit forms: a program's outputs as formulas to read, and to write down elsewhere."""
+"""Explicit forms: a program's outputs as formulas, for people to read and for other programs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from taupi.errors import TaupiError, unknown
+from taupi.checks import or_none, whole_number
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
-from taupi.program.explicit.merge import plain_forms, shortest, summed_angles
-from taupi.program.explicit.naming import given_names
-from taupi.program.explicit.terms import Alphabet
-from taupi.program.explicit.tree import Collector, Product, Sum, length, name_repeated
-from taupi.program.explicit.write import LatexWriter, MathMLWriter, TextWriter, Writer
+from taupi.program.explicit.formula_tree import Collector, Product, Sum, length, name_repeated
+from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
+from taupi.program.explicit.monomials import Alphabet
+from taupi.program.explicit.user_names import user_names
+from taupi.program.explicit.writers import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
 from taupi.progress import progress
 
 ANGLES = ("shortest", "products")
 _MATH = '<math displaystyle="true">'
 _TEXT_WIDTH, _LATEX_WIDTH = 110, 90
-# A matrix is written as one where it has few columns of short entries; otherwise entry by entry.
+# A matrix is written as a matrix if it has few columns and short entries, and entry by entry otherwise.
 _MATRIX_COLUMNS, _MATRIX_ENTRY = 6, 60
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One scalar of an output: its name, its place counted from one, and its formula."""
+    """One entry of an output: the name of the `output`, the entry's `place` counted from one, and its formula, a `tree`."""
 
     output: str
     place: tuple[int, ...]
@@ -35,25 +36,27 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Explicit:
-    """The outputs of a program as formulas; `definitions` are the sub-terms that were given names, in order.
+    """The outputs of a program as formulas; `definitions` are the named sub-terms, in order.
 
-    `text` is read by Python and SymPy where formulas are arithmetic and common functions (not comparisons), `latex` by
-    papers and notebooks, `markdown` by repositories, `html` by browsers, with
-    nothing fetched. `sympy` gives expressions in the same shape as the program's outputs.
+    `text` can be read by Python and SymPy if the formulas hold arithmetic and common functions only (no comparisons). `latex`
+    is for papers and notebooks, `markdown` for repositories, and `html` for browsers, without scripts or downloads. `sympy`
+    returns expressions in the shape of the program's outputs. `name` and `ports` are the program's name and outputs,
+    `entries` the formulas, and `columns` the names of the parameters that the columns stand for. `digits` and `short` are
+    those of `Program.explicit`; `alphabet` has the symbols.
     """
 
     name: str
     ports: tuple[Port, ...]
     entries: tuple[Entry, ...]
     definitions: tuple[tuple[str, Sum], ...]
-    columns: tuple[str, ...]  # what the columns of the output stand for, where they stand for parameters
+    columns: tuple[str, ...]
     alphabet: Alphabet
     digits: int | None = None
     short: bool = False
 
     @property
     def terms(self) -> int:
-        """The number of products that the formulas are sums of, definitions included."""
+        """The number of products in all formulas, definitions included."""
         return sum(map(length, self._trees()))
 
     def _trees(self) -> Iterator[Sum]:
@@ -63,7 +66,7 @@ class Explicit:
     # SymPy --------------------------------------------------------------------------------------------------------
 
     def sympy(self) -> Any:
-        """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; definitions stay names."""
+        """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; named sub-terms stay symbols."""
         from taupi.program.explicit.to_sympy import TreeConverter
         from taupi.program.targets.explicit import shaped
 
@@ -74,7 +77,7 @@ class Explicit:
         return results[0] if len(results) == 1 else tuple(results)
 
     def substitutions(self) -> dict[Any, Any]:
-        """Return the definitions as SymPy, name to expression; an expression may hold earlier names."""
+        """Return the definitions as SymPy, from name to expression; an expression may contain earlier names."""
         import sympy
 
         from taupi.program.explicit.to_sympy import TreeConverter
@@ -85,7 +88,7 @@ class Explicit:
     # Writing ------------------------------------------------------------------------------------------------------
 
     def text(self, width: int = _TEXT_WIDTH) -> str:
-        """Return plain text, one entry a paragraph; entries that are zero are left out and counted."""
+        """Return plain text, one line per entry, broken at about `width` characters; zeros are left out and counted."""
         write = TextWriter(self.alphabet, self.digits, self.short)
         lines = []
         for label, tree in self._labelled("{}", "{}[{}]"):
@@ -94,7 +97,7 @@ class Explicit:
         return "\n".join([*lines, *self._zeros()])
 
     def latex(self, width: int = _LATEX_WIDTH) -> str:
-        """Return LaTeX: a matrix where it is small, otherwise `aligned` entries with long sums broken."""
+        """Return LaTeX: a matrix if it is small, otherwise `aligned` entries, with sums broken at about `width` characters."""
         write = LatexWriter(self.alphabet, self.digits, self.short)
         if self._is_small():
             return self._matrix(write)
@@ -106,12 +109,12 @@ class Explicit:
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def markdown(self, width: int = _LATEX_WIDTH) -> str:
-        """Return Markdown with the formulas as LaTeX blocks."""
+        """Return Markdown with the formulas as a LaTeX block; `width` is that of `latex`."""
         zeros = "".join(f"\n\n{line}" for line in self._zeros()) if not self._is_small() else ""
         return f"### {self.name}\n\n$$\n{self.latex(width)}\n$$" + zeros
 
     def html(self) -> str:
-        """Return a table of formulas in MathML, to put into a page."""
+        """Return a table of formulas in MathML, to be inserted into a page."""
         write = MathMLWriter(self.alphabet, self.digits, self.short)
         measure = TextWriter(self.alphabet, self.digits, self.short)
         rows = []
@@ -129,9 +132,9 @@ class Explicit:
         return self.text()
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{p.name}{list(p.shape)}" for p in self.ports)
+        outputs = ", ".join(f"{p.name}{list(p.shape)}" for p in self.ports)
         names = f", {len(self.definitions)} definitions" if self.definitions else ""
-        return f"Explicit {self.name}: {told}, {self.terms} terms{names}. print(...) writes it out."
+        return f"Explicit {self.name}: {outputs}, {self.terms} terms{names}. print(...) shows it."
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex()}\n$$"
@@ -191,12 +194,13 @@ def explicit(
 ) -> Explicit:
     """Return a program's outputs as formulas; see `Program.explicit`."""
     if not isinstance(names, bool | Mapping):
-        raise TaupiError(f"names is {names!r}, expected True, False or a mapping such as {{'b4': 'qdd1 + qdd2'}}.")
+        raise TaupiError(
+            Argument("names"), f" is {names!r}, expected True, False or a mapping such as {{'b4': 'qdd1 + qdd2'}}."
+        )
     if angles not in ANGLES:
-        raise unknown("form of angles", angles, ANGLES)
+        raise unknown(Argument("angles"), angles, ANGLES)
     for setting, value in (("digits", digits), ("intermediates", intermediates), ("limit", limit)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise TaupiError(f"{setting} is {value!r}, expected a whole number of 1 or more.")
+        or_none(whole_number)(setting, value)
     expansion = expand(program, symbolic_constants(program, values), limit or LIMIT, intermediates)
     return presented(program, expansion, angles, names, digits, short)
 
@@ -209,26 +213,26 @@ def presented(
     digits: int | None = None,
     short: bool = False,
 ) -> Explicit:
-    """Return expanded outputs in the form to read: sums of angles, factors collected, sub-terms named."""
+    """Return expanded outputs in a readable form: angles summed, factors collected, sub-terms named."""
     ring = expansion.ring
     alphabet = Alphabet(ring)
     flat = [a for _, a in expansion.definitions] + [a for output in expansion.outputs for a in output]
-    above = [a.numerator for a in flat]
+    numerators = [a.numerator for a in flat]
     if angles == "shortest":
-        steps, forms = summed_angles(ring, above)
+        steps, forms = summed_angles(ring, numerators)
         terms = []
-        with progress(f"writing {program.name}", len(above)) as tick:
-            for k, p in enumerate(above):
+        with progress(f"writing {program.name}", len(numerators)) as tick:
+            for k, p in enumerate(numerators):
                 tick(f"formula {k + 1}")
                 terms.append(shortest(alphabet, p, steps, forms))
     else:
-        terms = [alphabet.terms(p, plain_forms(ring)) for p in above]
-    given = given_names(alphabet, names if isinstance(names, Mapping) else {})
+        terms = [alphabet.terms(p, plain_forms(ring)) for p in numerators]
+    own = user_names(alphabet, names if isinstance(names, Mapping) else {})
     collect = Collector(alphabet)
-    trees = [given.trees(collect.quotient(given.terms(t), a.denominator)) for t, a in zip(terms, flat, strict=True)]
+    trees = [own.in_tree(collect.quotient(own.in_terms(t), a.denominator)) for t, a in zip(terms, flat, strict=True)]
     intermediate = [(ring.atoms[k].op, trees[i]) for i, (k, _) in enumerate(expansion.definitions)]
     trees = trees[len(intermediate) :]
-    definitions = [*given.definitions, *intermediate]
+    definitions = [*own.definitions, *intermediate]
     if names is True:
         taken = {a.name for a in ring.atoms} | {name for name, _ in definitions}
         repeated, trees = name_repeated(trees, alphabet, taken)
@@ -245,9 +249,9 @@ def _entries(ports: Sequence[Port], trees: Sequence[Sum]) -> tuple[Entry, ...]:
 
 
 def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool = True) -> list[str]:
-    """Return a formula in lines of about a width, measured as text; it breaks between the terms of its outermost sum.
+    """Return a formula in lines of about `width` characters of text, broken between the terms of its outermost sum.
 
-    `inner` allows that to be the sum inside a product's brackets.
+    With `inner`, that may be the sum inside the brackets of a product.
     """
     before, after, inside = "", "", tree
     if inner and len(tree.products) == 1 and len(measure.sum(tree)) > width:
@@ -267,11 +271,11 @@ def _broken(write: Writer, measure: Writer, tree: Sum, width: int, inner: bool =
 
 
 def _around(write: Writer, p: Product) -> tuple[str, str]:
-    """Return what stands before and after the only sum of a product."""
+    """Return what is written before and after the terms of the only sum in a product."""
     opened, closed = write.brackets("\0").split("\0")
     if not write.barred:
-        whole, _, rest = write.sum(Sum((p,))).partition(opened + write.sum(p.sums[0][0]) + closed)
-        return whole + opened, closed + rest
+        before, _, after = write.sum(Sum((p,))).partition(opened + write.sum(p.sums[0][0]) + closed)
+        return before + opened, closed + after
     if not p.letters and abs(p.coefficient) == 1:
         return ("" if p.coefficient > 0 else write.minus(True)) + opened, closed
     return write.sum(Sum((Product(p.coefficient, p.letters),))) + write.times + opened, closed

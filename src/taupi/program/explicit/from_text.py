@@ -1,4 +1,4 @@
-"""Expressions, as text or SymPy, as quotients of a ring's polynomials. Text is parsed, never evaluated."""
+"""Expressions, as text or SymPy, to quotients of a ring's polynomials. Text is parsed, never evaluated."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import ast
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flint import fmpq
 
 from taupi.errors import TaupiError
-from taupi.program.angles import Point, turned
-from taupi.program.explicit.names import symbol_name
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import ReplanError, Ring
+from taupi.program.angles import Point, combined_point
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import ReplanError, Ring
+from taupi.program.explicit.symbol_names import symbol_name
+
+if TYPE_CHECKING:
+    import sympy
 
 _LARGEST_POWER = 64
 
 
-def quotient(ring: Ring, expression: Any, what: str, allowed: Iterable[str] | None = None) -> Quotient:
-    """Return an expression as a quotient of the ring; `allowed` names the symbols that it may hold, also inside an angle.
+def quotient(ring: Ring, expression: str | sympy.Expr, what: str, allowed: Iterable[str] | None = None) -> Quotient:
+    """Return an expression as a quotient of the ring's polynomials.
 
-    It is made of numbers, symbols (forearm.m too), + - * / ** and sines and cosines of sums of angles.
+    It may hold numbers, symbols ("forearm.m" too), + - * / ** and sines and cosines of sums of angles. `allowed` names the
+    symbols and angles that it may hold, all of the ring's by default. `what` names it in error messages.
     """
     text = str(expression)
     try:
@@ -32,7 +36,7 @@ def quotient(ring: Ring, expression: Any, what: str, allowed: Iterable[str] | No
     try:
         return _Reader(ring, what, allowed)(tree.body)
     except ReplanError:
-        raise TaupiError(f"{what} holds {text[:80]!r}: a division by a sine is not possible here.") from None
+        raise TaupiError(f"{what} holds {text[:80]!r}: division by a sine is not possible here.") from None
     except RecursionError:
         raise TaupiError(f"{what} holds {text[:80]!r}..., which nests too deeply.") from None
 
@@ -101,9 +105,9 @@ class _Reader:
                 s, c = self.angles[name]
                 return ring.generators[c], ring.generators[s]
             case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return turned("neg", [self._point(inner)])
+                return combined_point("neg", [self._point(inner)])
             case ast.BinOp(left=a, op=ast.Add() | ast.Sub() as op, right=b):
-                c, s = turned("add" if isinstance(op, ast.Add) else "sub", [self._point(a), self._point(b)])
+                c, s = combined_point("add" if isinstance(op, ast.Add) else "sub", [self._point(a), self._point(b)])
                 return ring.reduced(c), ring.reduced(s)
             case ast.BinOp(left=ast.Constant(value=int() as count), op=ast.Mult(), right=b) if (
                 0 < count <= _LARGEST_POWER
@@ -113,5 +117,5 @@ class _Reader:
         raise TaupiError(f"{self.what} holds an angle {ast.unparse(node)}, expected sums of {known}.")
 
     def _plus(self, a: Point, b: Point) -> Point:
-        c, s = turned("add", [a, b])
+        c, s = combined_point("add", [a, b])
         return self.ring.reduced(c), self.ring.reduced(s)

@@ -1,4 +1,4 @@
-"""Formulas back as programs: quotients of a ring over CasADi's symbols, to be traced like anything else."""
+"""Formulas back to programs: quotients of a ring as CasADi expressions, traced like any other function."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import casadi as cs
 
-from taupi.program.explicit.merge import shortest, summed_angles
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import Atom, Ring
-from taupi.program.explicit.terms import Alphabet, Forms
-from taupi.program.explicit.tree import Collector, Product, Sum
-from taupi.program.program import Constants, Port, Program, trace
+from taupi.program.explicit.formula_tree import Collector, Product, Sum
+from taupi.program.explicit.merged_angles import shortest, summed_angles
+from taupi.program.explicit.monomials import Alphabet, Forms
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import Atom, Ring
+from taupi.program.program import ColumnParameters, Constants, Port, Program, trace
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fabs": cs.fabs,
@@ -42,12 +42,15 @@ def program_of(
     ring: Ring,
     name: str,
     outputs: Sequence[tuple[Port, Sequence[Quotient]]],
-    parameters: Any = None,
+    parameters: ColumnParameters = None,
 ) -> Program:
-    """Return the program that computes quotients of a ring from the inputs of the ring's own program, exactly."""
+    """Return the program that computes quotients of a ring from the inputs of the ring's own program.
+
+    `outputs` are ports, each with its entries in row-major order.
+    """
     constants = Constants()
 
-    def body(*inputs: Any) -> tuple[Any, ...]:
+    def body(*inputs: cs.SX) -> tuple[cs.SX, ...]:
         columns = [cs.vec(x.T) if x.shape[1] > 1 else x for x in inputs]
         build = _Builder(ring, columns, constants)
         flat = [a for _, quotients in outputs for a in quotients]
@@ -55,31 +58,31 @@ def program_of(
         values = iter([build.quotient(a, steps, forms) for a in flat])
         return tuple(cs.vertcat(*[next(values) for _ in range(port.size)]) for port, _ in outputs)
 
-    made = trace(name, body, ring.program.inputs, [port for port, _ in outputs], constants, parameters)
-    return dataclasses.replace(made, guard=ring.program.guard)
+    program = trace(name, body, ring.program.inputs, [port for port, _ in outputs], constants, parameters)
+    return dataclasses.replace(program, guard=ring.program.guard)
 
 
 class _Builder:
     """Builds SX from trees over one alphabet."""
 
-    def __init__(self, ring: Ring, columns: Sequence[Any], constants: Constants) -> None:
+    def __init__(self, ring: Ring, columns: Sequence[cs.SX], constants: Constants) -> None:
         self.ring, self.columns, self.constants = ring, columns, constants
         self.alphabet = Alphabet(ring)
         self.collect = Collector(self.alphabet)
         self.table = {c.name: c for c in ring.program.constants}
-        self.made: dict[int, Any] = {}
+        self.known: dict[int, cs.SX] = {}  # letters that have been built
 
-    def __call__(self, tree: Sum) -> Any:
+    def __call__(self, tree: Sum) -> cs.SX:
         total = cs.SX(0)
         for p in tree.products:
             total = total + self._product(p)
         return total
 
-    def quotient(self, a: Quotient, steps: Sequence[tuple[int, int, int]] = (), forms: Forms | None = None) -> Any:
+    def quotient(self, a: Quotient, steps: Sequence[tuple[int, int, int]] = (), forms: Forms | None = None) -> cs.SX:
         """Return the SX of a quotient."""
         return self(self.collect.quotient(shortest(self.alphabet, a.numerator, steps, forms), a.denominator))
 
-    def _product(self, p: Product) -> Any:
+    def _product(self, p: Product) -> cs.SX:
         value = Fraction(int(p.coefficient.p), int(p.coefficient.q))
         result = self.constants(f"number {value}", value)
         for k, e in p.letters:
@@ -88,23 +91,23 @@ class _Builder:
             result = result * self(inner) ** e
         return result
 
-    def _letter(self, k: int) -> Any:
-        if k not in self.made:
+    def _letter(self, k: int) -> cs.SX:
+        if k not in self.known:
             letter = self.alphabet.letters[k]
             if letter.atom is not None:
-                self.made[k] = self._atom(letter.atom)
+                self.known[k] = self._atom(letter.atom)
             else:
                 angle = sum((m * self._symbol(self.alphabet.angle[a]) for a, m in letter.form), cs.SX(0))
-                self.made[k] = _FUNCTIONS[letter.kind](angle)
-        return self.made[k]
+                self.known[k] = _FUNCTIONS[letter.kind](angle)
+        return self.known[k]
 
-    def _atom(self, atom: Atom) -> Any:
+    def _atom(self, atom: Atom) -> cs.SX:
         if atom.kind == "symbol":
             return self._symbol(atom)
         arguments = [self.quotient(a) for a in atom.args]
         return 1 / arguments[0] if atom.kind == "inverse" else _FUNCTIONS[atom.op](*arguments)
 
-    def _symbol(self, atom: Atom) -> Any:
+    def _symbol(self, atom: Atom) -> cs.SX:
         if not atom.rank:
             constant = self.table[atom.name]
             return self.constants(constant.name, constant.value, constant.named)

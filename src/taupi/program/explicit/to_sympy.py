@@ -1,4 +1,4 @@
-"""Polynomials of a ring as SymPy expressions."""
+"""Polynomials of a ring, and formulas, to SymPy expressions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import sympy
 from flint import fmpq_mpoly
 
-from taupi.program.explicit.names import symbol_name
-from taupi.program.explicit.quotient import Quotient
-from taupi.program.explicit.ring import Atom, Ring
-from taupi.program.explicit.terms import Alphabet
-from taupi.program.explicit.tree import Product, Sum
+from taupi.program.explicit.formula_tree import Product, Sum
+from taupi.program.explicit.monomials import Alphabet
+from taupi.program.explicit.polynomial_quotient import Quotient
+from taupi.program.explicit.polynomial_ring import Atom, Ring
+from taupi.program.explicit.symbol_names import symbol_name
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": sympy.sin,
@@ -50,7 +50,7 @@ _canonical = cmp_to_key(sympy.Basic.compare)
 
 
 class Converter:
-    """Turns polynomials of one ring into SymPy sums, each generator and each power made once."""
+    """Turns polynomials of one ring into SymPy sums, building each generator and each power once."""
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
@@ -87,7 +87,7 @@ class Converter:
         )
 
     def sum(self, p: fmpq_mpoly) -> Any:
-        """Return a polynomial as a SymPy sum, canonical as SymPy itself would make it, but without its searching."""
+        """Return a polynomial as a SymPy sum in canonical form, built directly, without SymPy's search for like terms."""
         terms = [self._term(exponents, c) for exponents, c in p.to_dict().items()]
         if len(terms) < 2:
             return terms[0] if terms else sympy.Integer(0)
@@ -114,7 +114,7 @@ class Converter:
 
 
 class TreeConverter:
-    """Turns presented trees into SymPy, factors kept."""
+    """Turns formula trees into SymPy, keeping their factors."""
 
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet

@@ -1,12 +1,13 @@
-"""Interpreters, emitters and compilers of a program, a file each. `TARGETS` names them."""
+"""Compile targets: interpreters and compilers of a program, one file each. `TARGETS` names them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
 
-from taupi.errors import unknown
+from taupi.errors import Argument, unknown
 
+# Each module has `build(program, **options)`, which returns a callable.
 TARGETS: dict[str, str] = {
     "cpu": "taupi.program.targets.cpu",
     "cuda": "taupi.program.targets.cuda",
@@ -18,7 +19,7 @@ TARGETS: dict[str, str] = {
 
 
 def target_module(name: str) -> ModuleType:
-    """Return the module of a target; its `build(program, **options)` makes the callable."""
+    """Return the module of a target."""
     if name not in TARGETS:
-        raise unknown("target", name, TARGETS)
+        raise unknown(Argument("target"), name, TARGETS)
     return import_module(TARGETS[name])

@@ -1,26 +1,29 @@
-"""The GPU: a program's CUDA text built by CuPy's NVRTC, one thread a sample, arrays stay on the device."""
+"""The CUDA compiler: a program's CUDA source compiled by NVRTC through CuPy, one thread per sample; arrays stay on the GPU."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, unknown
-from taupi.program.layouts import checked_layout, dtype_name, output_shapes
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
-# Threads a block: measured on an H200 with 64, 128 and 256, the last a little ahead for every program.
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+# Threads per block: of 64, 128 and 256, the last was slightly ahead for every program on an H200.
 _THREADS = 256
-# Samples a tile of the fused products: the regressor of a tile is all that exists of it.
+# Samples per tile of the fused products: only one tile of the regressor exists at a time.
 TILE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Spec:
-    """All that a kernel is made from: its CUDA text and the shapes around it. Knows nothing of how it was traced."""
+class KernelSpec:
+    """Everything that a kernel is built from: its CUDA source, its inputs and outputs, number type and layout."""
 
     name: str
     source: str
@@ -31,54 +34,57 @@ class Spec:
     layout: str
 
 
-def build(program: Program, layout: str = "batch_last", dtype: Any = "float64") -> CudaKernel:
-    """Return the program built for the current CUDA device; see `CudaKernel`."""
-    return CudaKernel(spec(program, layout, dtype))
+def build(program: Program, layout: str = "batch_last", dtype: DTypeLike = "float64") -> CudaKernel:
+    """Return the program compiled for the current CUDA device; see `CudaKernel`."""
+    return CudaKernel(kernel_spec(program, layout, dtype))
 
 
-def spec(program: Program, layout: str = "batch_last", dtype: Any = "float64") -> Spec:
-    """Return what a kernel is made from, without a device."""
-    from taupi.program.targets.cuda_source import kernel_source
+def kernel_spec(program: Program, layout: str = "batch_last", dtype: DTypeLike = "float64") -> KernelSpec:
+    """Return what a kernel is built from; this needs no device."""
+    from taupi.program.emitters.cuda import kernel_source
 
     name = dtype_name(dtype)
     if name not in ("float64", "float32"):
-        raise unknown("dtype", name, ("float64", "float32"))
+        raise unknown(Argument("dtype"), name, ("float64", "float32"))
     checked_layout(layout)
     counts = tuple(len(program.nonzeros(k)) for k in range(len(program.outputs)))
     source = kernel_source(program, dtype=name, layout=layout, name="kernel")
-    return Spec(program.name, source, program.inputs, program.outputs, counts, name, layout)
+    return KernelSpec(program.name, source, program.inputs, program.outputs, counts, name, layout)
 
 
 class CudaKernel:
     """A program on the GPU: called with CuPy or NumPy arrays of shape (..., *shape), it returns CuPy arrays.
 
-    The current CuPy stream is used. `layout`: "batch_last" (the default, coalesced), outputs (*reversed shape, N);
-    "samples", (..., *shape); "nonzeros", (nonzeros, N).
+    `spec` is from `kernel_spec`. The current CuPy stream is used. The layout of the outputs is "batch_last", (*reversed shape,
+    N), the default, which is written in coalesced stores; "samples", (..., *shape); or "nonzeros", (nonzeros, N).
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
         self._cupy = _device()
         self._function = self._cupy.RawModule(code=spec.source, options=("--std=c++14",)).get_function("kernel")
 
     @property
     def registers(self) -> tuple[int, int]:
-        """Registers a thread, and bytes a thread that did not fit into them."""
+        """The registers per thread, and the bytes per thread that did not fit into registers."""
         return self._function.num_regs, self._function.local_size_bytes
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs for n samples."""
+        """Return the shapes of the outputs for `n` samples."""
         return output_shapes([p.shape for p in self.spec.outputs], list(self.spec.nonzeros), self.spec.layout, n)
 
     def empty(self, n: int) -> list[Any]:
-        """Return output arrays for n samples, zero on the device."""
+        """Return output arrays for `n` samples: zeros on the device."""
         return [self._cupy.zeros(s, self.spec.dtype) for s in self.shapes(n)]
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Evaluate; `out` takes the results, and must be zero where the output is by structure, as `empty` makes it."""
+        """Evaluate for arrays with any leading batch axes, by position (`args`) or by name (`kwargs`).
+
+        `out` may have arrays for the results, which must be zero in structural zeros, as those of `empty` are.
+        """
         arrays, shape = self._arranged(args, kwargs)
         n = int(np.prod(shape, dtype=int))
-        results = self.empty(n) if out is None else self._given(out, n)
+        results = self.empty(n) if out is None else self._checked_out(out, n)
         if n:
             self._launch(arrays, results, n)
         if self.spec.layout == "samples" and out is None:
@@ -94,10 +100,10 @@ class CudaKernel:
 
     def _arranged(self, args: Any, kwargs: Any) -> tuple[list[Any], tuple[int, ...]]:
         """Return the inputs on the device as (N, size) or (1, size), strides as they are, and the batch shape."""
-        from taupi.program.boundary import assigned, shape_error
+        from taupi.program.arguments import in_order, shape_error
 
         arrays = []
-        for port, value in zip(self.spec.inputs, assigned(self.spec.name, self.spec.inputs, args, kwargs), strict=True):
+        for port, value in zip(self.spec.inputs, in_order(self.spec.name, self.spec.inputs, args, kwargs), strict=True):
             array = self._cupy.asarray(value, dtype=self.spec.dtype)
             rank = len(port.shape)
             if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
@@ -111,34 +117,39 @@ class CudaKernel:
         flat = []
         for array, port, lead in zip(arrays, self.spec.inputs, leading, strict=True):
             shared = np.prod(lead, dtype=int) == 1
-            whole = array if shared or lead == shape else self._cupy.broadcast_to(array, shape + port.shape)
-            flat.append(whole.reshape(1 if shared else math.prod(shape), port.size))
+            full = array if shared or lead == shape else self._cupy.broadcast_to(array, shape + port.shape)
+            flat.append(full.reshape(1 if shared else math.prod(shape), port.size))
         return flat, tuple(shape)
 
-    def _given(self, out: Any, n: int) -> list[Any]:
+    def _checked_out(self, out: Any, n: int) -> list[Any]:
         results = list(out) if isinstance(out, list | tuple) else [out]
         for array, shape in zip(results, self.shapes(n), strict=True):
             fits = isinstance(array, self._cupy.ndarray) and array.shape == shape
             if not fits or array.dtype != self.spec.dtype or not array.flags.c_contiguous:
                 raise TaupiError(
-                    f"out is {type(array).__name__}, expected a C-contiguous {self.spec.dtype} array {shape} on the device."
+                    Argument("out"),
+                    f" is {type(array).__name__}, "
+                    f"expected a C-contiguous {self.spec.dtype} array {shape} on the device.",
                 )
         return results
 
     def normal_equations(self, tau: Any, *args: Any, tile: int = TILE) -> tuple[Any, Any]:
-        """Return Y^T Y (p, p) and Y^T tau (p,) on the device, tile by tile; the regressor is never whole.
+        """Return Y^T Y (p, p) and Y^T tau (p,) on the device, computed tile by tile: Y never exists as a whole.
 
-        `tau` is (N, n) and the regressor's inputs follow; the kernel must be of a matrix, in the layout "batch_last".
+        `tau` is (..., n), and the regressor's inputs (`args`) follow; `tile` is the number of samples at a time. The kernel
+        must be that of a matrix, in the layout "batch_last".
         """
         if self.spec.layout != "batch_last" or len(self.spec.outputs) != 1 or len(self.spec.outputs[0].shape) != 2:
-            raise TaupiError("normal_equations needs a regressor compiled with layout='batch_last'.")
+            raise TaupiError("normal_equations needs a regressor compiled with ", Argument("layout", "batch_last"), ".")
         cupy = self._cupy
         p = self.spec.outputs[0].shape[1]
         arrays, shape = self._arranged(args, {})
         n = int(np.prod(shape, dtype=int))
         torque = cupy.asarray(tau, dtype=self.spec.dtype)
         if torque.shape != (*shape, self.spec.outputs[0].shape[0]):
-            raise TaupiError(f"tau has shape {torque.shape}, expected {(*shape, self.spec.outputs[0].shape[0])}.")
+            raise TaupiError(
+                Argument("tau"), f" has shape {torque.shape}, expected {(*shape, self.spec.outputs[0].shape[0])}."
+            )
         torque = torque.reshape(n, -1)
         matrix, vector = cupy.zeros((p, p), self.spec.dtype), cupy.zeros(p, self.spec.dtype)
         buffer = self.empty(min(tile, max(n, 1)))[0]
@@ -158,10 +169,11 @@ def _device() -> Any:
         import cupy
     except ImportError:
         raise TaupiError("The CUDA target needs CuPy: pip install taupi[gpu], or compile for the CPU.") from None
+    on_cpu = ("Compile for the CPU: ", Argument("target", "cpu"), ".")
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise TaupiError(f"No CUDA device can be used ({error}). Compile for the CPU: target='cpu'.") from None
+        raise TaupiError(f"No CUDA device can be used ({error}).", remedy=on_cpu) from None
     if not count:
-        raise TaupiError("No CUDA device is present. Compile for the CPU: target='cpu'.")
+        raise TaupiError("No CUDA device is present.", remedy=on_cpu)
     return cupy

@@ -1,8 +1,8 @@
 """The exact interpreter: rational arithmetic, with every angle a rational point on the unit circle.
 
-In exact arithmetic an angle is named by the tangent of its half: where a program takes the sine or cosine of an input x,
-the number given for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2). Where it takes x itself too, as a
-spring does, that is the double nearest to 2 atan(t): the only number here that is rounded.
+In exact arithmetic an angle is stated by the tangent of its half: if a program takes the sine or cosine of an input x, the
+number passed for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2). If the program uses x itself as
+well, as a spring does, that is the double nearest to 2 atan(t): the only rounded number here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from taupi.errors import NotRationalError, TaupiError
-from taupi.program.angles import Point, angular_registers, turned
+from taupi.errors import Argument, NotRationalError, TaupiError
+from taupi.program.angles import Point, angular_registers, combined_point
 from taupi.program.program import Program
 
-# pi / 2 to 40 digits, so that what is beyond a quarter turn loses nothing.
+# pi / 2 to 40 digits, so that subtracting quarter turns from an angle loses nothing.
 _QUARTER = Fraction("1.5707963267948966192313216916397514420985")
 _RATIONAL: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
@@ -45,7 +45,7 @@ _RATIONAL: dict[str, Callable[..., Any]] = {
 
 
 def rational(x: Any) -> fmpq:
-    """Return a number as a flint rational; a float as the binary fraction it is."""
+    """Return a number as a flint rational; a float as the binary fraction that it is."""
     if isinstance(x, fmpq):
         return x
     value = Fraction(x)
@@ -64,10 +64,10 @@ def _angle(t: fmpq) -> fmpq:
 
 
 def build(program: Program) -> Callable[..., Any]:
-    """Return the program over rationals: one sample, inputs as nested sequences, outputs as object arrays of `fmpq`."""
+    """Return the program over rationals: one sample per call, inputs as nested sequences, outputs as arrays of `fmpq`."""
     if program.symbols:
         raise TaupiError(
-            f"{program.name} has symbols without a value: {', '.join(program.symbols)}. Use .bind(...) first."
+            f"{program.name} has symbols without a value: {', '.join(program.symbols)}.", remedy="Use .bind(...) first."
         )
     tape = program.exact_tape
     angular = angular_registers(tape)
@@ -96,13 +96,13 @@ def build(program: Program) -> Callable[..., Any]:
             elif i.op in ("sin", "cos"):
                 if i.args[0] not in point:
                     raise NotRationalError(
-                        f"{program.name} takes the {i.op} of something that is not a sum of angles: not rational."
+                        f"{program.name} takes the {i.op} of something other than a sum of angles, which is not rational."
                     )
                 value[i.out] = point[i.args[0]][i.op == "sin"]
             else:
                 value[i.out] = _apply(program, i.op, [value[a] for a in i.args])
                 if i.out in angular and all(a in point for a in i.args):
-                    point[i.out] = turned(i.op, [point[a] for a in i.args])
+                    point[i.out] = combined_point(i.op, [point[a] for a in i.args])
         shaped = tuple(r.reshape(p.shape) for r, p in zip(results, program.outputs, strict=True))
         return shaped[0] if len(shaped) == 1 else shaped
 
@@ -121,7 +121,7 @@ def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
 
 
 def nearest_point(angle: Fraction) -> Point:
-    """Return the rational circle point of a constant angle in radians, to 1e-18; a quarter turn is met exactly."""
+    """Return a rational circle point within 1e-18 of a constant angle (rad); quarter turns are exact."""
     quarters = round(angle / _QUARTER)
     rest = float(angle - quarters * _QUARTER)
     c, s = circle(rational(Fraction(math.tan(rest / 2)).limit_denominator(2**30)))
@@ -146,6 +146,7 @@ def _flat(program: Program, k: int, values: Any) -> list[fmpq]:
     array = np.array(values, dtype=object)
     if array.shape != port.shape:
         raise TaupiError(
-            f"{port.name} has shape {array.shape}, expected {port.shape}: exact arithmetic takes one sample a call."
+            Argument(port.name),
+            f" has shape {array.shape}, expected {port.shape}: exact arithmetic takes one sample per call.",
         )
     return [rational(v) for v in array.ravel()]

@@ -1,4 +1,4 @@
-"""The explicit interpreter: expanded multivariate polynomials in sines, cosines, velocities and symbols, as SymPy."""
+"""The explicit interpreter: outputs as expanded polynomials in sines, cosines, velocities and symbols, in SymPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from taupi.program.program import Port, Program
 
 
 def build(program: Program, values: bool = False) -> Callable[[], Any]:
-    """Return a function of nothing that gives the outputs as SymPy: a Matrix, an Array for three axes, or a scalar."""
+    """Return a function without arguments that returns the outputs: a SymPy Matrix, an Array for three axes, or a scalar.
+
+    With `values`, symbols that have a value are replaced by it.
+    """
 
     def run() -> Any:
         expansion = expand(program, symbolic_constants(program, values))
@@ -27,8 +30,8 @@ def build(program: Program, values: bool = False) -> Callable[[], Any]:
     return run
 
 
-def shaped(entries: list[Any], port: Port) -> Any:
-    """Return SymPy entries in the shape of an output."""
+def shaped(entries: list[sympy.Expr], port: Port) -> Any:
+    """Return a list of SymPy entries in the shape of an output."""
     if not port.shape:
         return entries[0]
     if len(port.shape) < 3:

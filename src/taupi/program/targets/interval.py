@@ -1,27 +1,28 @@
-"""The interval interpreter: what a program can take on over a box of its inputs, rounded outwards."""
+"""The interval interpreter: the range of a program's outputs over a box of inputs, rounded outwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.program.boundary import assigned, batch
+from taupi.errors import Argument, TaupiError, shown
+from taupi.program.arguments import batch, in_order
 from taupi.program.program import Port, Program
+from taupi.program.tape import Instruction
 
-Interval = tuple[Any, Any]  # (lo, hi), arrays over the boxes; a constant is a pair of numbers
+Interval = tuple[Any, Any]  # (lo, hi): arrays over the boxes, or two numbers for a constant
 
-# One sum, product, quotient or root of doubles errs by half an ulp, which is at most 2^-53 of it; 2^-52 covers that and the
-# rounding of the shift itself. Below the normal numbers the error is absolute.
+# A sum, product, quotient or root of doubles is wrong by at most half an ulp, 2^-53 of the result; 2^-52 covers that and the
+# rounding of the outward shift itself. Below the normal numbers the error is absolute.
 EPS = 2.0**-52
 TINY = 2.3e-308
-# The C library's and NumPy's vector functions err by less than four ulps (2 is usual); both ends may err.
+# Functions of the C library and of NumPy are wrong by less than four ulps (two are usual), at either end.
 LIBM = 8 * EPS
-# Where in its period an angle lies is known up to the rounding of x / (2 pi).
+# The position of an angle within its period is known up to the rounding of x / (2 pi).
 TURN = 4 * EPS
-NOTHING = np.nan  # an end that is not known: spreads, and becomes infinite in the result
+UNKNOWN = np.nan  # an end that is not known: NaN propagates, and becomes infinity in the result
 
 
 def _out(lo: Any, hi: Any, by: float = EPS) -> Interval:
@@ -77,13 +78,13 @@ def _div(a: Interval, b: Interval) -> Interval:
 
 
 def _meets(a: Interval, point: float, period: float) -> Any:
-    """Return whether the interval may hold point + k period for a whole k."""
+    """Tell whether the interval may contain point + k period for some whole k."""
     lo, hi = (a[0] - point) / period, (a[1] - point) / period
     return np.ceil(lo - TURN * (1 + np.abs(lo))) <= np.floor(hi + TURN * (1 + np.abs(hi)))
 
 
 def _wave(function: Callable[[Any], Any], top: float) -> Callable[[Interval], Interval]:
-    """Return sine or cosine: the ends, unless a crest or a trough lies between them."""
+    """Return the interval version of sine or cosine: the values at the ends, unless a crest or trough is in between."""
 
     def apply(a: Interval) -> Interval:
         x, y = function(a[0]), function(a[1])
@@ -103,12 +104,12 @@ def _tan(a: Interval) -> Interval:
 def _rising(
     function: Callable[[Any], Any], domain: tuple[float, float] = (-np.inf, np.inf), ulps: float = LIBM
 ) -> Callable[[Interval], Interval]:
-    """Return an increasing function of the part of the interval that lies in its domain."""
+    """Return the interval version of an increasing function, applied to the part of the interval in its domain."""
 
     def apply(a: Interval) -> Interval:
         outside = (a[1] < domain[0]) | (a[0] > domain[1])
         lo, hi = _out(function(np.clip(a[0], *domain)), function(np.clip(a[1], *domain)), ulps)
-        return np.where(outside, NOTHING, lo), np.where(outside, NOTHING, hi)
+        return np.where(outside, UNKNOWN, lo), np.where(outside, UNKNOWN, hi)
 
     return apply
 
@@ -136,18 +137,18 @@ def _sign(a: Interval) -> Interval:
 
 
 def _pow(a: Interval, b: Interval) -> Interval:
-    """Return a^b: monotone in each for a > 0; for other a the exponent has to be one whole number."""
+    """Return a^b, which is monotone in both if a > 0; for any other a, the exponent must be a single whole number."""
     corners = [np.power(x, y) for x in a for y in b]
     lo, hi = _out(np.minimum.reduce(corners), np.maximum.reduce(corners), LIBM)
-    whole = (b[0] == b[1]) & (np.floor(b[0]) == b[0]) & (b[0] >= 0)
-    even = whole & (np.mod(b[0], 2) == 0)
+    natural = (b[0] == b[1]) & (np.floor(b[0]) == b[0]) & (b[0] >= 0)
+    even = natural & (np.mod(b[0], 2) == 0)
     lo = np.where(even & (a[0] <= 0) & (a[1] >= 0), np.where(b[0] == 0, lo, 0.0), lo)
-    known = (a[0] > 0) | whole
-    return np.where(known, lo, NOTHING), np.where(known, hi, NOTHING)
+    known = (a[0] > 0) | natural
+    return np.where(known, lo, UNKNOWN), np.where(known, hi, UNKNOWN)
 
 
 def _atan2(y: Interval, x: Interval) -> Interval:
-    """Return the angle of the box's corners, unless it meets the cut along the negative x axis."""
+    """Return the range of the angles of the box's corners, or all angles if it meets the cut along the negative x axis."""
     corners = [np.arctan2(v, u) for v in y for u in x]
     lo, hi = _out(np.minimum.reduce(corners), np.maximum.reduce(corners), LIBM)
     cut = (x[0] <= 0) & (y[0] <= 0) & (y[1] >= 0)
@@ -156,7 +157,7 @@ def _atan2(y: Interval, x: Interval) -> Interval:
     return np.where(cut & ~unknown, -half, lo), np.where(cut & ~unknown, half, hi)
 
 
-# Truth: (0, 0) never, (1, 1) always, (0, 1) it depends --------------------------------------------------------------
+# Truth values: (0, 0) is never, (1, 1) always, (0, 1) sometimes --------------------------------------------------------
 
 
 def _truth(always: Any, never: Any) -> Interval:
@@ -226,8 +227,8 @@ OPERATIONS: dict[str, Callable[..., Interval]] = {
 def build(program: Program) -> Callable[..., Any]:
     """Return the program over boxes: each input is a pair (lo, hi) of arrays (..., *shape), and so is each output.
 
-    Every value that the program takes on in the box lies between the ends, in exact arithmetic (with its constants as doubles)
-    and in doubles. An end is infinite where nothing better is known, as for a quotient by an interval around zero.
+    Every value of the program for inputs in the box is between the two ends, whether computed exactly (with constants as
+    doubles) or in doubles. An end is infinite if nothing better is known, as for a division by an interval around zero.
     """
     steps = _steps(program)
     places = [program.nonzeros(k) for k in range(len(program.outputs))]
@@ -258,12 +259,12 @@ def build(program: Program) -> Callable[..., Any]:
     return run
 
 
-def _steps(program: Program) -> list[tuple[Any, list[int]]]:
-    """Return the instructions, each with the registers that nothing reads afterwards: long programs would fill memory."""
+def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
+    """Return each instruction with the registers that can be dropped after it: long programs would fill the memory."""
     instructions = program.tape.instructions
-    refused = sorted({i.op for i in instructions} - OPERATIONS.keys() - {"input", "const", "output"})
-    if refused:
-        raise TaupiError(f"{program.name} uses {', '.join(refused)}, which the interval target does not know.")
+    missing = sorted({i.op for i in instructions} - OPERATIONS.keys() - {"input", "const", "output"})
+    if missing:
+        raise TaupiError(f"{program.name} uses {', '.join(missing)}, which the interval target does not know.")
     last: dict[int, int] = {}
     for k, i in enumerate(instructions):
         for a in i.args:
@@ -277,20 +278,24 @@ def _steps(program: Program) -> list[tuple[Any, list[int]]]:
 
 
 def _boxes(
-    program: Program, args: Sequence[Any], kwargs: Any
+    program: Program, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[np.ndarray], list[np.ndarray], tuple[int, ...]]:
-    """Return the lower and the upper ends of each input, flat, and the batch shape."""
-    given = assigned(program.name, program.inputs, args, kwargs)
-    pairs = [_pair(port, value) for port, value in zip(program.inputs, given, strict=True)]
+    """Return the lower ends and the upper ends of all inputs, flat, and the batch shape."""
+    values = in_order(program.name, program.inputs, args, kwargs)
+    pairs = [_pair(port, value) for port, value in zip(program.inputs, values, strict=True)]
     doubled = [Port(f"{p.name} ({end})", p.shape, p.labels, p.per) for p in program.inputs for end in ("lo", "hi")]
     flat, shape = batch(program.name, doubled, [end for pair in pairs for end in pair], {})
     for port, lo, hi in zip(program.inputs, flat[::2], flat[1::2], strict=True):
         if not (lo <= hi).all():
-            raise TaupiError(f"{port.name} has a lower end above its upper end (or NaN), expected lo <= hi everywhere.")
+            raise TaupiError(
+                Argument(port.name), " has a lower end above its upper end (or NaN), expected lo <= hi everywhere."
+            )
     return flat[::2], flat[1::2], shape
 
 
 def _pair(port: Port, value: Any) -> tuple[Any, Any]:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise TaupiError(f"{port.name} is {shown(value)}, expected a pair (lo, hi) of arrays: the ends of a box.")
+        raise TaupiError(
+            Argument(port.name), f" is {shown(value)}, expected a pair (lo, hi) of arrays: the ends of a box."
+        )
     return value[0], value[1]

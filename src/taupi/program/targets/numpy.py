@@ -1,4 +1,4 @@
-"""The reference interpreter: one NumPy operation an instruction, over the whole batch."""
+"""The reference interpreter: one NumPy operation per instruction, over the complete batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.program.boundary import batch
+from taupi.program.arguments import batch
 from taupi.program.program import Program
 
 OPERATIONS: dict[str, Callable[..., Any]] = {

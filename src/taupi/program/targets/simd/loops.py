@@ -1,4 +1,4 @@
-"""The loops around the tape: over samples, and from rows of scratch to the arrays of the caller."""
+"""The loops around the tape: over samples, and from rows of scratch memory to the caller's arrays."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.program.targets.simd.writer import Writer
+from taupi.program.targets.simd.llvm_writer import Writer
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the tape leaves its results and where they go.
+    """Where the tape leaves its results, and where they go from there.
 
-    Sample-major output is made of groups of `width` neighbouring entries, a row each (zeros included), which are transposed in
-    registers. Batch-last output has a row for each nonzero, which is copied to its `places` entry.
+    Sample-major output consists of groups of `width` neighbouring entries, one row per entry (zeros included), which are
+    transposed in registers. Batch-last output has one row per nonzero, which is copied to its place.
     """
 
     layout: str
@@ -34,12 +34,12 @@ class Rows:
         return self.length // self.width
 
     def copies(self) -> list[tuple[int, int]]:
-        """Return (output, number) of each copy by which one of the `parts` vectors of a block moves its share of rows."""
+        """Return (output, number) of each copy: every one of the `parts` vectors of a block copies its share of the rows."""
         return [(port, k) for port, starts in enumerate(self.starts) for k in range(-(-len(starts) // self.parts))]
 
 
 def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) -> Rows:
-    """Return groups of `width` entries that cover every nonzero, none of them twice."""
+    """Return groups of `width` entries that cover each nonzero exactly once."""
     row_of: dict[tuple[int, int], int] = {}
     used: set[int] = set()
     starts, first, row = [], [], 0
@@ -60,7 +60,7 @@ def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) 
 
 
 def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, block: int) -> Rows:
-    """Return a row of `block` samples for every nonzero."""
+    """Return one row of `block` samples per nonzero."""
     row_of: dict[tuple[int, int], int] = {}
     first, row = [], 0
     for port, nonzeros in enumerate(places):
@@ -73,7 +73,7 @@ def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, b
 
 
 class Loop(Writer):
-    """`void kernel(args, start, stop)`, with args = (in, step) per input, (out, step) per output, kept, rows, stream."""
+    """`void kernel(args, start, stop)`, where args has (in, step) per input, (out, step) per output, kept, rows, stream."""
 
     def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int) -> None:
         super().__init__(rows.width, scalar)
@@ -103,13 +103,13 @@ class Loop(Writer):
             self._blocks()
         self.label("end")
         if self.rows.layout != "samples":
-            self.line("fence seq_cst")  # streaming stores are seen by other threads
+            self.line("fence seq_cst")  # makes streaming stores visible to other threads
         self.line("ret void")
         head = "define void @kernel(ptr noalias %args, i64 %start, i64 %stop) {"
         return "\n".join([*self._tables(), head, *self.lines, "}", "!0 = !{i32 1}"])
 
     def _tables(self) -> list[str]:
-        """Return the places of groups or nonzeros, and for the latter their rows; the last is repeated to fill all turns."""
+        """Return tables of the places and rows of groups or nonzeros; the last entry is repeated to fill every copy."""
         tables = []
         for port, starts in enumerate(self.rows.starts):
             first = self.rows.first[port]
@@ -117,8 +117,8 @@ class Loop(Writer):
             padded = max(1, -(-len(starts) // self.rows.parts) * self.rows.parts)
             for name, entries in (("places", list(starts)), ("sources", rows)):
                 filled = (entries + entries[-1:] * padded)[:padded] if entries else [0]
-                told = ", ".join(f"i64 {e}" for e in filled)
-                tables.append(f"@{name}{port} = private constant [{len(filled)} x i64] [{told}]")
+                values = ", ".join(f"i64 {e}" for e in filled)
+                tables.append(f"@{name}{port} = private constant [{len(filled)} x i64] [{values}]")
         return tables
 
     def _row(self, offset: str) -> str:
@@ -154,43 +154,43 @@ class Loop(Writer):
         self._run_chunks("%i", self.scratch)
         block = "loop"
         for port in range(outputs):
-            block = self._transposed(port, block)
+            block = self._store_samples(port, block)
         self.line(f"br label %done{outputs}")
         self.label(f"done{outputs}")
         self.line(f"%next = add i64 %i, {self.width}")
         self.line("%more = icmp slt i64 %next, %stop")
         self.line("br i1 %more, label %loop, label %end")
 
-    def _transposed(self, port: int, block: str) -> str:
-        """Write an output's groups: turn `width` rows of lanes into lanes of `width` neighbours, and store each."""
+    def _store_samples(self, port: int, block: str) -> str:
+        """Store an output's groups: transpose `width` rows of lanes into vectors of `width` neighbours, one per sample."""
         starts, size = self.rows.starts[port], self.rows.sizes[port]
         if not starts:
             return block
         pointers = self.lane_pointers(*self.out[port])
-        whole = len(starts) - (starts[-1] + self.width > size)
+        full = len(starts) - (starts[-1] + self.width > size)  # all groups but one that goes beyond the end
         first = self.rows.first[port] * self.rows.length
-        if whole:
-            g = self._counted(f"group{port}", block, str(whole), f"rest{port}")
+        if full:
+            g = self._counted(f"group{port}", block, str(full), f"rest{port}")
             offset = self.emit(f"mul i64 {g}, {self.width * self.rows.length}")
             source = self._row(self.emit(f"add i64 {offset}, {first}"))
             place = self.emit(f"getelementptr i64, ptr @places{port}, i64 {g}")
             start = self.emit(f"load i64, ptr {place}")
-            for pointer, value in zip(pointers, self._turned(source), strict=True):
+            for pointer, value in zip(pointers, self._transposed_rows(source), strict=True):
                 at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {start}")
                 self.line(f"store {self.vector} {value}, ptr {at}, align {self.size}")
             self._close(f"group{port}")
             self.label(f"rest{port}")
             block = f"rest{port}"
-        if whole < len(starts):
-            source = self._row(str(first + whole * self.width * self.rows.length))
+        if full < len(starts):
+            source = self._row(str(first + full * self.width * self.rows.length))
             mask = self.mask(size - starts[-1])
-            for pointer, value in zip(pointers, self._turned(source), strict=True):
+            for pointer, value in zip(pointers, self._transposed_rows(source), strict=True):
                 at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {starts[-1]}")
-                told = f"{self.vector} {value}, ptr {at}, i32 {self.size}, <{self.width} x i1> {mask}"
-                self.line(f"call void @llvm.masked.store.{self.suffix}.p0({told})")
+                arguments = f"{self.vector} {value}, ptr {at}, i32 {self.size}, <{self.width} x i1> {mask}"
+                self.line(f"call void @llvm.masked.store.{self.suffix}.p0({arguments})")
         return block
 
-    def _turned(self, source: str) -> list[str]:
+    def _transposed_rows(self, source: str) -> list[str]:
         """Return the transpose of `width` neighbouring rows."""
         w = self.width
         rows = []
@@ -202,7 +202,7 @@ class Loop(Writer):
     # Batch-last ---------------------------------------------------------------------------------------------------
 
     def _blocks(self) -> None:
-        """Write whole blocks while the next are computed, where the output streams and its rows allow; the rest by blocks."""
+        """Store full blocks while the next ones are computed, if the output streams and is aligned; then do the rest."""
         self.label("loop")
         length, parts = self.rows.length, self.rows.parts
         bits = "%start"
@@ -211,9 +211,9 @@ class Loop(Writer):
             bits = self.emit(f"or i64 {bits}, {self.emit(f'or i64 {address}, {step}')}")
         even = self.emit(f"icmp eq i64 {self.emit(f'and i64 {bits}, {self.width - 1}')}, 0")
         fits = self.emit(f"udiv i64 {self.emit('sub i64 %stop, %start')}, {length}")
-        whole = self.emit(f"select i1 {self.emit(f'and i1 {self.stream}, {even}')}, i64 {fits}, i64 0")
-        self.line(f"%left = add i64 %start, {self.emit(f'mul i64 {whole}, {length}')}")
-        k = self._counted("ahead", "loop", whole, "drain")
+        full = self.emit(f"select i1 {self.emit(f'and i1 {self.stream}, {even}')}, i64 {fits}, i64 0")
+        self.line(f"%left = add i64 %start, {self.emit(f'mul i64 {full}, {length}')}")
+        k = self._counted("ahead", "loop", full, "drain")
         first = self.emit(f"icmp eq i64 {k}, 0")
         block = self.emit(f"add i64 %start, {self.emit(f'mul i64 {k}, {length}')}")
         before = self.emit(f"sub i64 {block}, {length}")
@@ -226,23 +226,24 @@ class Loop(Writer):
             part = self._counted(f"{name}.part", name, str(parts), "ahead.done")
             shift = self.emit(f"mul i64 {part}, {self.width}")
             rows = self.emit(f"getelementptr {self.scalar}, ptr {now}, i64 {shift}")
-            told = f"ptr %args, i64 {self.emit(f'add i64 {block}, {shift}')}, i64 %last, ptr {self.kept}, ptr {rows}"
+            sample = self.emit(f"add i64 {block}, {shift}")
+            arguments = f"ptr %args, i64 {sample}, i64 %last, ptr {self.kept}, ptr {rows}"
             for c in range(self.chunks):
                 more = f", ptr {done}, i64 {before}, i64 {part}" if name == "later" else ""
-                self.line(f"call void @{'streaming' if name == 'later' else 'chunk'}{c}({told}{more})")
+                self.line(f"call void @{'streaming' if name == 'later' else 'chunk'}{c}({arguments}{more})")
             self._close(f"{name}.part")
         self.label("ahead.done")
         self._close("ahead")
-        self._drain(whole)
+        self._drain(full)
 
-    def _drain(self, whole: str) -> None:
-        """Copy the last whole block, which no other came after."""
+    def _drain(self, full: str) -> None:
+        """Copy the last of the full blocks, which no other follows."""
         self.label("drain")
         length = self.rows.length
-        some = self.emit(f"icmp sgt i64 {whole}, 0")
+        some = self.emit(f"icmp sgt i64 {full}, 0")
         self.line(f"br i1 {some}, label %drained, label %slow")
         self.label("drained")
-        odd = self.emit(f"and i64 {self.emit(f'sub i64 {whole}, 1')}, 1")
+        odd = self.emit(f"and i64 {self.emit(f'sub i64 {full}, 1')}, 1")
         rows = self._row(self.emit(f"mul i64 {odd}, {self.rows.count * length}"))
         at, block = self.emit(f"sub i64 %left, {length}"), "drained"
         for port in range(len(self.rows.sizes)):
@@ -254,7 +255,7 @@ class Loop(Writer):
         self._by_blocks()
 
     def _by_blocks(self) -> None:
-        """Fill a cache-sized block of rows, then copy each row to its place: one long run instead of many short streams."""
+        """Fill a block of rows that fits into the cache, then copy each row to its place in one go."""
         self.label("blocks")
         outputs = len(self.rows.sizes)
         self.line(f"%b = phi i64 [ %left, %slow ], [ %next, %done{outputs} ]")
@@ -294,9 +295,9 @@ class Loop(Writer):
 
 
 def copy_text(width: int, scalar: str) -> str:
-    """Return @copy(to, from, count, stream): vectors, past the cache where it streams.
+    """Return @copy(to, from, count, stream), which copies by vectors and, if it streams, bypasses the cache.
 
-    Streaming stores want whole cache lines, so that single numbers lead up to the first and follow the last.
+    Streaming stores need complete cache lines, so single numbers are copied before the first and after the last of these.
     """
     size = 8 if scalar == "double" else 4
     vector, line = f"<{width} x {scalar}>", width * size

@@ -1,0 +1,175 @@
+"""Branch and bound: the largest or smallest value of a norm of a function over boxes, enclosed with certainty.
+
+On a box the function is affine plus a small remainder (`taylor_expansion`), and a convex norm of such a family is bounded by its
+vertices (`norms`). The error is of second order in the box's width, so few boxes remain around a smooth maximum. Every bound
+includes its rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.analysis.bounding.local_ascent import ascend
+from taupi.analysis.bounding.norms import ConvexFunction, upper_bound
+from taupi.analysis.bounding.taylor_expansion import BoxFunction
+
+BATCH = 1024  # boxes that are bounded together
+STARTS = 6  # the best random points, which are followed uphill
+POLISH = 12  # times that a better point is followed uphill
+
+
+@dataclass(frozen=True, eq=False)
+class Maximisation:
+    """The maximum of sense * norm(F(x)) over the union of boxes [lo, hi], each of shape (boxes, size)."""
+
+    function: BoxFunction
+    norm: ConvexFunction
+    lo: np.ndarray
+    hi: np.ndarray
+    sense: int = 1
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """Return the objective in doubles."""
+        f = self.function.value(x).reshape(-1, *self.function.shape)
+        return self.sense * self.norm.value(f)
+
+    def gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the objective and its gradient at points."""
+        f, slopes = self.function.at(x)
+        shaped = f.reshape(-1, *self.function.shape)
+        g = self.norm.gradient(shaped).reshape(f.shape)
+        gradient = np.zeros(x.shape)
+        gradient[:, self.function.free] = np.einsum("be,bek->bk", g, slopes)
+        return self.sense * self.norm.value(shaped), self.sense * gradient
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """What is known of the maximum: `lower` is attained at `at`, no value exceeds `upper`; and the work that this took."""
+
+    lower: float
+    upper: float
+    at: np.ndarray
+    boxes: int
+    samples: int
+
+
+def _certain(problem: Maximisation, x: np.ndarray) -> np.ndarray:
+    """Return values that the objective certainly reaches at points."""
+    function = problem.function
+    f, radius = (v.reshape(-1, *function.shape) for v in function.enclosed(x))
+    return -upper_bound(problem.norm, -problem.sense, f, np.zeros((*f.shape, 0)), radius)
+
+
+def _bounded(problem: Maximisation, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper bounds of the objective on boxes, and how much each variable adds to the error of the bound."""
+    function = problem.function
+    local, shape = function.local(lo, hi), (-1, *function.shape)
+    slopes = local.slopes.reshape(len(lo), *function.shape, len(function.free))
+    by_taylor = upper_bound(problem.norm, problem.sense, local.f.reshape(shape), slopes, local.rest.reshape(shape))
+    flat = np.zeros((len(lo), *function.shape, 0))
+    by_range = upper_bound(problem.norm, problem.sense, local.middle.reshape(shape), flat, local.radius.reshape(shape))
+    scale = np.maximum(np.abs(local.f).max(-1, initial=0.0), 1e-300)
+    parts = local.parts + (local.slopes * local.slopes).sum(1) / scale[:, None]
+    return np.fmin(by_taylor, by_range), np.where((hi > lo)[:, function.free], parts, -1.0)
+
+
+def _uphill(problem: Maximisation, x: np.ndarray) -> np.ndarray:
+    """Return the points that ascents from x reach, each inside the box that contains its start."""
+    box = [int(((p >= problem.lo) & (p <= problem.hi)).all(1).argmax()) for p in x]
+    return ascend(problem.values, problem.gradient, x, problem.lo[box], problem.hi[box])
+
+
+def _best_point(problem: Maximisation, samples: int, seed: int) -> np.ndarray:
+    """Return the best of `samples` random points of the boxes, after following the best few of them uphill."""
+    rng = np.random.default_rng(seed)
+    box = rng.integers(len(problem.lo), size=samples)
+    x = problem.lo[box] + rng.random((samples, problem.lo.shape[1])) * (problem.hi - problem.lo)[box]
+    x = np.clip(x, problem.lo[box], problem.hi[box])
+    best = x[np.argsort(-problem.values(x), kind="stable")[:STARTS]]
+    points = np.concatenate([best, _uphill(problem, best)])
+    return points[problem.values(points).argmax()]
+
+
+def random_search(problem: Maximisation, samples: int, seed: int) -> Enclosure:
+    """Return what random points and ascents from them attain, with no upper bound."""
+    best = _Incumbent(problem, _best_point(problem, samples, seed))
+    return Enclosure(best.value, np.inf, best.at, 0, samples)
+
+
+class _Incumbent:
+    """The best point so far, and the value that is certainly reached there."""
+
+    def __init__(self, problem: Maximisation, at: np.ndarray) -> None:
+        self.problem, self.at, self.polished = problem, at, 0
+        self.value = float(_certain(problem, at[None])[0])
+
+    def offer(self, x: np.ndarray) -> None:
+        """Keep the best of points x, followed uphill, if it is better than the point so far."""
+        values = self.problem.values(x)
+        best = x[values.argmax()]
+        # An ascent is worth its cost only from a place that is clearly better, not by the last digits.
+        if values.max() <= self.value + 1e-9 * abs(self.value):
+            return
+        if self.polished < POLISH:
+            self.polished += 1
+            both = np.concatenate([best[None], _uphill(self.problem, best[None])])
+            best = both[self.problem.values(both).argmax()]
+        value = float(_certain(self.problem, best[None])[0])
+        if value > self.value:
+            self.at, self.value = best, value
+
+
+def enclose(
+    problem: Maximisation, tolerance: float, boxes: int, samples: int = 1000, seed: int = 0, floor: float = 0.0
+) -> Enclosure:
+    """Return an enclosure of the maximum, no wider than `tolerance` times it, or than `floor`, unless `boxes` run out.
+
+    It starts from the best of `samples` random points, drawn with `seed`.
+    """
+    best = _Incumbent(problem, _best_point(problem, samples, seed))
+    lo, hi = problem.lo, problem.hi
+    upper, parts = _in_batches(problem, lo, hi)
+    best.offer(lo + (hi - lo) / 2)
+    used, settled = len(lo), -np.inf
+    while True:
+        allowed = best.value + max(tolerance * abs(best.value), floor)
+        closed = upper <= allowed
+        settled = max(settled, upper[closed].max(initial=-np.inf))
+        stuck = ~closed & (parts.max(1, initial=-1.0) <= 0)  # nothing left to split
+        settled = max(settled, upper[stuck].max(initial=-np.inf))
+        open_ = ~(closed | stuck)
+        lo, hi, upper, parts = lo[open_], hi[open_], upper[open_], parts[open_]
+        if not len(lo) or used >= boxes:
+            break
+        # The boxes with the highest bounds come first; the others wait.
+        order = np.argsort(-upper, kind="stable")
+        take = order[: min(BATCH, (boxes - used + 1) // 2)]
+        new_lo, new_hi = _halved(lo[take], hi[take], parts[take], problem.function.free)
+        new_upper, new_parts = _in_batches(problem, new_lo, new_hi)
+        new_upper = np.minimum(new_upper, np.concatenate([upper[take]] * 2))
+        best.offer(new_lo + (new_hi - new_lo) / 2)
+        used += len(new_lo)
+        wait = order[len(take) :]
+        lo, hi = np.concatenate([lo[wait], new_lo]), np.concatenate([hi[wait], new_hi])
+        upper, parts = np.concatenate([upper[wait], new_upper]), np.concatenate([parts[wait], new_parts])
+    top = max(best.value, settled, upper.max(initial=-np.inf))
+    return Enclosure(best.value, float(top), best.at, used, samples)
+
+
+def _in_batches(problem: Maximisation, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    pieces = [_bounded(problem, lo[k : k + BATCH], hi[k : k + BATCH]) for k in range(0, len(lo), BATCH)]
+    return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+
+
+def _halved(lo: np.ndarray, hi: np.ndarray, parts: np.ndarray, free: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return both halves of each box, cut across the variable that adds most to the error of its bound."""
+    rows = np.arange(len(lo))
+    cut = np.asarray(free)[parts.argmax(1)]
+    middle = lo[rows, cut] + (hi[rows, cut] - lo[rows, cut]) / 2
+    left, right = hi.copy(), lo.copy()
+    left[rows, cut] = middle
+    right[rows, cut] = middle
+    return np.concatenate([lo, right]), np.concatenate([left, hi])

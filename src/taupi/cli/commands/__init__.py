@@ -1,0 +1,14 @@
+"""The commands, a file each: the function that has the file's name, its parameters the options, its docstring the help.
+
+To add a command, add its file, and its name below. What is heavy to import is imported when the function runs, so that
+`taupi --help` and `taupi COMMAND --help` answer at once.
+"""
+
+# In the order of the help: robots, their programs, logs and fits, simulation and control, studies.
+COMMANDS = (
+    *("info", "convert", "regressor", "base", "bounds"),
+    *("emit", "explicit", "lump"),
+    *("log", "identify", "validate", "compare", "report", "export"),
+    *("simulate", "control"),
+    "reproduce",
+)

@@ -1,0 +1,50 @@
+"""`taupi base`: base parameters."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from taupi.cli.description import Description
+from taupi.cli.options import CouplingOption, JsonOption, RobotArgument, TermsOption
+from taupi.cli.parsing import names
+
+
+def base(
+    robot: RobotArgument,
+    *,
+    terms: TermsOption = "",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Parameter that has to represent itself, or a pattern (*.m). May be repeated."),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            help="Which parameters are preferred as representatives: symoro (the default), taupi, pinocchio, ...",
+        ),
+    ] = None,
+    symbolic: Annotated[
+        bool, typer.Option("--symbolic", help="Keep the description's symbols in coefficients.")
+    ] = False,
+    elastic: Annotated[bool, typer.Option("--elastic", help="Of the robot with elastic joints.")] = False,
+    coupling: CouplingOption = True,
+    as_json: JsonOption = False,
+    description: Description,
+) -> None:
+    """Show the base parameters: how many, what each stands for, what can be known of each parameter.
+
+    \b
+    taupi base puma560 --symbolic
+    taupi base zollo2r --elastic
+    taupi base panda.urdf --lock panda_finger_joint1 --terms viscous,coulomb --json
+    """
+    import taupi as tp
+    from taupi.cli.show.base_parameters import base_text
+
+    arm = description.load(robot)
+    parameters = tp.base_parameters(arm, names(terms) or None, order, tuple(keep or ()), symbolic, elastic, coupling)
+    print(json.dumps(parameters.to_dict(), indent=2) if as_json else base_text(parameters))

@@ -1,0 +1,33 @@
+"""`taupi convert`: a robot as TOML."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.description import Description
+from taupi.cli.options import ForceOption, RobotArgument
+from taupi.errors import TaupiError
+
+
+def convert(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Argument(help="The .toml file to write.")],
+    *,
+    force: ForceOption = False,
+    description: Description,
+) -> None:
+    """Write a robot in the project's own TOML, exactly.
+
+    \b
+    taupi convert panda.urdf panda.toml --lock panda_finger_joint1
+    """
+    import taupi as tp
+
+    if output.suffix != ".toml":
+        raise TaupiError(f"output is {str(output)!r}, expected a file ending in .toml.")
+    tp.write_toml(description.load(robot), output, force=force)
+    print(f"wrote {output}; next: taupi info {output}", file=sys.stderr)

@@ -1,0 +1,88 @@
+"""`taupi emit`: a program of a robot, or a controller, as source."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.description import Description
+from taupi.cli.laws import LAWS, build_laws
+from taupi.cli.options import ForceOption, GainOption, RobotArgument, TermsOption
+from taupi.cli.parsing import names
+from taupi.cli.programs import CONTROLLER, PROGRAMS, build_program
+from taupi.errors import TaupiError
+
+
+def emit(
+    robot: RobotArgument,
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER))}.")
+    ],
+    *,
+    directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
+    language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
+    name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
+    terms: TermsOption = "",
+    dtype: Annotated[str, typer.Option("--dtype", help="float64 or float32.")] = "float64",
+    project: Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")] = False,
+    law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
+    gain: GainOption = None,
+    force: ForceOption = False,
+    description: Description,
+) -> None:
+    """Write a program of a robot, or a controller, as source: C99, Python, MATLAB/Octave or CUDA.
+
+    \b
+    taupi emit puma560 regressor --language c -o out --project
+    taupi emit puma560 controller --law slotine-li --language c -o out
+    """
+    import taupi as tp
+
+    if program == CONTROLLER or law is not None or gain:
+        law = _law_of_controller(program, law, dtype, project)
+        controller = build_laws([law], description.load(robot), names(terms), gain)[law]
+        paths = tp.emit_controller(controller, directory, language, name, force)
+        step = _test_command(paths, directory) if language == "c" else None
+    else:
+        source = build_program(program, description.load(robot), names(terms))
+        paths = tp.emit(source, language, directory, name, dtype, project, force)
+        step = _use_command(paths, language, project)
+    print("\n".join(map(str, paths)))
+    if step is not None:
+        print(f"wrote {len(paths)} files; next: {step}", file=sys.stderr)
+
+
+def _law_of_controller(program: str, law: str | None, dtype: str, project: bool) -> str:
+    """Return the name of the law, and refuse options that do not go with a controller."""
+    if program != CONTROLLER:
+        raise TaupiError(f"--law and --gain go with the program {CONTROLLER}, got {program}.")
+    if law is None:
+        raise TaupiError(f"A controller needs a law: --law {next(iter(LAWS))}. Known: {', '.join(LAWS)}.")
+    if dtype != "float64" or project:
+        raise TaupiError("A controller is written in float64, with its own README: leave --dtype and --project out.")
+    return law
+
+
+def _test_command(paths: list[Path], directory: Path) -> str:
+    """Return the command that compiles a controller in C and runs its own test."""
+    stem, folder = paths[0].stem, shlex.quote(str(directory))
+    files = f"test_{stem}.c {stem}_controller.c {stem}.c"
+    return f"cd {folder} && cc -std=c99 -O2 {files} -o test_{stem} -lm && ./test_{stem}"
+
+
+def _use_command(paths: list[Path], language: str, project: bool) -> str:
+    """Return the command that people run after a program has been emitted."""
+    first = paths[0]
+    folder, file = shlex.quote(str(first.parent)), shlex.quote(str(first))
+    if project:
+        return f"cmake -S {folder} -B {folder}/build && cmake --build {folder}/build"
+    return {
+        "c": f"cc -std=c99 -O2 -c {file}",
+        "python": f"PYTHONPATH={folder} python -c 'from {first.stem} import {first.stem}'",
+        "matlab": f"octave --path {folder} --eval 'help {first.stem}'",
+        "cuda": f"nvcc -ptx {file}",
+    }[language]

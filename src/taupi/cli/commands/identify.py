@@ -1,0 +1,107 @@
+"""`taupi identify`: a robot from logs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.description import Description
+from taupi.cli.fit_folder import ExportOptions, refuse_logs, refuse_results, with_record, write_results
+from taupi.cli.options import ForceOption, JsonOption, LogsArgument, MaxErrorOption, RobotArgument, ValidateOption
+from taupi.cli.parsing import names
+from taupi.cli.threshold import check_threshold, exit_if_missed
+from taupi.identification.rows.preparation import Preparation
+from taupi.progress import progress
+from taupi.signals.reading import Streaming
+
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; made if missing.")]
+EstimatorOption = Annotated[
+    str,
+    typer.Option(
+        "--estimator",
+        help="consistent, wls, ols, huber, ridge, feasible; output_error where only motors were measured.",
+    ),
+]
+TermsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--terms",
+        help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset; stribeck is another. Of "
+        "elastic joints by default coulomb,viscous,offset; damping is another.",
+    ),
+]
+ElasticOption = Annotated[
+    bool | None,
+    typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the description has some."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
+
+
+def identify(
+    robot: RobotArgument,
+    logs: LogsArgument,
+    *,
+    output: OutputOption,
+    validate: ValidateOption = None,
+    estimator: EstimatorOption = "consistent",
+    terms: TermsOption = None,
+    elastic: ElasticOption = None,
+    exports: ExportOptions,
+    max_error: MaxErrorOption = None,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    reading: Streaming,
+    preparation: Preparation,
+    description: Description,
+) -> None:
+    """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none.
+
+    \b
+    taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
+    taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
+    """
+    from taupi.cli.show.fit import fit_data, fit_summary
+    from taupi.identification.identify import fit_inputs
+    from taupi.identification.inputs import FitInputs
+
+    others = validate or []
+    check_threshold(max_error)
+    refuse_results(output, force)
+    refuse_logs(logs, others)
+    with progress("identify", 2 + len(others)) as step:
+        step("reading and fitting")
+        arm = description.load(robot)
+        inputs = FitInputs(arm, logs, _terms(terms), elastic, seed=seed, reading=reading, preparation=preparation)
+        fit, fitted = fit_inputs(inputs, estimator, validated=True)  # for the report, without reading the logs again
+        fit = with_record(fit, reading)
+        held_out = []
+        for path in others:
+            step(path.name)
+            held_out.append(fit.validate(path, reading=reading))
+        step("writing")
+        paths = write_results(fit, output, exports, force, held_out, fitted)
+    print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
+    if exports.forms and not fit.consistency.exact:
+        print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
+    print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
+    exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
+
+
+def _terms(text: str | None) -> tuple[str, ...] | None:
+    """Return the names of terms, None for those by default."""
+    if text is None:
+        return None
+    return () if text.strip() == "none" else names(text)
+
+
+def _next_step(output: Path, held_out: Sequence[Path]) -> str:
+    """Return what people do next."""
+    folder = shlex.quote(str(output))
+    return f"open {folder}/report.html in a browser" if held_out else f"taupi validate {folder} ANOTHER_LOG"

@@ -1,0 +1,63 @@
+"""`taupi reproduce`: published studies, rerun."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.exit_codes import ExitCode
+from taupi.cli.options import ForceOption, JsonOption
+from taupi.errors import TaupiError
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="Leave it out to list the studies.")] = None,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory for tables (CSV, JSON) and report.html.")
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Rerun a published study: every published figure beside ours. Exit 4 where one differs for an unknown reason.
+
+    \b
+    taupi reproduce
+    taupi reproduce kubozono -o out
+    """
+    import taupi as tp
+
+    if name is None:
+        if output is not None or force:
+            raise TaupiError("--output and --force are for one study: name it.")
+        print(_listing(as_json))
+        return
+    if output is None and force:
+        raise TaupiError("--force is for files: name their directory by --output.")
+    if output is not None:
+        from taupi.papers.folder import check_folder
+
+        check_folder(output, force)
+    reproduction = tp.papers.reproduce(name)
+    print(json.dumps(reproduction.to_dict(), indent=2, default=float) if as_json else reproduction)
+    if output is not None:
+        files = reproduction.write(output, force)
+        print(f"wrote {', '.join(str(output / file) for file in files)}", file=sys.stderr)
+    raise typer.Exit(ExitCode.GOOD if reproduction.holds else ExitCode.NOT_ACHIEVED)
+
+
+def _listing(as_json: bool) -> str:
+    """Return the studies: name, document, what is rerun, about how long that takes."""
+    import taupi as tp
+    from taupi.tables import table
+
+    studies = tp.papers.studies()
+    if as_json:
+        keys = ("name", "document", "reruns", "seconds")
+        return json.dumps({"studies": [{k: getattr(study, k) for k in keys} for study in studies]}, indent=2)
+    rows = [(s.name, s.document.partition(":")[0], s.reruns, f"{s.seconds} s") for s in studies]
+    return "\n".join(table([("study", "document", "reruns", "about"), *rows]))

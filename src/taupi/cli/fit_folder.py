@@ -1,0 +1,117 @@
+"""The files of a fit that commands write: results that appear together, and the identified robot in other forms."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taupi.errors import TaupiError
+from taupi.files import refuse_to_replace, write_folder
+from taupi.settings import Settings
+
+if TYPE_CHECKING:
+    from taupi.identification.results.fit import Fit
+    from taupi.identification.results.validation import Validation
+    from taupi.signals.reading import Reading
+
+RESULTS = ("fit.json", "fit.txt", "report.html")
+# What may lie beside them; a new result without them takes the old ones away.
+EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
+# Terms that a description has a place for; the second kind only where joints are elastic.
+_DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck")
+_DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
+
+
+@dataclass(frozen=True)
+class ExportOptions(Settings):
+    """Forms of the identified robot that are written beside the results.
+
+    Attributes:
+        urdf: Write model.urdf too: the given one with the identified inertias.
+        toml: Write model.toml too: the identified robot.
+        c: Write c/ too: its inverse dynamics as a C99 project.
+        anyway: Export even a fit that is plainly wrong, and leave out terms that a description has no place for.
+    """
+
+    urdf: bool = False
+    toml: bool = False
+    c: bool = False
+    anyway: bool = False
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The names of the forms that are written."""
+        return tuple(form for form in EXPORTS if getattr(self, form))
+
+
+def refuse_results(output: Path, force: bool) -> None:
+    """Refuse a directory that holds results already, before time is spent on new ones."""
+    refuse_to_replace(output, (*RESULTS, *EXPORTS.values()), force)
+
+
+def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
+    """Refuse logs that do not exist, and those that are both fitted and held out, before minutes are spent on the first."""
+    for path in (*logs, *held_out):
+        if not path.exists():
+            raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
+    fitted = {path.resolve() for path in logs}
+    for path in held_out:
+        if path.resolve() in fitted:
+            raise TaupiError(f"{path} is fitted and cannot be held out as well: --validate another log.")
+
+
+def with_record(fit: Fit, reading: Reading) -> Fit:
+    """Return a fit whose record has the command, and the hashes of the files that it read besides logs."""
+    from taupi.signals.formats.files import sha256
+
+    record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
+    description = Path(fit.robot.source.path)
+    if description.is_file():
+        record |= {"description": str(description), "description_sha256": sha256(description)}
+    if isinstance(reading.columns, Path):
+        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
+    return fit.with_record(**record)
+
+
+def write_results(
+    fit: Fit,
+    output: Path,
+    exports: ExportOptions,
+    force: bool,
+    held_out: Sequence[Validation] = (),
+    fitted: Sequence[Validation] = (),
+) -> list[Path]:
+    """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths."""
+    from taupi.identification.results.fit_file import fit_json, fit_text
+    from taupi.reporting.report import report_text
+
+    texts = (fit_json(fit), fit_text(fit), report_text(fit, held_out, fitted))
+
+    def fill(folder: Path) -> None:
+        for name, text in zip(RESULTS, texts, strict=True):
+            (folder / name).write_text(text, encoding="utf-8")
+        for form in exports.forms:
+            export_fit(fit, form, folder / EXPORTS[form], exports.anyway)
+
+    write_folder(output, fill, force, own=(*RESULTS, *EXPORTS.values()))
+    return [output / name for name in (*RESULTS, *(EXPORTS[form] for form in exports.forms))]
+
+
+def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: bool = False) -> None:
+    """Write the identified robot as "urdf", "toml" or "c"; what should not be taken away is refused, with the reason."""
+    import taupi as tp
+
+    if form == "urdf":
+        tp.write_urdf(fit, path, force, anyway)
+    elif form == "toml":
+        tp.write_toml(fit, path, force, anyway)
+    else:
+        elastic = fit.basis.elastic
+        described = (*_DESCRIBED, *(_DESCRIBED_ELASTIC if elastic else ()))
+        terms = tuple(term for term in fit.terms if term.name in described)
+        dynamics = tp.elastic.inverse_dynamics if elastic else tp.inverse_dynamics
+        tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)

@@ -1,0 +1,162 @@
+"""The plant and the sensors of a simulation, as `taupi simulate` and `taupi control` are told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from taupi.checks import not_negative
+from taupi.cli.parsing import names, number, per_joint, seconds
+from taupi.cli.settings import Without
+from taupi.errors import Argument, TaupiError
+from taupi.settings import Changes, Settings
+from taupi.simulation.horizon import Horizon
+from taupi.simulation.sensors import Sensors
+
+if TYPE_CHECKING:
+    from taupi.model.robot import Robot
+    from taupi.simulation.plants.plant import ArmPlant, Payload
+
+_TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
+
+# How long a simulation runs, but for the steps per period, which springs decide by default.
+HorizonOption = Annotated[Horizon, Without("substeps")]
+
+
+@dataclass(frozen=True)
+class PlantOptions(Settings):
+    """The plant: what stands between the torque that a law asks for and the motion.
+
+    Attributes:
+        terms: Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.
+        rigid: Take elastic joints as rigid.
+        stiction: Let joints stick and break away; needs --integrator rk45, dop853 or lsoda.
+        payload_at: Load at the tip from a time on, as time:mass, such as 2s:1.5kg.
+        torque_limit: Largest torque, N m: one, one per joint separated by commas, or "description" for the limits of the file.
+        rate_limit: Largest change of the torque, N m/s: one, or one per joint separated by commas.
+        delay: From command to torque: 0.002, 2ms.
+        disturbance: Torque that the motors have to make up for, N m: one, or one per joint separated by commas.
+    """
+
+    terms: str = ""
+    rigid: bool = False
+    stiction: bool = False
+    payload_at: tuple[str, ...] = ()
+    torque_limit: str | None = None
+    rate_limit: str | None = None
+    delay: str = "0"
+    disturbance: str | None = None
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """The names of the joint terms."""
+        return names(self.terms)
+
+    def elastic(self, robot: Robot) -> bool:
+        """Tell whether links and motors are simulated."""
+        return bool(robot.elastic_joints) and not self.rigid
+
+    def plant(self, robot: Robot) -> ArmPlant:
+        """Return the plant: links and motors where the robot has elastic joints, and say so."""
+        import taupi as tp
+
+        described = self.torque_limit == "description"
+        outside: dict[str, Any] = {
+            "payloads": payload_changes(self.payload_at),
+            "torque_limits": True if described else per_joint("torque_limit", self.torque_limit, robot.n),
+            "rate_limits": per_joint("rate_limit", self.rate_limit, robot.n),
+            "delay": seconds("delay", self.delay),
+            "disturbance": per_joint("disturbance", self.disturbance, robot.n),
+        }
+        if not self.elastic(robot):
+            return tp.RigidPlant(robot, self.term_names, stiction=self.stiction, **outside)
+        if self.stiction:
+            raise TaupiError(f"--stiction is for rigid joints, and {robot.name} has elastic ones: add --rigid.")
+        plant = tp.ElasticPlant(robot, self.term_names or None, **outside)
+        count, friction = len(robot.elastic_joints), ", ".join(t.name for t in plant.terms) or "no friction"
+        print(
+            f"{robot.name} has {count} elastic joint{'s' * (count > 1)}: simulating links and motors, {friction}; "
+            "--rigid holds the springs stiff",
+            file=sys.stderr,
+        )
+        return plant
+
+    def warn_of_late_payloads(self, duration: float) -> None:
+        """Say so where a payload comes after the end."""
+        for time, _ in payload_changes(self.payload_at):
+            if time >= duration:
+                print(
+                    f"warning: --payload-at {time:g}s is after the end of the run, {duration:g} s: nothing changes",
+                    file=sys.stderr,
+                )
+
+
+# Fields of the sensors that the command line has as they are; the others are written in another way there.
+SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("velocity", "cutoff_hz", "delay")]
+
+
+@dataclass(frozen=True)
+class SensorOptions(Settings):
+    """What else a law sees of the motion, and how.
+
+    Attributes:
+        velocity: How the law gets velocities: exact, difference, or filter:HZ. By default exact, with a resolution difference.
+        sensor_delay: From motion to measurement, a whole number of control periods: 0.001, 1ms.
+        seed: Seed of the noise.
+    """
+
+    velocity: str | None = None
+    sensor_delay: str = "0"
+    seed: int = 0
+
+    def sensors(self, changes: Mapping[str, Any]) -> Sensors | None:
+        """Return the sensors with `changes`, None where they are perfect."""
+        delay = not_negative("sensor_delay", seconds("sensor_delay", self.sensor_delay))
+        if not any(changes.values()) and self.velocity is None and not delay:
+            return None
+        velocity, cutoff_hz = self.velocity or ("difference" if changes.get("resolution") else "exact"), None
+        if velocity.startswith("filter:"):
+            text = velocity.removeprefix("filter:").removesuffix("Hz")
+            velocity, cutoff_hz = "filter", number("velocity", velocity, text)
+        if velocity == "filter" and cutoff_hz is None:
+            raise TaupiError(Argument("velocity"), " is filter, expected filter:HZ, such as filter:100.")
+        return Sensors(**changes, velocity=velocity, cutoff_hz=cutoff_hz, delay=delay)
+
+
+def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
+    """Return changes of the load from texts such as 2s:1.5kg: from which time on which load."""
+    import taupi as tp
+
+    changes: list[tuple[float, Payload | None]] = []
+    for text in texts:
+        time, _, mass = text.partition(":")
+        try:
+            start, kg = float(time.strip().removesuffix("s")), float(mass.strip().removesuffix("kg"))
+        except ValueError:
+            raise TaupiError(f"--payload-at is {text[:40]!r}, expected time:mass, such as 2s:1.5kg.") from None
+        changes.append((start, tp.Payload(kg) if kg else None))
+    return changes
+
+
+def with_substeps(horizon: Horizon, plant: ArmPlant, substeps: int | None) -> Horizon:
+    """Return a horizon with so many steps per period, or with so many that the fastest spring turns by 0.7 rad in one."""
+    import numpy as np
+
+    from taupi.simulation.integrators import UNDAMPED
+
+    if substeps is not None:
+        return dataclasses.replace(horizon, substeps=substeps)
+    if horizon.integrator not in UNDAMPED or not hasattr(plant, "fastest"):
+        return horizon
+    swing = plant.fastest(np.zeros(plant.robot.n))
+    steps = max(1, math.ceil(swing / horizon.rate / _TURN))
+    print(
+        f"springs swing at up to {swing:.4g} rad/s: "
+        f"{steps} step{'s' * (steps > 1)} of {horizon.integrator} per control period",
+        file=sys.stderr,
+    )
+    return dataclasses.replace(horizon, substeps=steps)

@@ -1,0 +1,74 @@
+"""What is printed of programs as formulas, in every format, and of lumped parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from taupi.errors import unknown
+from taupi.program.explicit.form import Explicit
+from taupi.regressors.lump import Lumped
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; line-height: 1.4 }}
+h1 {{ font-size: 1.4em }} math {{ font-size: 1.15em }} table {{ border-collapse: collapse }} td {{ padding: 0.3em 0.5em }}
+tr:nth-child(even) {{ background: #f5f6f8 }} .columns {{ color: #444; font-size: 0.9em }}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: #16181d; color: #e6e6e6 }} tr:nth-child(even) {{ background: #20242c }} .columns {{ color: #aaa }}
+}}
+</style></head>
+<body><h1>{title}</h1>
+{body}
+</body></html>"""
+
+
+def _page(formulas: Explicit) -> str:
+    """Return a page that needs nothing from elsewhere."""
+    columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(formulas.columns))
+    heading = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
+    return _PAGE.format(title=escape(formulas.name.replace("_", " ")), body=heading + formulas.html())
+
+
+FORMATS: dict[str, Callable[[Explicit], str]] = {
+    "text": Explicit.text,
+    "latex": Explicit.latex,
+    "markdown": Explicit.markdown,
+    "html": _page,
+    "sympy": lambda e: repr(e.sympy()),
+}
+
+
+def formulas_text(formulas: Explicit, format: str) -> str:
+    """Return formulas in a format; as text, with a line that says what the columns are."""
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    text = FORMATS[format](formulas)
+    if format == "text" and formulas.columns:
+        columns = ", ".join(f"{k + 1} {name}" for k, name in enumerate(formulas.columns))
+        text = f"columns: {columns}\n{text}"
+    return text
+
+
+def lump_data(lumped: Lumped) -> dict[str, Any]:
+    """Return a lumped form as plain data."""
+    values = None if any(v is None for _, v in lumped.parameters.symbols) else lumped.parameters.values.tolist()
+    return {
+        "program": lumped.regressor.name,
+        "unknown": list(lumped.unknown),
+        "count": lumped.count,
+        "rank": lumped.rank,
+        "parameters": {n: str(e) for n, e in zip(lumped.parameters.names, lumped.expressions, strict=True)},
+        "values": values,
+        "identities": list(lumped.identities),
+        "relations": list(lumped.relations),
+        "regressor": lumped.regressor.explicit().text(),
+        "known": lumped.known.explicit().text(),
+    }
+
+
+def lump_text(lumped: Lumped, regressor: bool) -> str:
+    """Return a lumped form as text."""
+    return f"{lumped!r}\n\n{lumped.regressor.explicit().text()}" if regressor else repr(lumped)

@@ -1,0 +1,21 @@
+"""What is printed of a log: what it holds, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taupi.signals.check import LogReport
+from taupi.signals.log import Log
+
+
+def log_data(log: Log, report: LogReport) -> dict[str, Any]:
+    """Return what a log holds, and what is wrong with it, as plain data."""
+    source = {"path": log.source.path, "sha256": log.source.sha256, "format": log.source.format}
+    return {"source": source, "signals": list(log.signals), "notes": list(log.notes), **report.data()}
+
+
+def log_text(log: Log, report: LogReport) -> str:
+    """Return what a log holds, and what is wrong with it, as text."""
+    notes = [f"note: {note}" for note in log.notes]
+    findings = repr(report).splitlines()[1:]
+    return "\n".join([repr(log), "", *notes, *([""] if notes else []), *findings])

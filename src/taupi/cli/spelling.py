@@ -1,0 +1,57 @@
+"""Arguments of Python spelled as the options of a command: `force=True` is `--force`, `cutoff_hz` is `--cutoff`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from taupi.errors import Argument, InPython, Spelling
+
+# Arguments whose option has another name than they have in Python.
+OPTION_NAMES = {
+    "torque_limits": "torque_limit",
+    "rate_limits": "rate_limit",
+    "payloads": "payload_at",
+}
+
+
+def spelling_of(parameters: Iterable[Any]) -> Spelling:
+    """Return the function that spells arguments by the parameters of a command; those that it does not have stay as in Python."""
+    options = {p.name: p for p in parameters if any(flag.startswith("--") for flag in p.opts)}
+
+    def spell(part: Argument | InPython) -> str:
+        if isinstance(part, InPython):
+            return part.elsewhere
+        option = options.get(OPTION_NAMES.get(part.name, part.name))
+        return str(part) if option is None else spelled(option, part)
+
+    return spell
+
+
+def spelled(option: Any, argument: Argument) -> str:
+    """Return an argument as its option is written: the flag, and the value where there is one.
+
+    >>> from types import SimpleNamespace
+    >>> columns = SimpleNamespace(opts=["--columns"], secondary_opts=[], metavar="FILE")
+    >>> spelled(columns, Argument("columns", {"time": ...}))
+    "--columns FILE with {'time': ...}"
+    >>> elastic = SimpleNamespace(opts=["--elastic"], secondary_opts=["--rigid"], metavar=None)
+    >>> spelled(elastic, Argument("elastic", False))
+    '--rigid'
+    """
+    value, flag = argument.value, _long(option.opts)
+    if value is None or value is True:
+        return flag
+    if value is False:
+        return _long(option.secondary_opts) or f"no {flag}"
+    placeholder = option.metavar or "VALUE"
+    if value is ...:
+        return f"{flag} {placeholder}"
+    if isinstance(value, Mapping | set):  # the content of a file
+        return f"{flag} {placeholder} with {argument.value_text()}"
+    return f"{flag} {shlex.quote(str(value))}"
+
+
+def _long(flags: Iterable[str]) -> str:
+    return next((flag for flag in flags if flag.startswith("--")), "")

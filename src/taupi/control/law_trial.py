@@ -1,0 +1,217 @@
+"""A law on trial: a run beside the law and the plant that made it, with s, V, the true parameters, and remarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupi.control.gains import as_matrix
+from taupi.control.law import Law
+from taupi.control.laws.natural_adaptation import NaturalAdaptation
+from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
+from taupi.dynamics.mass_matrix import mass_matrix
+from taupi.dynamics.terms import term_parameters
+from taupi.errors import Argument, TaupiError, shown
+from taupi.model.robot import Robot
+from taupi.simulation.controller import ControllerLike
+from taupi.simulation.plants.plant import ArmPlant
+from taupi.simulation.run import Run
+
+# Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this.
+SAMPLED = 1e-4
+FAR = 5.0  # times gamma: a V_1 at the start by which an estimate of bodies may go astray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trial:
+    """A `run`, the `law` that controlled it and the `plant` that was controlled; `name` is by default the law's.
+
+    What follows from the three: s = qd - qrd, V with its rates, the true values of the law's parameters, remarks.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> law, plant = tp.SlotineLi(arm), tp.RigidPlant(arm)
+    >>> motion = tp.Sinusoids([0.0, 0.5], [[0.4], [0.3]], [[1.0], [1.4]])
+    >>> run = tp.simulate(plant, law, motion, duration=0.5, parameters=0.5 * law.parameters.values)
+    >>> trial = tp.laws.Trial(run, law, plant)
+    >>> trial.s.shape, bool(trial.lyapunov.V[-1] < trial.lyapunov.V[0])
+    ((501, 2), True)
+    """
+
+    run: Run
+    law: ControllerLike = None  # a Law, or whatever else controlled
+    plant: Any = None  # an ArmPlant, or another
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.run, Run):
+            raise TaupiError(
+                Argument("run"), f" is {shown(self.run)}, expected a Run: what taupi.simulate(...) returned."
+            )
+        default = getattr(self.law, "name", None) or self.run.provenance.get("controller", "run")
+        object.__setattr__(self, "name", self.name or str(default))
+
+    @property
+    def robot(self) -> Robot | None:
+        """The robot that moved: the plant's, or the one that the law knows."""
+        robot: Robot | None = getattr(self.plant if self.plant is not None else self.law, "robot", None)
+        return robot
+
+    @property
+    def tracks(self) -> bool:
+        """Whether there is a motion of the joints to follow."""
+        return self.run.tracks
+
+    @cached_property
+    def s(self) -> np.ndarray | None:
+        """The combined error qd - qd_des + Lambda (q - q_des), (N, n); None where the law has none in joints."""
+        gain = getattr(self.law, "Lambda", None)
+        if gain is None or not self.tracks or self.run.reference is None or len(gain) != self.run.n:
+            return None
+        s: np.ndarray = self.run.qd - self.run.reference.qd + self.run.error @ as_matrix(gain).T
+        return s
+
+    # What is true ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _true(self) -> np.ndarray | None:
+        """All parameters of the plant, ten per link and its terms': (P,), or (N, P) where payloads change."""
+        if not isinstance(self.plant, ArmPlant) or self.robot is None:
+            return None
+        own = self.robot.parameters.values
+        more = term_parameters(self.robot, tuple(self.plant.terms)).values
+        pi = np.concatenate([own, more])
+        if not self.plant.loads:
+            return pi
+        rows = np.tile(pi, (len(self.run), 1))
+        since = [0.0, *(t for t, _ in self.plant.payloads if t > 0)]
+        for t in since:  # the load at a time stays until the next
+            after, load = self.run.time * (1 + 1e-12) >= t, self.plant.load_at(t).reshape(-1, 10)
+            for link, body in zip(self.plant.loads, load, strict=True):
+                place = self.robot.parameters.layout.link(link)
+                rows[after, place] = pi[place] + body
+        return rows
+
+    @cached_property
+    def truth(self) -> np.ndarray | None:
+        """The true values of the law's parameters, (p,) or (N, p); None where law or plant are not known."""
+        if self._true is None or not isinstance(self.law, Law) or self.robot is None:
+            return None
+        choice = self.law.choice()
+        names = (*self.robot.parameters.names, *term_parameters(self.robot, tuple(self.plant.terms)).names)
+        known = {name: k for k, name in enumerate(names)}
+        full = np.zeros((*self._true.shape[:-1], len(choice.full)))
+        for k, name in enumerate(choice.full.names):
+            if name in known:
+                full[..., k] = self._true[..., known[name]]
+        return choice.values_of(full)
+
+    @cached_property
+    def lyapunov(self) -> LyapunovRecord | None:
+        """V and its rates along the run with the plant's own parameters; None where they cannot be known, as of elastic joints.
+
+        The rates of a law that remembers more than its estimate need that memory, which a run does not keep: they are NaN.
+        """
+        run, law = self.run, self.law
+        if not isinstance(law, Law) or self._true is None or run.parameters is None or run.reference is None:
+            return None
+        if len(run) < 2 or run.theta is not None or getattr(law, "forgetting", None) is not None:
+            return None
+        wanted, terms = (run.reference.q, run.reference.qd, run.reference.qdd), self.plant.effective_terms
+        with np.errstate(all="ignore"):
+            record = lyapunov_record(law, run.time, run.q, run.qd, wanted, run.parameters, self._true, terms)
+        if not np.isfinite(record.V).all():
+            return None
+        if not law.memory().size:
+            return record
+        unknown = np.full(len(run), np.nan)
+        return LyapunovRecord(record.time, record.V, record.V_1, unknown, unknown, record.numerical, (), record.changes)
+
+    # What there is to say -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What to be careful about, a sentence each."""
+        notes = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
+        return tuple(notes + self._limited() + self._far() + self._claims())
+
+    def _limited(self) -> list[str]:
+        limits = getattr(self.plant, "torque_limits", None)
+        if limits is None or not len(self.run):
+            return []
+        share = (np.abs(self.run.tau_command) > limits * (1 + 1e-12)).mean(axis=0)
+        cut = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
+        return [f"The torque is cut at its limit: {', '.join(cut)}. Lower gains, or a slower motion."] if cut else []
+
+    def _far(self) -> list[str]:
+        """Return a remark where the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
+        if not isinstance(self.law, NaturalAdaptation) or self.s is None or self.robot is None:
+            return []
+        s, M = self.s[0], mass_matrix(self.robot).compile("numpy")(self.run.q[0])
+        kinetic, gamma = float(s @ M @ s) / 2, float(np.min(self.law.gamma))
+        if kinetic < FAR * gamma:
+            return []
+        return [
+            f"gamma is {gamma:.2g} J, far below V_1 = {kinetic:.2g} J at the start: the estimate may grow by as much as "
+            f"exp({kinetic / gamma:.0f}) on its way. Start nearer to the reference, or give gamma={kinetic:.2g}."
+        ]
+
+    def _claims(self) -> list[str]:
+        if not isinstance(self.law, Law) or self._true is None or self.run.reference is None:
+            return []
+        if self.run.theta is not None:
+            rigid = "theta" not in self.law.measured
+            return ["The joints are elastic, the law is that of a rigid arm: it may shake the springs."] * rigid
+        record = self.lyapunov
+        if record is None:
+            return [
+                "V is not known for this run: it is not finite (a link without extent is infinitely far from any body), "
+                "or its gain is not kept."
+            ]
+        if record.largest_rise <= SAMPLED:
+            return []
+        why = "; ".join((*self._mistaken(), *self._departures(), *record.reasons)) or "the run departs from the law"
+        return [f"V rises by up to {record.largest_rise:.2g} of its size from one sample to the next: {why}."]
+
+    def _departures(self) -> list[str]:
+        """Return how the plant, or what the law sees of it, differs from what the proof assumes."""
+        departures = ["the torque is cut at its limit"] if self._limited() else []
+        words = {"rate_limits": "changes no faster than its limit", "delay": "comes late"}
+        departures += [f"the torque {words[k]}" for k in words if np.any(getattr(self.plant, k, None))]
+        words = {"disturbance": "a disturbance acts", "wrench": "a wrench acts on the tip"}
+        departures += [words[k] for k in words if getattr(self.plant, k, None) is not None]
+        departures += ["the law sees what the sensors show"] * (self.run.measured is not None)
+        if self.run.provenance.get("control") == "sampled":
+            departures.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
+        return departures
+
+    def _mistaken(self) -> tuple[str, ...]:
+        """Return why a law that learns nothing may fail."""
+        if hasattr(self.law, "Gamma_inv") or self.truth is None or self.run.parameters is None:
+            return ()
+        same = np.allclose(self.run.parameters, self.truth, rtol=1e-9, atol=1e-12)
+        return () if same else ("the law does not learn, and its parameters are not the plant's",)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the run showed as plain numbers: tracking, torque and, where it is known, V."""
+        data: dict[str, Any] = {"law": self.name, "complete": self.run.complete, "seconds": 0.0, "largest_torque": 0.0}
+        if not len(self.run):
+            return data
+        data["seconds"] = float(self.run.time[-1])
+        if self.tracks:
+            error = np.linalg.norm(self.run.error, axis=1)
+            last = max(1, len(error) // 5)
+            data["rms_error_first"] = float(np.sqrt((error[:last] ** 2).mean()))
+            data["rms_error_last"] = float(np.sqrt((error[-last:] ** 2).mean()))
+        data["largest_torque"] = float(np.abs(self.run.tau).max())
+        if (record := self.lyapunov) is not None:
+            data |= {"V_first": float(record.V[0]), "V_last": float(record.V[-1])}
+            data["V_largest_rise"] = record.largest_rise
+        return data
+
+    def __repr__(self) -> str:
+        numbers = [f"{k} {v:.4g}" for k, v in self.summary().items() if isinstance(v, float)]
+        return f"Trial of {self.name}: {', '.join(numbers)}"

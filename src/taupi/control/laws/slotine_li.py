@@ -1,0 +1,58 @@
+"""Slotine and Li's adaptive law in closed form, through the regressor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as cs
+import numpy as np
+
+from taupi.control.adaptive_law import AdaptiveLaw, Damped
+from taupi.control.gains import times
+from taupi.control.law import Claim, Signals, Truth
+from taupi.deprecation import renamed
+from taupi.dynamics.chain import Chain
+from taupi.dynamics.terms import term_columns
+from taupi.dynamics.types import Vector
+from taupi.program.program import Constants
+from taupi.regressors.recursive import link_regressor
+
+
+def torque_and_gradient(
+    law: AdaptiveLaw, K: np.ndarray, constants: Constants, signals: Signals, x: Vector
+) -> tuple[Vector, Vector]:
+    """Return Y_r pi_hat - K s and the full Y_r^T s over SX, with s as the law learns from it."""
+    qrd, qrdd, s = signals.reference(law.Lambda)
+    chain = Chain(law.robot, constants)
+    terms = term_columns(chain, law.choice().terms, signals.q, qrd, qrdd)
+    y = cs.horzcat(link_regressor(chain, signals.q, signals.qd, qrd, qrdd), terms)
+    return y @ law.choice().expand(chain, x) - times(K, s), y.T @ law.learnt_from(s)
+
+
+@renamed(columns="adapt")
+@dataclass(frozen=True, eq=False)
+class SlotineLi(AdaptiveLaw, Damped):
+    """tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; Kubozono et al., eqs. 34, 35).
+
+    Y_r = Y_r(q, qd, qrd, qrdd), qrd = qd_des - Lambda (q - q_des), s = qd - qrd.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> law = tp.SlotineLi(arm, Lambda=5.0, K=[20.0, 10.0], adapt="base")
+    >>> rest = [0.0, 0.0]
+    >>> tau = law.torque(rest, rest, rest, rest, rest)
+    >>> bool(abs(tau - tp.gravity_torque(arm)(rest)).max() < 1e-12), len(law.parameters)
+    (True, 6)
+    """
+
+    name: ClassVar[str] = "slotine_li"
+
+    def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
+        """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
+        tau, gradient = torque_and_gradient(self, self.K, constants, signals, x)
+        return tau, self.adapted(gradient, x)
+
+    def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
+        """Return V with dV/dt = -s^T K s, less friction's own damping. `truth`, `signals` and `x` are as in `Law.claim`."""
+        return self.tracking_claim(truth, signals, self.damping_power, self.weighed(truth, x))

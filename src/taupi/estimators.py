@@ -1,0 +1,44 @@
+"""Estimators and what they work on: the settings behind `tp.identify(..., estimator=...)`, and shapes of links.
+
+A name such as `estimator="huber"` uses the defaults; `estimator=tp.estimators.Huber(...)` changes them.
+"""
+
+from typing import TYPE_CHECKING
+
+from taupi.public_names import lazily
+
+__getattr__, __dir__ = lazily(__name__)
+
+# Below: written by tools/write_public_names.py from taupi/public_names.py.
+# isort: off
+
+__all__ = [
+    "Box",
+    "Consistent",
+    "Ellipsoid",
+    "Feasible",
+    "Huber",
+    "Hull",
+    "OrdinaryLeastSquares",
+    "Problem",
+    "Ridge",
+    "WeightedLeastSquares",
+    "build_problem",
+    "identify_shapes",
+    "output_error",
+]
+
+if TYPE_CHECKING:
+    from taupi.identification.estimators.consistent import Consistent
+    from taupi.identification.estimators.feasible import Feasible
+    from taupi.identification.estimators.friction_shapes import identify_shapes
+    from taupi.identification.estimators.huber import Huber
+    from taupi.identification.estimators.ols import OrdinaryLeastSquares
+    from taupi.identification.estimators.output_error import output_error
+    from taupi.identification.estimators.ridge import Ridge
+    from taupi.identification.estimators.wls import WeightedLeastSquares
+    from taupi.identification.identify import build_problem
+    from taupi.identification.physical.link_shapes import Box
+    from taupi.identification.physical.link_shapes import Ellipsoid
+    from taupi.identification.physical.link_shapes import Hull
+    from taupi.identification.problem import Problem

@@ -1,0 +1,374 @@
+"""From a file's tree of links and joints to a Robot: hold locked joints, merge what does not move, number the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.body import Body, add_bodies, move_body
+from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
+from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
+
+MAX_LINKS = 2000
+MAX_MIMIC = 100
+# Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
+MAX_BITS = 1000
+
+NO_LIMITS, NO_FRICTION, DIRECT_DRIVE = Limits(), Friction(), Transmission()
+
+Merged = tuple[tuple[str, tuple[str, ...]], ...]  # a moving link, and the file's links whose inertia was merged into it
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """Follow another joint: q = ratio q_master + offset."""
+
+    master: str
+    ratio: Scalar
+    offset: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class TreeJoint:
+    """A joint as the file states it: child frame = parent frame . before . motion(q) . after; its kind may be "fixed"."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    before: Placement = IDENTITY
+    axis: Vector = (Fraction(0), Fraction(0), Fraction(1))
+    after: Placement = IDENTITY
+    mimic: Mimic | None = None
+    limits: Limits = NO_LIMITS
+    friction: Friction = NO_FRICTION
+    transmission: Transmission = DIRECT_DRIVE
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All links of a file with their own bodies, and its joints in the order in which they are visited."""
+
+    name: str
+    where: str
+    links: tuple[tuple[str, Body], ...]
+    joints: tuple[TreeJoint, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drive:
+    """How a joint moves: with a driving joint, q = ratio q_driver + offset, or held at the offset (driver None)."""
+
+    driver: str | None
+    ratio: Scalar
+    offset: Scalar
+
+
+def robot_from_tree(
+    tree: Tree,
+    lock: Sequence[str] | Mapping[str, ScalarLike],
+    tip: str | None,
+    gravity: VectorLike,
+    snap: bool,
+    source: Source,
+) -> Robot:
+    """Return the robot of a tree: joints in `lock` held, those off the path to `tip` frozen, fixed links merged.
+
+    Each link that is fixed to a moving link has its inertia added to that link's and stays as a frame of its own name; a link
+    that is fixed to the root only stays as a frame.
+    """
+    root = checked_root(tree)
+    held = lock_values(lock, tree)
+    drives = _drives(tree, held)
+    notes = list(tree.notes)
+    if tip is not None:
+        drives, dropped = _only_path(tree, root, tip, drives)
+        if dropped:
+            names = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
+            notes.append(f"off the path to {tip}, frozen at zero and merged: {names}")
+    _refuse_unsupported(tree, drives)
+    moving, frames, merged = _merge(tree, root, drives, snap, notes)
+    if not moving:
+        if held or tip is not None:
+            raise TaupiError(
+                f"{tree.where} has no moving joint left.", remedy="Lock fewer joints, or name another tip."
+            )
+        raise TaupiError(f"{tree.where} has no moving joint.", remedy="It needs at least one.")
+    joints, links = _numbered(moving, drives)
+    return Robot(
+        name=tree.name,
+        joints=joints,
+        links=links,
+        gravity=exact_vector(gravity, Argument("gravity")),
+        frames=frames,
+        tip=tip if tip is not None else _default_tip(tree, joints, links, frames),
+        notes=tuple(notes),
+        source=_source(source, held, tip, snap, merged),
+    )
+
+
+def _source(source: Source, held: Mapping[str, Fraction], tip: str | None, snap: bool, merged: Merged) -> Source:
+    return Source(source.format, source.path, source.text, merged, tuple(held.items()), tip, snap)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def checked_root(tree: Tree) -> str:
+    """Return the root link, after checking that this is a tree: unique names, one parent per link, one root, no cycle."""
+    names = [name for name, _ in tree.links]
+    if not names:
+        raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
+    if len(names) > MAX_LINKS:
+        raise TaupiError(f"{tree.where} has {len(names)} links, expected at most {MAX_LINKS}.")
+    _refuse_twice("link", names, tree.where)
+    _refuse_twice("joint", [j.name for j in tree.joints], tree.where)
+    known = set(names)
+    parent_of: dict[str, TreeJoint] = {}
+    for joint in tree.joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in known:
+                raise unknown("link", link, names, f"{tree.where}, the {role} of joint {shown(joint.name)}")
+        if joint.child in parent_of:
+            other = parent_of[joint.child].name
+            raise TaupiError(
+                f"{tree.where}: link {joint.child!r} has two parents, by joints {other!r} and {joint.name!r}. "
+                "Cut the loop: keep one of the two joints."
+            )
+        parent_of[joint.child] = joint
+    roots = [name for name in names if name not in parent_of]
+    if len(roots) > 1:
+        names_shown = ", ".join(roots[:6])
+        raise TaupiError(
+            f"{tree.where} has {len(roots)} root links ({names_shown}), expected one. Connect them by joints."
+        )
+    if not roots or len(_reached(tree, roots[0])) < len(names):
+        lost = next(n for n in names if not roots or n not in _reached(tree, roots[0]))
+        raise TaupiError(f"{tree.where}: the joints form a cycle through link {lost!r}, expected a tree. Cut the loop.")
+    return roots[0]
+
+
+def _refuse_twice(what: str, names: Sequence[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TaupiError(f"{where}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
+        seen.add(name)
+
+
+def _children(tree: Tree) -> dict[str, list[TreeJoint]]:
+    result: dict[str, list[TreeJoint]] = {}
+    for joint in tree.joints:
+        result.setdefault(joint.parent, []).append(joint)
+    return result
+
+
+def _reached(tree: Tree, root: str) -> set[str]:
+    children = _children(tree)
+    reached, stack = {root}, [root]
+    while stack:
+        for joint in children.get(stack.pop(), ()):
+            if joint.child not in reached:
+                reached.add(joint.child)
+                stack.append(joint.child)
+    return reached
+
+
+def _refuse_unsupported(tree: Tree, drives: Mapping[str, _Drive]) -> None:
+    for joint in tree.joints:
+        if joint.kind in KINDS or joint.kind == "fixed":
+            continue
+        drive = drives[joint.name]
+        if drive.driver is None and drive.offset == 0:
+            continue
+        raise TaupiError(
+            f"{tree.where}: joint {joint.name!r} is {joint.kind}, "
+            "expected a revolute, continuous, prismatic or fixed joint.",
+            remedy=(
+                "Hold it at its origin with ",
+                Argument("lock", [joint.name]),
+                ", or split it into joints with one degree of freedom each.",
+            ),
+        )
+
+
+# Which joints move ----------------------------------------------------------------------------------------------------
+
+
+def lock_values(lock: Sequence[str] | Mapping[str, ScalarLike], tree: Tree) -> dict[str, Fraction]:
+    """Return where joints are held (rad or m), from names (held at 0) or a mapping from names to values."""
+    if isinstance(lock, str) or not isinstance(lock, Mapping | Iterable):
+        raise TaupiError(
+            Argument("lock"), f" is {shown(lock)}, expected a list of joint names or a mapping from name to value."
+        )
+    pairs = list(lock.items()) if isinstance(lock, Mapping) else [(name, 0) for name in lock]
+    known = [j.name for j in tree.joints if j.kind != "fixed"]
+    result = {}
+    for name, value in pairs:
+        if not isinstance(name, str) or name not in known:
+            raise unknown("moving joint", name, known, tree.where)
+        number = exact(value, f"lock[{name!r}]")
+        if is_symbolic(number):
+            raise TaupiError(f"lock[{name!r}] is {shown(value)}, expected a number in rad or m.")
+        result[name] = number
+    return result
+
+
+def _drives(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, _Drive]:
+    by_name = {j.name: j for j in tree.joints}
+    return {j.name: _drive(j, by_name, held, tree.where) for j in tree.joints}
+
+
+def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> _Drive:
+    """Return how a joint moves, following chains of joints that mimic each other."""
+    ratio, offset = Fraction(1), Fraction(0)
+    current = joint
+    for _ in range(MAX_MIMIC):
+        if current.name in held:
+            return _Drive(None, Fraction(0), ratio * held[current.name] + offset)
+        if current.kind == "fixed" or ratio == 0:
+            return _Drive(None, Fraction(0), offset)
+        if current.mimic is None:
+            return _Drive(current.name, ratio, offset)
+        if current.mimic.master not in by_name:
+            raise unknown("joint", current.mimic.master, by_name, f"{where}, mimicked by joint {current.name!r}")
+        offset += ratio * current.mimic.offset
+        ratio *= current.mimic.ratio
+        current = by_name[current.mimic.master]
+    raise TaupiError(f"{where}: joint {joint.name!r} mimics itself. Let it follow a joint that moves freely.")
+
+
+def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, _Drive]) -> tuple[dict[str, _Drive], list[str]]:
+    """Return the drives with all joints off the path from root to tip held, and the names of those that were moving."""
+    parent_of = {j.child: j for j in tree.joints}
+    if not isinstance(tip, str) or (tip != root and tip not in parent_of):
+        raise unknown("link", tip, [name for name, _ in tree.links], tree.where)
+    path: set[str] = set()
+    while tip != root:
+        path.add(parent_of[tip].name)
+        tip = parent_of[tip].parent
+    result = {
+        name: drive if name in path and drive.driver in path else _Drive(None, Fraction(0), drive.offset)
+        for name, drive in drives.items()
+    }
+    return result, [name for name, drive in drives.items() if drive.driver is not None and result[name].driver is None]
+
+
+# Merging --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Moving:
+    joint: TreeJoint
+    parent: int
+    before: Placement
+    body: Body
+
+
+def _merge(
+    tree: Tree, root: str, drives: Mapping[str, _Drive], snap: bool, notes: list[str]
+) -> tuple[list[_Moving], tuple[Frame, ...], Merged]:
+    """Return the moving joints depth first, the frames of merged links, and which links were merged into which."""
+    own, children = dict(tree.links), _children(tree)
+    moving: list[_Moving] = []
+    bodies: list[Body] = []
+    frames = [Frame(root, BASE)]
+    stack = [(joint, BASE, Placement()) for joint in reversed(children.get(root, ()))]
+    while stack:
+        joint, index, at = stack.pop()
+        drive = drives[joint.name]
+        moved, snapped = motion(joint.kind, joint.axis, drive.offset, snap)
+        how = "held at" if drive.driver is None else "offset"
+        note_snapped(notes, f"joint {joint.name}: {how} {float(drive.offset):.6g}", snapped)
+        here = _shortened(at @ joint.before @ moved)
+        if drive.driver is None:
+            here = here @ joint.after
+            frames.append(Frame(joint.child, index, here))
+            if index != BASE and any(own[joint.child]):
+                bodies[index] = _shortened_body(add_bodies(bodies[index], move_body(own[joint.child], here)))
+        else:
+            moving.append(_Moving(joint, index, here, own[joint.child]))
+            bodies.append(own[joint.child])
+            index, here = len(bodies) - 1, Placement()
+        stack += [(child, index, here) for child in reversed(children.get(joint.child, ()))]
+    merged = tuple(
+        (m.joint.child, names)
+        for i, m in enumerate(moving)
+        if (names := tuple(f.name for f in frames if f.link == i and any(own[f.name])))
+    )
+    with_bodies = [_Moving(m.joint, m.parent, m.before, body) for m, body in zip(moving, bodies, strict=True)]
+    return with_bodies, tuple(frames), merged
+
+
+def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[Placement, float]:
+    """Return a joint's motion by a fixed value, about its axis (rad) or along it (m), and by what angle it was snapped."""
+    if value == 0:
+        return Placement(), 0.0
+    if kind == "prismatic":
+        return Placement(IDENTITY3, tuple(value * v for v in axis)), 0.0
+    rotation, snapped = rotation_about_vector(axis, value, snap)
+    return Placement(rotation), snapped
+
+
+def _numbered(moving: Sequence[_Moving], drives: Mapping[str, _Drive]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+    """Return the joints with their coordinates numbered, and the links that they move."""
+    drivers = [m.joint.name for m in moving if drives[m.joint.name].driver == m.joint.name]
+    coordinate = {name: k for k, name in enumerate(drivers)}
+    joints = []
+    for m in moving:
+        j, drive = m.joint, drives[m.joint.name]
+        assert drive.driver is not None
+        joints.append(
+            Joint(
+                name=j.name,
+                kind=j.kind,  # type: ignore[arg-type]
+                parent=m.parent,
+                coordinate=coordinate[drive.driver],
+                before=m.before,
+                axis=j.axis,
+                after=j.after,
+                ratio=drive.ratio,
+                limits=j.limits,
+                friction=j.friction,
+                transmission=j.transmission,
+                mimic=drive.driver != j.name,
+            )
+        )
+    return tuple(joints), tuple(Link(m.joint.child, m.body) for m in moving)
+
+
+def _default_tip(tree: Tree, joints: Sequence[Joint], links: Sequence[Link], frames: Sequence[Frame]) -> str:
+    """Return a serial chain's tip: the only fixed leaf beyond the last moving link, or that link itself.
+
+    A branched tree has none; `Robot.frame` says what "tip" means then.
+    """
+    if any(j.parent != i - 1 for i, j in enumerate(joints)):
+        return ""
+    parents = {j.parent for j in tree.joints}
+    last = len(links) - 1
+    leaves = [f.name for f in frames if f.link == last and f.name not in parents]
+    return leaves[0] if len(leaves) == 1 else links[last].name
+
+
+# Fractions that have grown long ---------------------------------------------------------------------------------------
+
+
+def _long(values: Iterable[Scalar]) -> bool:
+    return any(isinstance(v, Fraction) and v.denominator.bit_length() > MAX_BITS for v in values)
+
+
+def _shortened(placement: Placement) -> Placement:
+    if not _long((*(v for row in placement.rotation for v in row), *placement.translation)):
+        return placement
+    matrix = placement.matrix
+    rotation, _ = rotation_from_matrix(matrix[:3, :3].tolist(), snap=False)
+    return Placement(rotation, tuple(Fraction(float(v)) for v in matrix[:3, 3]))  # type: ignore[arg-type]
+
+
+def _shortened_body(body: Body) -> Body:
+    return tuple(Fraction(float(v)) for v in body) if _long(body) else body

@@ -1,0 +1,81 @@
+"""XML as a small tree that remembers where in the file each element stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from taupi.errors import TaupiError
+
+MAX_DEPTH = 200
+MAX_ELEMENTS = 200_000
+
+
+@dataclass(slots=True)
+class Node:
+    """An element: tag, attributes, children, its line, and the bytes at which its start tag and its end tag begin."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    start: int
+    end: int = -1  # for <a/> the byte after it; -1 until the parser gets there
+    children: list[Node] = field(default_factory=list)
+
+    def all(self, tag: str) -> Iterator[Node]:
+        """Return the children with a tag."""
+        return (child for child in self.children if child.tag == tag)
+
+    def first(self, tag: str) -> Node | None:
+        """Return the first child with a tag, or None."""
+        return next(self.all(tag), None)
+
+
+class _Builder:
+    def __init__(self, parser: expat.XMLParserType, where: str) -> None:
+        self.parser, self.where = parser, where
+        self.open: list[Node] = []
+        self.root: Node | None = None
+        self.count = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > MAX_ELEMENTS:
+            raise TaupiError(f"{self.where} has more than {MAX_ELEMENTS} elements, too many for a robot description.")
+        if len(self.open) >= MAX_DEPTH:
+            raise TaupiError(f"{self.where} nests more than {MAX_DEPTH} elements: not a robot description.")
+        node = Node(tag, attributes, self.parser.CurrentLineNumber, self.parser.CurrentByteIndex)
+        if self.open:
+            self.open[-1].children.append(node)
+        else:
+            self.root = node
+        self.open.append(node)
+
+    def end(self, _tag: str) -> None:
+        self.open.pop().end = self.parser.CurrentByteIndex
+
+    def refuse(self, *_: object) -> None:
+        raise TaupiError(
+            f"{self.where} has a document type or entity declaration, which can grow without bound: "
+            "remove the <!DOCTYPE ...> part."
+        )
+
+
+def parse(text: str, where: str) -> Node:
+    """Return the root element of an XML text; document types and entities are refused, depth and size are limited."""
+    parser = expat.ParserCreate("utf-8")
+    builder = _Builder(parser, where)
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.StartDoctypeDeclHandler = builder.refuse
+    parser.EntityDeclHandler = builder.refuse
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+    except expat.ExpatError as error:
+        reason = expat.errors.messages.get(error.code, "syntax error")
+        place = f"line {error.lineno}, column {error.offset}"
+        raise TaupiError(f"{where} is not well-formed XML: {reason} at {place}.") from None
+    if builder.root is None:
+        raise TaupiError(f"{where} has no XML element.")
+    return builder.root

@@ -1,0 +1,173 @@
+"""What a robot is made of: joints, links, frames, limits, friction, drives, and where it was read from."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeVar
+
+from taupi.errors import Argument, Part, TaupiError, unknown
+from taupi.model.body import NO_BODY, Body
+from taupi.model.placement import IDENTITY, Placement
+from taupi.model.scalars import Scalar, Vector, exact, is_symbolic, unit_vector
+
+Kind = Literal["revolute", "continuous", "prismatic"]
+KINDS: tuple[str, ...] = ("revolute", "continuous", "prismatic")
+BASE = -1
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a joint; None for what the description does not state.
+
+    `lower` and `upper` are positions (rad or m), `velocity` the largest speed (rad/s or m/s), `effort` the largest torque or
+    force (N m or N).
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """Friction of a joint: tau = `viscous` qd + `coulomb` sgn(qd) + `offset` + `stribeck` shape(qd).
+
+    `viscous` is in N m s/rad (N s/m for a prismatic joint), the others in N m (N); all are 0 by default.
+    """
+
+    viscous: Scalar = _ZERO
+    coulomb: Scalar = _ZERO
+    offset: Scalar = _ZERO
+    stribeck: Scalar = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Transmission:
+    """Drive of a joint: a motor, a gear and, in an elastic joint, a spring between the motor and the link.
+
+    `gear_ratio` is d(motor angle)/d(joint angle), 1 by default. `rotor_inertia` is the rotor's own, about its axis (kg m^2, 0
+    by default); seen from the joint it is gear_ratio^2 times that. A joint with a `stiffness` (N m/rad, N/m) is elastic: a
+    spring of that stiffness and with `damping` (N m s/rad, N s/m) connects its motor to its link; None means rigid. The
+    friction of an elastic joint acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's
+    side. `motor_axis` is in the parent link's frame; None means the joint's own axis.
+    """
+
+    gear_ratio: Scalar = _ONE
+    rotor_inertia: Scalar = _ZERO
+    stiffness: Scalar | None = None
+    motor_axis: Vector | None = None
+    damping: Scalar = _ZERO
+    link_viscous: Scalar = _ZERO
+    link_coulomb: Scalar = _ZERO
+
+    @property
+    def elastic(self) -> bool:
+        """Whether there is a spring between motor and link."""
+        return self.stiffness is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One degree of freedom: link frame = parent link frame . before . motion(q) about/along axis . after.
+
+    `name` and `kind` ("revolute", "continuous" or "prismatic") describe the joint; `parent` is the number of the link that it
+    is mounted on (-1 for the base) and `coordinate` the entry of q that moves it, times `ratio`. `before` and `after` are
+    placements, and `axis` is a unit vector in the frame that follows `before`. `mimic` marks a joint that follows another
+    one's coordinate; `also` lists further coordinates that move it, each with its ratio, as in coupled drives (see
+    `Robot.with_coupling`). `limits`, `friction` and `transmission` are its own.
+    """
+
+    name: str
+    kind: Kind
+    parent: int
+    coordinate: int
+    before: Placement = IDENTITY
+    axis: Vector = (_ZERO, _ZERO, _ONE)
+    after: Placement = IDENTITY
+    ratio: Scalar = _ONE
+    limits: Limits = Limits()
+    friction: Friction = Friction()
+    transmission: Transmission = Transmission()
+    mimic: bool = False
+    also: tuple[tuple[int, Scalar], ...] = ()
+
+    @property
+    def prismatic(self) -> bool:
+        """Whether the joint slides rather than turns."""
+        return self.kind == "prismatic"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A moving link: its `name`, and its `body`, ten parameters about the link frame's origin and in its axes."""
+
+    name: str
+    body: Body = NO_BODY
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame called `name`, fixed to link number `link` (-1 for the base) at `placement`."""
+
+    name: str
+    link: int
+    placement: Placement = IDENTITY
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a robot was read from: `format`, `path` and `text` of its file, so that it can be written back.
+
+    `merged` lists, for each moving link, the file's links whose inertia was merged into it. `lock`, `tip` and `snap` are the
+    options that the file was read with, so that it can be read again in the same way.
+    """
+
+    format: str
+    path: str = ""
+    text: str = field(default="", repr=False)
+    merged: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lock: tuple[tuple[str, Fraction], ...] = ()
+    tip: str | None = None
+    snap: bool = True
+
+
+Record = TypeVar("Record", Friction, Transmission)
+
+
+def stated(record: Record, values: Mapping[str, Any], place: str = "") -> Record:
+    """Return a Friction or Transmission with other values as people state them, checked and made exact."""
+    known = [f.name for f in dataclasses.fields(record)]
+    for name in values:
+        if name not in known:
+            raise unknown(type(record).__name__.lower(), name, known, place)
+    return dataclasses.replace(
+        record,
+        **{name: _stated(name, v, f"{place}.{name}" if place else Argument(name)) for name, v in values.items()},
+    )
+
+
+def _stated(name: str, value: Any, what: Part) -> Any:
+    if name == "motor_axis":
+        return None if value is None else unit_vector(value, what, snap=False)
+    if name == "stiffness" and (value is None or _is_infinite(value)):
+        return None
+    number = exact(value, what)
+    if name == "gear_ratio" and number == 0:
+        raise TaupiError(what, " is 0, expected d(motor angle)/d(joint angle), which is not 0.")
+    if name in ("stiffness", "damping") and not is_symbolic(number) and number < 0:
+        raise TaupiError(what, f" is {float(number):g}, expected 0 or more.")
+    return number
+
+
+def _is_infinite(value: Any) -> bool:
+    """Tell whether a stiffness is infinite, as that of a rigid joint."""
+    if isinstance(value, str):
+        return value.strip().lower().lstrip("+") in ("inf", "infinity")
+    return isinstance(value, numbers.Real) and value == math.inf

@@ -1,0 +1,31 @@
+"""Operational space: dynamics in the coordinates of a task, such as the position of the tip, and what is worked out there."""
+
+from typing import TYPE_CHECKING
+
+from taupi.public_names import lazily
+
+__getattr__, __dir__ = lazily(__name__)
+
+# Below: written by tools/write_public_names.py from taupi/public_names.py.
+# isort: off
+
+__all__ = [
+    "OperationalSlotineLi",
+    "dynamics",
+    "force",
+    "mass",
+    "mass_ellipses",
+    "regressor",
+    "singularity",
+    "task_coordinates",
+]
+
+if TYPE_CHECKING:
+    from taupi.analysis.ellipses import mass_ellipses
+    from taupi.analysis.singularity import singularity
+    from taupi.control.laws.operational_slotine_li import OperationalSlotineLi
+    from taupi.dynamics.kinematics import task_coordinates
+    from taupi.dynamics.operational import operational_dynamics as dynamics
+    from taupi.dynamics.operational import operational_force as force
+    from taupi.dynamics.operational import operational_mass as mass
+    from taupi.regressors.operational import operational_regressor as regressor

@@ -1,0 +1,1 @@
+"""Gabiccini, Bracci, De Carli, Fredianelli & Bicchi (2009): explicit classical and Slotine-Li regressors."""

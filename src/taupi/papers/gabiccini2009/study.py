@@ -1,0 +1,231 @@
+"""Gabiccini et al.: explicit classical and Slotine-Li regressors; the planar elbow's blocks, symbol by symbol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taupi.dynamics.kinematics import jacobian
+from taupi.identifiability.base_parameters import base_parameters
+from taupi.model.load import load
+from taupi.model.robot import Robot
+from taupi.model.scalars import to_float
+from taupi.papers.formulas import differing, numeric, readable, spelled
+from taupi.papers.gabiccini2009.tensors import tensor_rows
+from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, in_part, statement
+from taupi.regressors.classical import regressor, slotine_li_regressor
+from taupi.regressors.explicit import explicit_regressor, link_block_program
+
+# Section 5.1: abbreviations, as corrected.
+B = {
+    "b1": "(qrd2*qd1 + qrd1*qd2)",
+    "b2": "(qrd2*qd1 + (qrd1 + qrd2)*qd2)",
+    "b3": "(2*qrdd1 + qrdd2)",
+    "b4": "(qrdd1 + qrdd2)",
+    "b5": "((2*qrd1 + qrd2)*qd1 + qrd1*qd2)",
+    "b6": "(a1*a2*sin(q2))",
+    "b7": "(qrd2*qd1 + qrd1*qd2)",
+    "b8": "(a1*a2*cos(q2))",
+    "b9": "(a1*cos(q2))",
+    "b10": "(a1*sin(q2))",
+}
+# Section 5.1: Jacobians, and blocks X, W, Z of each link, row by row, as corrected.
+JACOBIANS = {
+    "J_v1": ["-a1*sin(q1)", "0", "a1*cos(q1)", "0", "0", "0"],
+    "J_v2": [
+        *("-a1*sin(q1) - a2*sin(q1 + q2)", "-a2*sin(q1 + q2)"),
+        *("a1*cos(q1) + a2*cos(q1 + q2)", "a2*cos(q1 + q2)", "0", "0"),
+    ],
+    "J_w1": ["0", "0", "0", "0", "1", "0"],
+    "J_w2": ["0", "0", "0", "0", "1", "1"],
+}
+ELBOW = {
+    1: {
+        "X0": ["a1**2*qrdd1", "0"],
+        "X1": ["2*a1*qrdd1", "0", "0", "0", "0", "0"],
+        "X2": ["0"] * 5 + ["qrdd1"] + ["0"] * 6,
+        "W0": ["0"] * 2,
+        "W1": ["0"] * 6,
+        "W2": ["0"] * 12,
+        "Z0": ["a1*cos(q1)*gy", "0"],
+        "Z1": ["cos(q1)*gy", "-sin(q1)*gy", "0", "0", "0", "0"],
+    },
+    2: {
+        "X0": ["-b6*b7 - b6*qrd2*qd2 + a2**2*b4 + a1**2*qrdd1 + b3*b8", "-b6*b7/2 + b8*qrdd1 + a2**2*b4"],
+        "X1": [
+            *("2*a2*b4 + b9*b3 - b10*b2", "-b9*b2 - b10*b3", "0"),
+            *("b9*qrdd1 - b10*b1/2 + 2*a2*b4", "-b9*b1/2 - b10*qrdd1", "0"),
+        ],
+        "X2": (["0"] * 5 + ["b4"]) * 2,
+        "W0": ["0", "-a1*a2*sin(q2)*b5/2"],
+        "W1": ["0"] * 3 + ["-a1*sin(q2)*b5/2", "-a1*cos(q2)*b5/2", "0"],
+        "W2": ["0"] * 12,
+        "Z0": ["(a1*cos(q1) + a2*cos(q1 + q2))*gy", "a2*cos(q1 + q2)*gy"],
+        "Z1": ["cos(q1 + q2)*gy", "-sin(q1 + q2)*gy", "0"] * 2,
+    },
+}
+# What is printed in place of the above, and why it is wrong.
+PRINTED_X0 = "-b6*b7 - b6*qrd2*qd2 + a2**2*b4 + a1**2*qrdd1 + b4*b8"
+PRINTED_B5 = "(b3*qd1 + qrdd1*qd2)"
+REASONS = {
+    (2, "X0"): "the last term of row 1 is b3 b8, not b4 b8: the coupling has 2 qrdd1 + qrdd2",
+    (2, "W0"): "b5 is made of velocities, (2 qrd1 + qrd2) qd1 + qrd1 qd2; printed with accelerations",
+    (2, "W1"): "b5 is made of velocities, (2 qrd1 + qrd2) qd1 + qrd1 qd2; printed with accelerations",
+}
+ACTING = ("m", "mx", "my", "Izz")  # of each link: the 2 x 8 regressor
+
+
+def blocks(link: int, printed: bool = False) -> dict[str, list[str]]:
+    """Return the blocks of a link, abbreviations written out; as corrected, or as printed."""
+    names = B | {"b5": spelled(PRINTED_B5, B)} if printed else B
+    table = {name: list(entries) for name, entries in ELBOW[link].items()}
+    if printed and link == 2:
+        table["X0"][0] = PRINTED_X0
+    return {name: [spelled(e, names) for e in entries] for name, entries in table.items()}
+
+
+def block_rows(robot: Robot) -> list[Row]:
+    """Return a row for each printed block: equal to ours as a formula, or not."""
+    rows = []
+    for link in (1, 2):
+        program = link_block_program(robot, link - 1)
+        corrected, printed = (blocks(link, p) for p in (False, True))
+        wrong, left = (
+            set(differing(program, [e for b in table.values() for e in b])) for table in (printed, corrected)
+        )
+        first = 0
+        for name, entries in printed.items():
+            places = range(first, first + len(entries))
+            first += len(entries)
+            off = [k - places.start for k in places if k in wrong]
+            rest = sum(k in left for k in places)
+            ours = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
+            what, source = f"link {link}, {name}_r" if name[0] != "Z" else f"link {link}, {name}", "section 5.1"
+            shown = readable(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
+            rows.append(statement(what, shown, ours, not off, source, REASONS.get((link, name), "")))
+    return rows
+
+
+def jacobian_rows(robot: Robot) -> list[Row]:
+    """Return the four printed Jacobians beside ours."""
+    rows = []
+    for link in (1, 2):
+        program = jacobian(robot, frame=robot.link_names[link - 1])
+        wanted = [*JACOBIANS[f"J_w{link}"], *JACOBIANS[f"J_v{link}"]]
+        off = differing(program, wanted)
+        for name, span in ((f"J_v{link}", range(6, 12)), (f"J_w{link}", range(6))):
+            wrong = [k for k in off if k in span]
+            ours = f"{len(wrong)} entries differ" if wrong else "equal"
+            rows.append(statement(name, readable(JACOBIANS[name]), ours, not wrong, "section 5.1"))
+    return sorted(rows, key=lambda row: row.what)
+
+
+def regressor_rows(robot: Robot) -> list[Row]:
+    """Return what the paper says of the complete regressors: by another route, as a special case, and which columns act."""
+    explicit = explicit_regressor(robot)
+    Y, Y_r = explicit.reduced
+    columns = [n.split(".")[1] for n in explicit.reduced.parameters.names]
+    other = regressor(robot, algorithm="recursive").reduced()
+    same = not differing(other, list(Y))
+    special = {f"qrd{k}": f"qd{k}" for k in (1, 2)} | {f"qrdd{k}": f"qdd{k}" for k in (1, 2)}
+    classical = not differing(other, [spelled(str(e), special) for e in Y_r])
+    modified = not differing(slotine_li_regressor(robot, algorithm="recursive").reduced(), list(Y_r))
+    shape = " x ".join(map(str, Y.shape))
+    return [
+        statement("Y by the Lagrangian and by the recursive route", "same", "equal" if same else "differ", same, "5.2"),
+        statement("Y_r by both routes", "same", "equal" if modified else "differ", modified, "5.2"),
+        statement("Y_r with qrd = qd, qrdd = qdd", "Y", "equal" if classical else "differ", classical, "5.2"),
+        statement(
+            "columns that act", "m, m px, m py, Jzz of each link", ", ".join(columns), columns == [*ACTING] * 2, "5.2"
+        ),
+        statement("reduced regressor", "2 x 8", shape, shape == "2 x 8", "5.2"),
+    ]
+
+
+def rank_note(robot: Robot) -> str:
+    """Return how many of the eight columns are independent, with gravity and without."""
+    heavy, light = (base_parameters(r).count for r in (robot, robot.with_gravity((0, 0, 0))))
+    return (
+        f"The 2 x 8 regressor has no zero column, but is not minimal: its rank is {heavy}, and {light} without gravity."
+    )
+
+
+def picture(robot: Robot) -> Picture:
+    """Return the second torque of the reference motion by the printed and by the corrected blocks."""
+    arm = robot.with_parameters(np.where([n.split(".")[1] in ACTING for n in robot.parameters.names], 1.0, 0.0))
+    time = np.linspace(0.0, 6.0, 601)
+    w = np.array([1.1, 1.7])
+    angle = time[:, None] * w
+    q, qd = np.sin(angle), w * np.cos(angle)
+    qrd, qrdd = 1.2 * qd, -1.2 * w**2 * np.sin(angle)
+    right = slotine_li_regressor(arm)(q, qd, qrd, qrdd) @ arm.parameters.values
+    values: dict[str, Any] = {
+        "gy": 9.81,
+        **{n: to_float(v, n) for n, v in dict(arm.symbols).items() if n in ("a1", "a2")},
+    }
+    for name, rows in {"q": q, "qd": qd, "qrd": qrd, "qrdd": qrdd}.items():
+        values |= {f"{name}{k + 1}": rows[:, k] for k in range(2)}
+    wrong, good = (_torque(values, p) for p in (True, False))
+    lines = {"taupi": right[:, 1], "as printed": wrong[1], "as corrected": good[1]}
+    return Picture("Y_r pi, joint 2, acting parameters 1", "N m", time, lines)
+
+
+def _torque(values: dict[str, Any], printed: bool) -> np.ndarray:
+    """Return Y_r pi of the formulas, the acting parameters being 1, (2, N)."""
+    total = np.zeros((2, 601))
+    keep = {"0": [0], "1": [0, 1], "2": [5]}  # the entries of a row that act: m; mx, my; Izz
+    for link in (1, 2):
+        for name, entries in blocks(link, printed).items():
+            width, sign = len(entries) // 2, -1.0 if name[0] == "W" else 1.0
+            for row in (0, 1):
+                for k in keep[name[1]]:
+                    total[row] += sign * numeric(entries[row * width + k], values)
+    return total
+
+
+NOTES = (
+    "The listing of the Mathematica call in 5.3 is missing from the text, so its output could not be compared; its arguments are "
+    "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table.",
+    "Blocks are compared as formulas, symbol by symbol, with lengths and gravity as symbols: equal means equal everywhere.",
+    "Printed with five columns, the inertia block of link 2 needs six; b1 and b7 are one expression under two names.",
+)
+
+
+def run(step: Step) -> Reproduction:
+    """Compare the elbow's blocks, the complete regressors and the tensor equations."""
+    robot = load("elbow2r")
+    step("Jacobians and blocks")
+    example = [*jacobian_rows(robot), *block_rows(robot)]
+    step("complete regressors")
+    complete = regressor_rows(robot)
+    step("tensor equations")
+    rows = [
+        *in_part("The planar elbow, symbol by symbol", example),
+        *in_part("The complete regressors", complete),
+        *in_part("Equations as printed, at random states of the PUMA 560", tensor_rows()),
+    ]
+    lines = [
+        (link, name, k + 1, e)
+        for link in (1, 2)
+        for name, b in blocks(link).items()
+        for k, e in enumerate(b)
+        if e != "0"
+    ]
+    tables = {
+        "blocks": Table(
+            "Blocks of the elbow, corrected: what is not zero", ("link", "block", "entry", "formula"), tuple(lines)
+        )
+    }
+    return Reproduction(STUDY, tuple(rows), tables, (picture(robot),), (*NOTES, rank_note(robot)))
+
+
+STUDY = Study(
+    name="gabiccini2009",
+    document="Gabiccini, Bracci, De Carli, Fredianelli, Bicchi: Explicit Lagrangian formulation of the dynamic regressors for "
+    "serial manipulators",
+    reruns="the elbow's Jacobians and regressor blocks as formulas; equations with tensors",
+    seconds=3,
+    steps=3,
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Kubozono, Yamakita & Furuta: adaptive control in closed form and by recursion."""

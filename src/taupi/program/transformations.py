@@ -1,0 +1,124 @@
+"""Programs derived from programs: derivatives, products with vectors, some of the rows or columns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import casadi as cs
+import numpy as np
+
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.program import Port, Program, simplified
+
+
+class _Symbols:
+    """A program's inputs, constants and outputs as symbols, from which to build another program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.inputs = {p.name: cs.SX.sym(p.name, p.size) for p in program.inputs}
+        self.constants = cs.SX.sym("constants", len(program.constants))
+        self.outputs = program.function.call([*self.inputs.values(), self.constants])
+
+    def port(self, name: str) -> Port:
+        if name not in self.inputs:
+            raise unknown("input", name, self.inputs, self.program.name)
+        return next(p for p in self.program.inputs if p.name == name)
+
+    def only_output(self, what: str) -> cs.SX:
+        if len(self.outputs) != 1:
+            raise TaupiError(f"{self.program.name} has {len(self.outputs)} outputs: {what} needs one.")
+        return self.outputs[0]
+
+    def build(
+        self, name: str, outputs: Sequence[Port], values: Sequence[cs.SX], further: tuple[Port, cs.SX] | None = None
+    ) -> Program:
+        """Return the program of some values, with one further input if one is named."""
+        ports, symbols = self.program.inputs, list(self.inputs.values())
+        if further is not None:
+            port, symbol = further
+            if not str(port.name).isidentifier():
+                raise TaupiError(f"An input cannot be called {port.name!r}: choose letters and digits.")
+            if port.name in self.inputs:
+                raise TaupiError(f"{self.program.name} has an input {port.name!r} already: choose another name.")
+            ports, symbols = (*ports, port), [*symbols, symbol]
+        function = cs.Function(name, [*symbols, self.constants], simplified(values))
+        return Program(name, ports, tuple(outputs), self.program.constants, function)
+
+
+def jacobian(program: Program, wrt: str) -> Program:
+    """Return d output / d input, shape (*output, *input)."""
+    s = _Symbols(program)
+    port = s.port(wrt)
+    derivatives = [cs.vec(cs.jacobian(y, s.inputs[wrt]).T) for y in s.outputs]
+    ports = [Port(f"d{p.name}_d{wrt}", p.shape + port.shape) for p in program.outputs]
+    return s.build(f"{program.name}_d{wrt}", ports, derivatives)
+
+
+def jvp(program: Program, wrt: str) -> Program:
+    """Return (d output / d input) v, where v is one more input, `d<wrt>`."""
+    s = _Symbols(program)
+    port = s.port(wrt)
+    v = cs.SX.sym(f"d{wrt}", port.size)
+    products = [cs.jtimes(y, s.inputs[wrt], v) for y in s.outputs]
+    ports = [Port(f"d{p.name}", p.shape) for p in program.outputs]
+    return s.build(f"{program.name}_jvp_{wrt}", ports, products, (dataclasses.replace(port, name=f"d{wrt}"), v))
+
+
+def vjp(program: Program, wrt: str) -> Program:
+    """Return w^T (d output / d input), where w is one more input of the output's shape."""
+    s = _Symbols(program)
+    port, y = s.port(wrt), s.only_output("vjp")
+    w = cs.SX.sym("w", y.numel())
+    product = cs.jtimes(y, s.inputs[wrt], w, True)
+    out = dataclasses.replace(port, name=f"w_d{wrt}")
+    return s.build(f"{program.name}_vjp_{wrt}", [out], [product], (Port("w", program.outputs[0].shape), w))
+
+
+def _matrix(s: _Symbols) -> cs.SX:
+    shape = s.program.outputs[0].shape
+    if len(s.outputs) != 1 or len(shape) != 2:
+        raise TaupiError(f"{s.program.name} is not a matrix: one output with two axes is needed.")
+    return cs.reshape(s.outputs[0], shape[1], shape[0]).T
+
+
+def times(program: Program, name: str = "pi") -> Program:
+    """Return Y x, where x is one more input."""
+    s = _Symbols(program)
+    y = _matrix(s)
+    x = cs.SX.sym("x", y.shape[1])
+    labels = tuple(program.parameters.names) if program.parameters is not None else ()
+    port = Port(name, (y.shape[1],), labels, "one value per parameter")
+    return s.build(f"{program.name}_times_{name}", [Port("y", (y.shape[0],))], [cs.densify(y @ x)], (port, x))
+
+
+def transpose_times(program: Program, name: str = "s") -> Program:
+    """Return Y^T s, where s is one more input."""
+    s = _Symbols(program)
+    y = _matrix(s)
+    x = cs.SX.sym("x", y.shape[0])
+    out, port = Port("y", (y.shape[1],)), Port(name, (y.shape[0],))
+    product = s.build(f"{program.name}_transpose_times_{name}", [out], [cs.densify(y.T @ x)], (port, x))
+    return dataclasses.replace(product, parameters=program.parameters)
+
+
+def take(program: Program, places: Sequence[int], axis: int = -1) -> Program:
+    """Return the program with the entries at `places` along an axis of its only output."""
+    s = _Symbols(program)
+    y, port = s.only_output("take"), program.outputs[0]
+    positions = np.asarray(places)
+    if positions.dtype.kind not in "iu" and positions.size:
+        raise TaupiError(
+            Argument("places"), f" holds {positions.dtype}, expected whole numbers: positions, not a mask."
+        )
+    try:
+        kept = np.take(np.arange(port.size).reshape(port.shape), positions.astype(int), axis=axis)
+    except (IndexError, ValueError):
+        raise TaupiError(
+            f"take got axis {axis} and places that {port.name}, of shape {port.shape}, does not have."
+        ) from None
+    columns = program.parameters is not None and axis in (-1, len(port.shape) - 1)
+    parameters = program.parameters.take(tuple(places)) if columns else program.parameters
+    part = s.build(program.name, [Port(port.name, kept.shape)], [y[kept.ravel().tolist()]])
+    return dataclasses.replace(part, parameters=parameters, guard=program.guard)

@@ -1,0 +1,251 @@
+"""The public names of the package: one table of what users can write, and where each name is defined.
+
+Names are imported when they are first used, so that `import taupi` and the namespaces cost next to nothing. What type checkers
+and editors need to know is written into the modules from this table by `python tools/write_public_names.py`; a test says when
+to run it again.
+
+To make something public, add its name here: to the top of the package only if a newcomer needs it in the first week, else to
+the namespace of its family.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+# By namespace ("" is the top of the package), by defining module: names, or "name as public_name".
+PUBLIC: dict[str, dict[str, str]] = {
+    "": {
+        # The robot, and its programs.
+        "taupi.model.load": "load",
+        "taupi.model.catalogue": "names as catalogue",
+        "taupi.model.robot": "Robot",
+        "taupi.model.parameters": "Parameters",
+        "taupi.program.program": "Program",
+        "taupi.program.emit": "emit",
+        # Dynamics.
+        "taupi.dynamics.kinematics": "forward_kinematics, jacobian, jacobian_derivative",
+        "taupi.dynamics.inverse": "inverse_dynamics, bias_torque, gravity_torque",
+        "taupi.dynamics.forward": "forward_dynamics",
+        "taupi.dynamics.mass_matrix": "mass_matrix, mass_matrix_derivative, christoffel_symbols",
+        "taupi.dynamics.coriolis": "coriolis_matrix",
+        "taupi.dynamics.energy": "kinetic_energy, potential_energy",
+        "taupi.dynamics.operational": "operational_dynamics",
+        "taupi.analysis.bounds": "bounds",
+        "taupi.analysis.properties": "properties",
+        # Regressors, and what can be identified.
+        "taupi.regressors.classical": "regressor, slotine_li_regressor, energy_regressor",
+        "taupi.regressors.operational": "operational_regressor",
+        "taupi.regressors.elastic": "elastic_regressor",
+        "taupi.regressors.explicit": "explicit_regressor",
+        "taupi.regressors.lump": "lump",
+        "taupi.identifiability.base_parameters": "base_parameters, BaseParameters",
+        "taupi.identifiability.conditioning": "conditioning",
+        # Logs.
+        "taupi.signals.log": "Log",
+        "taupi.signals.read": "read_log, write_log",
+        "taupi.signals.check": "check_log",
+        "taupi.signals.clean": "clean_log",
+        "taupi.signals.prepare": "prepare",
+        # Identification.
+        "taupi.identification.identify": "identify",
+        "taupi.identification.rows.preparation": "Preparation",
+        "taupi.signals.smoothing": "Smoothing",
+        "taupi.signals.reading": "Reading, Streaming",
+        "taupi.identification.results.fit": "Fit",
+        "taupi.identification.results.fit_file": "load_fit, write_fit",
+        "taupi.identification.results.validation": "validate, compare",
+        "taupi.identification.results.export": "write_urdf, write_toml",
+        # Pictures and reports.
+        "taupi.reporting.figures": "plot",
+        "taupi.reporting.report": "report",
+        # Simulation.
+        "taupi.simulation.plants.rigid_plant": "RigidPlant",
+        "taupi.simulation.plants.elastic_plant": "ElasticPlant",
+        "taupi.simulation.plants.plant": "Payload",
+        "taupi.simulation.sensors": "Sensors",
+        "taupi.simulation.references": "BSpline, Sinusoids, MinimumJerk, SampledMotion",
+        "taupi.simulation.simulate": "simulate, simulate_many",
+        "taupi.simulation.horizon": "Horizon",
+        "taupi.simulation.run": "Run",
+        "taupi.simulation.record": "record",
+        # Control.
+        "taupi.control.laws.slotine_li": "SlotineLi",
+        "taupi.control.laws.niemeyer_slotine": "NiemeyerSlotine",
+        "taupi.control.laws.walker": "Walker",
+        "taupi.control.laws.computed_torque": "ComputedTorque",
+        "taupi.control.laws.pd_gravity": "PDGravity",
+        "taupi.control.emitted_controller": "emit_controller",
+        "taupi.errors": "TaupiError, TaupiWarning",
+    },
+    "terms": {
+        "taupi.dynamics.terms": "Viscous, Coulomb, Offset, Rotor, Spring, Damping, "
+        "Stribeck, StribeckCurve, StribeckRise, StribeckFall, Along, LinkSide",
+    },
+    "elastic": {
+        "taupi.dynamics.elastic": "elastic_inverse_dynamics as inverse_dynamics, elastic_mass_matrix as mass_matrix, "
+        "elastic_coriolis_matrix as coriolis_matrix, elastic_gravity_torque as gravity_torque, "
+        "elastic_stiffness_matrix as stiffness_matrix",
+        "taupi.dynamics.elastic_forward": "elastic_forward_dynamics as forward_dynamics",
+        "taupi.regressors.elastic": "elastic_regressor as regressor",
+        "taupi.simulation.plants.elastic_plant": "ElasticPlant",
+        "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
+    },
+    "operational": {
+        "taupi.dynamics.kinematics": "task_coordinates",
+        "taupi.dynamics.operational": "operational_dynamics as dynamics, operational_force as force, operational_mass as mass",
+        "taupi.regressors.operational": "operational_regressor as regressor",
+        "taupi.analysis.ellipses": "mass_ellipses",
+        "taupi.analysis.singularity": "singularity",
+        "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
+    },
+    "closed_form": {
+        "taupi.dynamics.closed_form": "newton_euler_matrices, moving_base_dynamics",
+        "taupi.control.spatial_algebra": "spatial_dynamics",
+        "taupi.regressors.explicit": "explicit_regressor",
+        "taupi.regressors.lagrangian": "lagrangian_blocks",
+    },
+    "program": {
+        "taupi.program.program": "Program, trace",
+        "taupi.program.port": "Port",
+        "taupi.program.constants": "Constants",
+        "taupi.program.accumulator": "Accumulator",
+    },
+    "signals": {
+        "taupi.signals.log": "Log",
+        "taupi.signals.read": "read_log, write_log, log_blocks",
+        "taupi.signals.check": "check_log",
+        "taupi.signals.clean": "clean_log",
+        "taupi.signals.prepare": "prepare_blocks",
+        "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
+        "taupi.signals.periodic": "find_period, average_periods",
+        "taupi.signals.delay": "estimate_delay, remove_delay",
+    },
+    "estimators": {
+        "taupi.identification.estimators.ols": "OrdinaryLeastSquares",
+        "taupi.identification.estimators.wls": "WeightedLeastSquares",
+        "taupi.identification.estimators.ridge": "Ridge",
+        "taupi.identification.estimators.huber": "Huber",
+        "taupi.identification.estimators.consistent": "Consistent",
+        "taupi.identification.estimators.feasible": "Feasible",
+        "taupi.identification.estimators.output_error": "output_error",
+        "taupi.identification.estimators.friction_shapes": "identify_shapes",
+        "taupi.identification.physical.link_shapes": "Box, Ellipsoid, Hull",
+        "taupi.identification.identify": "build_problem",
+        "taupi.identification.problem": "Problem",
+    },
+    "laws": {
+        "taupi.control.laws.slotine_li": "SlotineLi",
+        "taupi.control.laws.niemeyer_slotine": "NiemeyerSlotine",
+        "taupi.control.laws.walker": "Walker",
+        "taupi.control.laws.composite_adaptation": "CompositeAdaptation",
+        "taupi.control.laws.natural_adaptation": "NaturalAdaptation",
+        "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
+        "taupi.control.laws.computed_torque": "ComputedTorque",
+        "taupi.control.laws.pd_gravity": "PDGravity",
+        "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
+        "taupi.control.modifications": "DeadZone, Projection, SigmaModification",
+        "taupi.control.law": "LawState",
+        "taupi.control.law_trial": "Trial",
+        "taupi.control.lyapunov": "lyapunov, check_lyapunov, convergence_rate",
+        "taupi.control.emitted_controller": "emit_controller",
+        "taupi.regressors.classical": "reference_motion",
+    },
+    "papers": {
+        "taupi.papers.registry": "studies, reproduce",
+        "taupi.papers.study": "Reproduction",
+    },
+    "results": {
+        "taupi.model.parameters": "Parameters, ParameterLayout",
+        "taupi.analysis.bound_results": "Bound, Bounds",
+        "taupi.analysis.ellipses": "MassEllipses",
+        "taupi.identifiability.base_parameters": "BaseParameters",
+        "taupi.identifiability.conditioning": "Conditioning",
+        "taupi.signals.check": "LogReport, Finding",
+        "taupi.identification.results.fit": "Fit",
+        "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.estimators.friction_shapes": "ShapedFit",
+        "taupi.simulation.run": "Run, RunBatch",
+        "taupi.control.law_trial": "Trial",
+        "taupi.control.lyapunov": "LyapunovRecord",
+        "taupi.papers.study": "Reproduction",
+    },
+}
+
+NAMESPACES = tuple(name for name in PUBLIC if name)
+
+# Names that were at the top of the package until 0.1, and the namespace that has them now. They still work from the top, with a
+# MovedWarning, until the release below.
+REMOVED_IN = "0.3"
+_MOVED = {
+    "terms": "Along, Coulomb, Damping, LinkSide, Offset, Rotor, Spring, Stribeck, StribeckCurve, StribeckFall, "
+    "StribeckRise, Viscous",
+    "elastic": "elastic_coriolis_matrix, elastic_forward_dynamics, elastic_gravity_torque, elastic_inverse_dynamics, "
+    "elastic_mass_matrix, elastic_stiffness_matrix",
+    "operational": "operational_force, operational_mass, task_coordinates, mass_ellipses, singularity",
+    "closed_form": "lagrangian_blocks, moving_base_dynamics, newton_euler_matrices, spatial_dynamics",
+    "program": "Accumulator, Constants, Port, trace",
+    "signals": "average_periods, butterworth, choose_cutoff, estimate_delay, find_period, log_blocks, parallel_filter, "
+    "prepare_blocks, remove_delay",
+    "estimators": "Box, Consistent, Ellipsoid, Feasible, Huber, Hull, OrdinaryLeastSquares, Problem, Ridge, "
+    "WeightedLeastSquares, build_problem, identify_shapes, output_error",
+    "laws": "CompositeAdaptation, DeadZone, ElasticPDGravity, LawState, NaturalAdaptation, OperationalSlotineLi, Projection, "
+    "SigmaModification, Trial, check_lyapunov, convergence_rate, lyapunov, reference_motion",
+    "papers": "Reproduction, reproduce, studies",
+    "results": "Bound, Bounds, Comparison, Conditioning, Finding, LogReport, LyapunovRecord, MassEllipses, ParameterLayout, "
+    "RunBatch, ShapedFit, Validation",
+}
+# By old name at the top, the new path below it: "elastic_mass_matrix" is "elastic.mass_matrix".
+MOVED: dict[str, str] = {
+    name: f"{namespace}.{name.removeprefix(f'{namespace}_')}"
+    for namespace, names in _MOVED.items()
+    for name in names.split(", ")
+}
+
+
+def homes(namespace: str) -> dict[str, tuple[str, str]]:
+    """Return where the names of a namespace are defined: by public name, the module and the name there.
+
+    >>> homes("elastic")["mass_matrix"]
+    ('taupi.dynamics.elastic', 'elastic_mass_matrix')
+    """
+    table = {}
+    for module, names in PUBLIC[namespace].items():
+        for entry in names.split(", "):
+            name, _, public = entry.partition(" as ")
+            table[public or name] = (module, name)
+    return table
+
+
+def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a namespace, which import a public name when it is first used.
+
+    At the top of the package, names that have moved to a namespace are found too, with a warning.
+    """
+    namespace = module.removeprefix("taupi").removeprefix(".")
+    table = homes(namespace)
+    spaces, moved = ((), {}) if namespace else (NAMESPACES, MOVED)
+
+    def find(name: str) -> Any:
+        if name in moved:
+            return _moved(name)
+        if name in table:
+            home, attribute = table[name]
+            value = getattr(import_module(home), attribute)
+        elif name in spaces:
+            value = import_module(f"taupi.{name}")
+        else:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        vars(sys.modules[module])[name] = value
+        return value
+
+    return find, lambda: sorted([*table, *spaces, *(() if namespace else ("__version__",))])
+
+
+def _moved(name: str) -> Any:
+    """Return a public name by its old place, and warn whoever asked for it there."""
+    space, _, new = MOVED[name].partition(".")
+    message = f"taupi.{name} has moved to taupi.{space}.{new}; the old name goes in taupi {REMOVED_IN}."
+    warnings.warn(message, import_module("taupi.errors").MovedWarning, stacklevel=3)
+    return getattr(import_module(f"taupi.{space}"), new)

@@ -1,0 +1,192 @@
+"""Lines over time as inline SVG: drawn here, so that a page without scripts shows them; the page's script only zooms.
+
+A chart is an SVG with axes around an inner SVG that holds the lines as integers, 0 .. SPAN from the first to the last moment and
+0 .. TALL downwards, and stretches them to its place. Zooming changes the view of the inner SVG and the labels of the axes.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.reporting.traces import thinned
+
+SPAN, TALL = 100_000, 10_000
+WIDTH, HEIGHT = 960, 300
+LEFT, RIGHT, TOP, BOTTOM = 82, 10, 8, 34
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a chart: its name in the legend, its class in the style sheet, its values (N,)."""
+
+    name: str
+    style: str
+    values: np.ndarray
+
+
+RUNAWAY = 1000.0  # times what is usual: a line that ran away
+COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
+
+
+def coloured(name: str, k: int, values: np.ndarray) -> Line:
+    """Return the k-th of several lines that differ only by their colour."""
+    return Line(name, f"n{k} c{k % COLOURS}", values)
+
+
+def chart(
+    title: str,
+    unit: str,
+    time: np.ndarray,
+    lines: Sequence[Line],
+    group: str,
+    points: int = 3000,
+    log: bool = False,
+    times: Sequence[np.ndarray] | None = None,
+    runaway: bool = False,
+    across: str = "seconds",
+) -> str:
+    """Return lines over time (N,) as a figure; charts of one `group` zoom together, each line has at most `points` points.
+
+    `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, where they differ:
+    `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual,
+    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds.
+
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 50)
+    >>> text = chart("elbow", "N m", t, [Line("measured", "measured", np.sin(t))], "run1")
+    >>> text.startswith("<figure"), text.count("<polyline")
+    (True, 1)
+    """
+    drawn_lines = [Line(line.name, line.style, _logs(line.values)) for line in lines] if log else list(lines)
+    low, high = extent(
+        _tamed([line.values for line in drawn_lines]) if runaway else [line.values for line in drawn_lines]
+    )
+    start, stop = (float(time[0]), float(time[-1])) if len(time) else (0.0, 1.0)
+    stop = stop if stop > start else start + 1.0
+    if times is None:
+        kept = thinned(points, [line.values for line in drawn_lines]) if drawn_lines else np.zeros(0, dtype=int)
+        rows = [kept] * len(drawn_lines)
+    else:
+        rows = [thinned(points, [line.values]) for line in drawn_lines]
+    parts = []
+    for k, line in enumerate(drawn_lines):
+        at = (time if times is None else times[k])[rows[k]]
+        x = np.rint((at - start) / (stop - start) * SPAN).astype(int)
+        parts.append(_polyline(line, x, line.values[rows[k]], low, high))
+    inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    description = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over {across}")
+    small = unit if across == "seconds" else f"{unit}, over {across}"
+    scale = ' data-scale="log"' if log else ""
+    return (
+        f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
+        f"{scale}><figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
+        f'<output></output></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{description}">'
+        f'<g class="axes">{axes(start, stop, low, high, log)}</g>'
+        f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '
+        f'preserveAspectRatio="none">{"".join(parts)}</svg>'
+        f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}"/></svg></figure>'
+    )
+
+
+def _logs(values: np.ndarray) -> np.ndarray:
+    """Return the decimal logarithm of what is positive, NaN of the rest."""
+    with np.errstate(all="ignore"):
+        return np.where(values > 0, np.log10(np.where(values > 0, values, 1.0)), np.nan)
+
+
+def _tamed(lines: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return lines without the parts that ran away: far beyond the calmest line, or beyond most of themselves."""
+    sizes = [np.abs(v[np.isfinite(v)]) for v in lines]
+    calm = min((float(s.max()) for s in sizes if len(s) and s.max() > 0), default=0.0)
+    kept = []
+    for values, size in zip(lines, sizes, strict=True):
+        most, usual = float(size.max(initial=0.0)), float(np.median(size)) if len(size) else 0.0
+        bound = 3 * calm if most > RUNAWAY * calm else 10 * usual if most > RUNAWAY * usual > 0 else most
+        kept.append(np.where(np.abs(values) <= bound, values, np.nan))
+    return kept
+
+
+def axes(start: float, stop: float, low: float, high: float, log: bool = False) -> str:
+    """Return grid lines and their numbers as SVG."""
+    wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    parts = []
+    for value in ticks(start, stop, 8):
+        x = LEFT + wide * (value - start) / (stop - start)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{TOP + tall}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 9}" class="t">{value:.6g}</text>')
+    for value in log_ticks(low, high) if log else ticks(low, high, 4):
+        y = TOP + tall * (high - value) / (high - low)
+        parts.append(f'<line x1="{LEFT}" x2="{LEFT + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        label = _power(value) if log else f"{value:.6g}"
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 6:.1f}" class="y">{label}</text>')
+    return "".join(parts)
+
+
+def extent(arrays: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return the range of the values with a margin of a twentieth on both sides, never empty."""
+    finite = [a[np.isfinite(a)] for a in arrays]
+    low = min((float(a.min()) for a in finite if len(a)), default=-1.0)
+    high = max((float(a.max()) for a in finite if len(a)), default=1.0)
+    margin = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - margin, high + margin
+
+
+def ticks(low: float, high: float, about: int) -> list[float]:
+    """Return about `about` round numbers between `low` and `high`.
+
+    >>> ticks(0.0, 10.3, 5)
+    [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    """
+    rough = (high - low) / about
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= rough * 0.8)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return decimal logarithms of round numbers between `low` and `high`: powers of ten, and 2 and 5 times them where few.
+
+    >>> log_ticks(-2.1, 0.1)
+    [-2.0, -1.0, 0.0]
+    >>> [round(10**v, 6) for v in log_ticks(-1.1, 0.1)]
+    [0.1, 0.2, 0.5, 1.0]
+    """
+    every = max(1, math.ceil((high - low) / 6))
+    tens = [float(k) for k in range(math.ceil(low), math.floor(high) + 1) if k % every == 0]
+    if len(tens) > 2:
+        return tens
+    finer = [k + math.log10(m) for k in range(math.floor(low), math.floor(high) + 1) for m in (1, 2, 5)]
+    inside = [v for v in finer if low <= v <= high]
+    return inside if len(inside) > 1 else ticks(low, high, 4)
+
+
+def _power(value: float) -> str:
+    """Return ten to a power in few characters."""
+    size = float(f"{10**value:.3g}")
+    if 1e-3 <= size < 1e5:
+        return f"{size:g}"
+    mantissa, exponent = f"{size:.2e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+def _polyline(line: Line, x: np.ndarray, values: np.ndarray, low: float, high: float) -> str:
+    """Return one line, interrupted where values are missing."""
+    y = np.clip((high - values) / (high - low), -10.0, 11.0) * TALL
+    known = np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
+    parts = []
+    for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        pairs = zip(x[a:b].tolist(), np.rint(y[a:b]).astype(int).tolist(), strict=True)
+        parts.append(f'<polyline class="{line.style}" points="{" ".join(f"{u},{v}" for u, v in pairs)}"/>')
+    return "".join(parts)
+
+
+def _legend(lines: Sequence[Line]) -> str:
+    named = [line for line in lines if line.name]
+    return "".join(f'<span class="key {line.style}">{html.escape(line.name)}</span>' for line in named)

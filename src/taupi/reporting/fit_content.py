@@ -1,0 +1,205 @@
+"""What the report of a fit tells, worked out once from the fit and its validations: plain rows that sections lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from taupi.identification.equations import Equations
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.validation import Validation
+from taupi.reporting.traces import Trace
+
+FITTED, HELD_OUT = "fitted", "held out"
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """An identified parameter: value, standard error, 95 % interval, what the description says, what it stands for."""
+
+    name: str
+    unit: str
+    value: float
+    stderr: float
+    low: float
+    high: float
+    significant: bool
+    determined: bool
+    prior: float
+    stands_for: str
+
+    @property
+    def relative(self) -> float:
+        """The standard error as a share of the value."""
+        return self.stderr / abs(self.value) if self.value else float("inf")
+
+
+@dataclass(frozen=True)
+class StandardRow:
+    """A standard parameter: what can be known of it, the description's value and, where the fit has one, the new value."""
+
+    name: str
+    unit: str
+    kind: str
+    prior: float
+    value: float | None
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """How well the torque of one joint is predicted: root mean square error, share of the torque, R^2.
+
+    `raw` is the root mean square error against the torque before it was filtered.
+    """
+
+    joint: str
+    unit: str
+    rows: int
+    rms: float
+    relative: float
+    r2: float
+    raw: float = float("nan")
+
+
+@dataclass(frozen=True)
+class LogRow:
+    """A log: its name, whether it was fitted, its statistics by joint and over all, what was done to its signals."""
+
+    name: str
+    role: str
+    joints: tuple[JointRow, ...]
+    relative: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FitContent:
+    """Everything that the report of a fit tells."""
+
+    robot: str
+    estimator: str
+    settings: dict[str, Any]
+    status: str
+    parameters: tuple[ParameterRow, ...]
+    standard: tuple[StandardRow, ...]
+    joints: tuple[JointRow, ...]
+    relative: float
+    logs: tuple[LogRow, ...]
+    traces: tuple[Trace, ...]
+    sentences: tuple[str, ...]  # about the conditioning
+    rank: tuple[int, int]
+    condition: float
+    notes: tuple[str, ...]
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        return f"Identification of {self.robot}"
+
+    @property
+    def subtitle(self) -> str:
+        """The line below the heading."""
+        count = sum(log.role == FITTED for log in self.logs)
+        return f"{self.estimator} on {count} log{'s' * (count != 1)}"
+
+
+def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validation]) -> FitContent:
+    """Return what a report tells about a fit, about logs that were held out, and about logs that were fitted."""
+    conditioning = dict(fit.conditioning)
+    runs = [dict(run) for run in fit.provenance.get("runs", ())]
+    of_logs = {f"{run['name']}: {note}" for run in runs for note in run.get("notes", ())}
+    sentences = tuple(conditioning.get("sentences", ()))
+    condition = conditioning.get("scaled_condition")
+    units = torque_units(fit)
+    return FitContent(
+        robot=fit.robot.name,
+        estimator=fit.estimator,
+        settings={k: v for k, v in fit.settings.items() if k != "preparation"},
+        status=f"{fit.status.message[:1].upper()}{fit.status.message[1:]}. {fit.status.remedy}".strip(),
+        parameters=_parameters(fit),
+        standard=_standard(fit),
+        joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
+        relative=fit.relative,
+        logs=(*(_log(v, HELD_OUT, units) for v in held_out), *_fitted_logs(runs, fitted, units)),
+        traces=(*(_trace(v, HELD_OUT, units) for v in held_out), *(_trace(v, FITTED, units) for v in fitted)),
+        sentences=sentences,
+        rank=(int(conditioning.get("rank", len(fit.values))), len(fit.values)),
+        condition=float("inf") if condition is None else float(condition),
+        notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
+        provenance=_provenance(fit, runs),
+    )
+
+
+def torque_units(fit: Fit) -> dict[str, str]:
+    """Return the unit of each row's torque, by the row's name: N where a joint slides."""
+    rows = Equations.of(fit.basis)
+    return dict(zip(rows.names, rows.units, strict=True))
+
+
+def _parameters(fit: Fit) -> tuple[ParameterRow, ...]:
+    prior = fit.basis.project(fit.prior)
+    intervals, stderr, significant = fit.intervals(), fit.stderr, fit.significant
+    return tuple(
+        ParameterRow(
+            name=expression.name,
+            unit=unit,
+            value=float(fit.values[k]),
+            stderr=float(stderr[k]),
+            low=float(intervals[k, 0]),
+            high=float(intervals[k, 1]),
+            significant=bool(significant[k]),
+            determined=not fit.undetermined[k],
+            prior=float(prior[k]),
+            stands_for=str(expression),
+        )
+        for k, (expression, unit) in enumerate(zip(fit.basis.expressions, fit.basis.parameters.units, strict=True))
+    )
+
+
+def _standard(fit: Fit) -> tuple[StandardRow, ...]:
+    classes = fit.basis.classes
+    layout = fit.basis.standard.layout
+    values = [None] * len(layout) if fit.standard is None else [float(v) for v in fit.standard]
+    rows = zip(layout.names, layout.units, fit.prior, values, strict=True)
+    return tuple(StandardRow(name, unit, classes[name], float(prior), value) for name, unit, prior, value in rows)
+
+
+def _log(validation: Validation, role: str, units: Mapping[str, str]) -> LogRow:
+    joints = tuple(
+        JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2, j.raw_rms) for j in validation.joints
+    )
+    return LogRow(validation.name, role, joints, validation.relative, tuple(validation.notes))
+
+
+def _fitted_logs(
+    runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Mapping[str, str]
+) -> list[LogRow]:
+    drawn = {v.name for v in fitted}
+    rows = [_log(v, FITTED, units) for v in fitted]
+    return rows + [
+        LogRow(run["name"], FITTED, (), float("nan"), tuple(run.get("notes", ())))
+        for run in runs
+        if run["name"] not in drawn
+    ]
+
+
+def _trace(validation: Validation, role: str, units: Mapping[str, str]) -> Trace:
+    names = tuple(j.name for j in validation.joints)
+    signals = validation.time, validation.measured, validation.predicted
+    return Trace(validation.name, role, names, tuple(units[n] for n in names), *signals)
+
+
+def _provenance(fit: Fit, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fit's provenance with its files as rows, and the settings of the preparation that are not None."""
+    files = [
+        {"log": run.get("path") or run["name"], "rate_hz": f"{run['rate_hz']:.6g}", "sha256": run["sha256"]}
+        for run in runs
+    ]
+    preparation = {k: v for k, v in dict(fit.settings.get("preparation", {})).items() if v is not None}
+    return {
+        **{k: v for k, v in fit.provenance.items() if k != "runs"},
+        "files": files,
+        **({"preparation": preparation} if preparation else {}),
+    }

@@ -1,0 +1,42 @@
+"""A report as one HTML file that needs nothing else: no network, no library, a few lines of script for zooming.
+
+Plotly's own script weighs megabytes. Lines drawn as SVG weigh what their points weigh, show without any script, print, and can
+be read by other programs; zooming them takes a hundred lines (page.js).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
+
+from taupi.reporting.sections.base import PageContent, Section, rendered
+from taupi.version import __version__
+
+SCRIPTS = ("page.js", "film.js")
+
+
+def page(content: PageContent, sections: Sequence[Section]) -> str:
+    """Return a report as the text of an HTML file: the sections that have something to show, in order."""
+    parts = [(s.name, s.title, text) for s in sections if (text := rendered(s, content)) is not None]
+    return assembled(content.title, f"{content.subtitle}, taupi {__version__}", parts)
+
+
+def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) -> str:
+    """Return the text of an HTML file made of `parts`: the anchor, the heading and the HTML of each."""
+    links = "".join(f'<a href="#{name}">{html.escape(heading)}</a>' for name, heading, _ in parts)
+    body = "\n".join(text for _, _, text in parts)
+    return Template(_text("page.html")).substitute(
+        version=__version__,
+        title=html.escape(title),
+        subtitle=html.escape(subtitle),
+        links=links,
+        sections=body,
+        style=_text("page.css"),
+        script="\n".join(map(_text, SCRIPTS if 'class="film"' in body else SCRIPTS[:1])),
+    )
+
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,60 @@
+"""Runs at a glance: how well the motion is followed, with what torque, and whether V falls."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, ClassVar
+
+from taupi.control.law_trial import Trial
+from taupi.reporting.run_content import RunContent
+from taupi.reporting.sections.base import cell, figure, head, number
+
+
+class OverviewSection:
+    """Figures of one trial; of several, one row each."""
+
+    name: ClassVar[str] = "overview"
+    title: ClassVar[str] = "Summary"
+
+    def fields(self, content: RunContent) -> dict[str, str]:
+        """Return figures or a table."""
+        rows = [t.summary() for t in content.trials]
+        unit = content.units("rad", "m")
+        return {
+            "figures": _figures(rows[0], unit, content.units("N m", "N")) if not content.several else "",
+            "table": _table(content.trials, rows) if content.several else "",
+            "meaning": html.escape(
+                f"Tracking is the root mean square of |q - q_des| ({unit}) over the first and the last fifth of the time."
+            )
+            if "rms_error_first" in rows[0]
+            else "",
+        }
+
+
+def _figures(row: dict[str, Any], unit: str, torque: str) -> str:
+    tiles = []
+    if "rms_error_first" in row:
+        tiles.append(figure(number(row["rms_error_first"], 3), f"{unit}, tracking error at first"))
+        tiles.append(figure(number(row["rms_error_last"], 3), f"{unit}, at last"))
+    tiles.append(figure(number(row["largest_torque"]), f"{torque}, largest torque"))
+    if "V_first" in row:
+        tiles.append(figure(f"{number(row['V_first'], 3)} → {number(row['V_last'], 3)}", "V, from first to last"))
+        tiles.append(
+            figure(number(max(row["V_largest_rise"], 0.0), 2), "largest rise of V in a sample, as a share of V")
+        )
+    if not row["complete"]:
+        tiles.append(figure(f"{row['seconds']:.4g} s", "then it diverged", "warn"))
+    return f'<div class="figures">{"".join(tiles)}</div>'
+
+
+def _table(trials: tuple[Trial, ...], rows: list[dict[str, Any]]) -> str:
+    titles = ["law", "error, first fifth", "last fifth", "largest torque", "V, first", "last", "largest rise of V", ""]
+    keys = ("rms_error_first", "rms_error_last", "largest_torque", "V_first", "V_last")
+    lines = []
+    for k, (trial, row) in enumerate(zip(trials, rows, strict=True)):
+        name = f'<td class="name"><span class="key n{k} c{k % 8}">{html.escape(trial.name)}</span></td>'
+        cells = [cell(number(row[key], 3) if key in row else "-", "number") for key in keys]
+        rise = f"{max(row['V_largest_rise'], 0.0):.1e}" if "V_largest_rise" in row else "-"
+        ended = "" if row["complete"] else f"diverged after {row['seconds']:.4g} s"
+        lines.append(f"<tr>{name}{''.join(cells)}{cell(rise, 'number')}{cell(ended)}</tr>")
+    return f'<div class="wide"><table>{head(titles, range(1, 7))}<tbody>{"".join(lines)}</tbody></table></div>'

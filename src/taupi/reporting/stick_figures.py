@@ -1,0 +1,199 @@
+"""Moving arms as lines: a strip of stick figures, and the points that the page's script turns into a film."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from taupi.model.robot import Robot
+from taupi.reporting.skeleton import drawing_plane, skeleton
+
+PANES, PANE = 7, 170  # how many figures a strip has, and the width of one
+FRAME_RATE, FRAMES = 25, 500  # Hz, and the most frames of a film; a longer one has fewer per second
+FINE = 2000  # integer steps from the middle of a film to its edge
+AZIMUTH, ELEVATION = np.deg2rad(-55), np.deg2rad(22)
+FAR = 1e3  # m or rad: a joint that ran away is drawn no farther
+# A page has its own light and dark colours; a strip in a file of its own has these.
+_STYLE = (
+    "path{fill:none;stroke-linecap:round;stroke-linejoin:round}.link{stroke-width:5}.joint{stroke-width:10}.ghost{stroke:#b9c4cf}"
+    "text{font:13px sans-serif;fill:#5c6b7a;text-anchor:middle}.hub{stroke:#fff;stroke-width:3}"
+    ".c0{stroke:#c2374b}.c1{stroke:#1f6fb4}.c2{stroke:#2f8f3e}.c3{stroke:#e08a2e}"
+    ".c4{stroke:#7a55a6}.c5{stroke:#0f8b8d}.c6{stroke:#8c564b}.c7{stroke:#c95f97}"
+)
+
+
+class Arm(NamedTuple):
+    """An arm to draw: its name, its class in the style sheet, its times (N,) and its configurations q (N, n)."""
+
+    name: str
+    style: str
+    time: np.ndarray
+    q: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MovingArms:
+    """Arms at common times (frames,): the points of each (frames, points, 3), and which points are links and joints."""
+
+    time: np.ndarray
+    names: tuple[str, ...]
+    styles: tuple[str, ...]
+    points: tuple[np.ndarray, ...]
+    ends: tuple[float, ...]  # when each stops: it is not drawn after that
+    links: tuple[tuple[int, ...], ...]
+    joints: tuple[int, ...]
+    tip: int
+    plane: tuple[int, int] | None
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The middle of the box around all of them."""
+        stacked = np.concatenate([p.reshape(-1, 3) for p in self.points])
+        return (stacked.min(axis=0) + stacked.max(axis=0)) / 2
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from the middle."""
+        return max(float(np.linalg.norm(p - self.centre, axis=-1).max()) for p in self.points) or 1.0
+
+    def projected(self, points: np.ndarray) -> np.ndarray:
+        """Return points (..., 3) as (..., 2) on the page, right and up, in metres from the middle."""
+        p = points - self.centre
+        if self.plane is not None:
+            return p[..., list(self.plane)]
+        ca, sa, ce, se = np.cos(AZIMUTH), np.sin(AZIMUTH), np.cos(ELEVATION), np.sin(ELEVATION)
+        return np.stack(
+            [-sa * p[..., 0] + ca * p[..., 1], -se * (ca * p[..., 0] + sa * p[..., 1]) + ce * p[..., 2]], -1
+        )
+
+
+def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm]) -> MovingArms:
+    """Return arms at common times (frames,); each holds its last configuration from before a time."""
+    sampled = []
+    for arm in arms:
+        rows = np.clip(np.searchsorted(arm.time, time + 1e-12, side="right") - 1, 0, len(arm.time) - 1)
+        sampled.append(np.clip(np.nan_to_num(arm.q[rows], posinf=FAR, neginf=-FAR), -FAR, FAR))
+    drawn = skeleton(robot, np.concatenate(sampled), ("tip",))
+    frames = len(drawn.links)
+    corners = drawn.links.reshape(frames, -1, 3)
+    tips = drawn.frames[:, :1, :, 3]
+    carrier = drawn.carriers[:, :1]
+    base = np.broadcast_to(drawn.base, (frames, 1, 3))
+    every = np.concatenate([base, corners, carrier, tips], axis=1)
+    kept, place = _distinct(every)
+    count = len(robot.joints)
+    links = [place[1 + 4 * i : 5 + 4 * i] for i in range(count)] + [place[1 + 4 * count :]]
+    joined = tuple(tuple(dict.fromkeys(link)) for link in links)
+    points = np.split(every[:, kept], len(arms))
+    return MovingArms(
+        np.asarray(time, dtype=float),
+        tuple(arm.name for arm in arms),
+        tuple(arm.style for arm in arms),
+        tuple(points),
+        tuple(float(arm.time[-1]) for arm in arms),
+        tuple(link for link in joined if len(link) > 1),
+        tuple(dict.fromkeys(place[2 + 4 * i] for i in range(count))),
+        place[-1],
+        drawing_plane(drawn),
+    )
+
+
+def _distinct(points: np.ndarray) -> tuple[list[int], list[int]]:
+    """Return the indices of points (frames, count, 3) that never coincide, and for every point which of those it is."""
+    kept: list[int] = []
+    place: list[int] = []
+    near = 1e-9 * max(1.0, float(np.abs(points).max()))
+    for k in range(points.shape[1]):
+        same = [j for j, i in enumerate(kept) if np.abs(points[:, k] - points[:, i]).max() < near]
+        place.append(same[0] if same else len(kept))
+        if not same:
+            kept.append(k)
+    return kept, place
+
+
+# The strip ------------------------------------------------------------------------------------------------------------
+
+
+def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False) -> str:
+    """Return the arms at seven moments, side by side, as SVG; `alone` gives it colours of its own, for a file."""
+    stop = max(float(arm.time[-1]) for arm in arms)
+    moving = moving_arms(robot, np.linspace(0.0, stop, PANES), arms)
+    flat = [moving.projected(p) for p in moving.points]
+    low = np.min([f.min(axis=(0, 1)) for f in flat], axis=0)
+    high = np.max([f.max(axis=(0, 1)) for f in flat], axis=0)
+    span = np.maximum(high - low, 1e-9)
+    scale = min((PANE - 24) / span[0], 1.3 * PANE / span[1])
+    height = float(scale * span[1]) + 44
+    panes = []
+    for k, t in enumerate(moving.time):
+        shift = np.array([k * PANE + PANE / 2, 10 + scale * span[1] / 2])
+        middle = (low + high) / 2
+        put = [shift + (f[k] - middle) * [scale, -scale] for f in flat]
+        each = zip(put, moving.styles, moving.ends, strict=True)
+        drawn = "".join(_arm(p, moving, style) for p, style, end in each if t <= end + 1e-9)
+        panes.append(f'{drawn}<text x="{shift[0]:.1f}" y="{height - 8:.1f}">{t:.4g} s</text>')
+    description = html.escape(f"{robot.name} at {PANES} moments: {', '.join(moving.names)}")
+    size = f'viewBox="0 0 {PANES * PANE} {height:.0f}"'
+    own = f' xmlns="http://www.w3.org/2000/svg" width="{PANES * PANE}" height="{height:.0f}"' if alone else ""
+    style = f"<style>{_STYLE}</style>" if alone else ""
+    return f'<svg class="strip"{own} {size} role="img" aria-label="{description}">{style}{"".join(panes)}</svg>'
+
+
+def _arm(points: np.ndarray, moving: MovingArms, style: str) -> str:
+    lines = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points[list(link)]) for link in moving.links)
+    dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points[list(moving.joints)])
+    parts = f'<path class="link {style}" d="{lines}"/>'
+    return (
+        parts if style == "ghost" else f'{parts}<path class="joint {style}" d="{dots}"/><path class="hub" d="{dots}"/>'
+    )
+
+
+# The film -------------------------------------------------------------------------------------------------------------
+
+
+def film(robot: Robot, arms: Sequence[Arm]) -> str:
+    """Return the arms in motion as HTML: a picture of their last moment, the points of all frames, and the controls."""
+    stop = max(float(arm.time[-1]) for arm in arms)
+    count = int(min(FRAMES, max(2, np.ceil(FRAME_RATE * stop) + 1)))
+    moving = moving_arms(robot, np.linspace(0.0, stop, count), arms)
+    centre, reach = moving.centre, moving.reach
+    data = {
+        "stop": stop,
+        "plane": moving.plane,
+        "view": [AZIMUTH, ELEVATION],
+        "fine": FINE,
+        "floor": float((np.zeros(3) - centre)[2] / reach * FINE) if moving.plane is None else None,
+        "base": np.rint((moving.points[0][0, 0] - centre) / reach * FINE).astype(int).tolist(),
+        "links": moving.links,
+        "joints": moving.joints,
+        "tip": moving.tip,
+        "arms": [
+            {
+                "style": s,
+                "end": e + 1e-9,
+                "frames": np.rint((p - centre) / reach * FINE).astype(int).reshape(count, -1).tolist(),
+            }
+            for s, e, p in zip(moving.styles, moving.ends, moving.points, strict=True)
+        ],
+    }
+    legend = "".join(
+        f'<span class="key {s}">{html.escape(n)}</span>' for n, s in zip(moving.names, moving.styles, strict=True)
+    )
+    hint = "" if moving.plane is not None else '<span class="hint soft">drag to look from elsewhere</span>'
+    packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    size = int(1.08 * FINE)
+    last = np.stack([moving.projected(p[-1]) for p in moving.points]) / reach * FINE * [1, -1]
+    still = "".join(_arm(p, moving, s) for p, s in zip(last, moving.styles, strict=True))
+    return (
+        f'<figure class="film"><figcaption>{html.escape(robot.name)} {legend}{hint}</figcaption>'
+        f'<svg viewBox="{-size} {-size} {2 * size} {2 * size}" role="img" aria-label="the arm in motion">{still}</svg>'
+        '<div class="controls"><button type="button" aria-label="play or stop">play</button>'
+        f'<input type="range" min="0" max="{stop!r}" step="any" value="{stop!r}" aria-label="time">'
+        f"<output>{stop:.2f} s</output></div>"
+        f'<script type="application/json">{packed}</script></figure>'
+    )

@@ -1,0 +1,51 @@
+"""The types of what functions return: for annotations and `isinstance`; nobody has to construct one."""
+
+from typing import TYPE_CHECKING
+
+from taupi.public_names import lazily
+
+__getattr__, __dir__ = lazily(__name__)
+
+# Below: written by tools/write_public_names.py from taupi/public_names.py.
+# isort: off
+
+__all__ = [
+    "BaseParameters",
+    "Bound",
+    "Bounds",
+    "Comparison",
+    "Conditioning",
+    "Finding",
+    "Fit",
+    "LogReport",
+    "LyapunovRecord",
+    "MassEllipses",
+    "ParameterLayout",
+    "Parameters",
+    "Reproduction",
+    "Run",
+    "RunBatch",
+    "ShapedFit",
+    "Trial",
+    "Validation",
+]
+
+if TYPE_CHECKING:
+    from taupi.analysis.bound_results import Bound
+    from taupi.analysis.bound_results import Bounds
+    from taupi.analysis.ellipses import MassEllipses
+    from taupi.control.law_trial import Trial
+    from taupi.control.lyapunov import LyapunovRecord
+    from taupi.identifiability.base_parameters import BaseParameters
+    from taupi.identifiability.conditioning import Conditioning
+    from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.results.fit import Fit
+    from taupi.identification.results.validation import Comparison
+    from taupi.identification.results.validation import Validation
+    from taupi.model.parameters import ParameterLayout
+    from taupi.model.parameters import Parameters
+    from taupi.papers.study import Reproduction
+    from taupi.signals.check import Finding
+    from taupi.signals.check import LogReport
+    from taupi.simulation.run import Run
+    from taupi.simulation.run import RunBatch

@@ -1,0 +1,236 @@
+"""What a plant is, and what all arms share: loads, wrenches, disturbances, and limits between command and torque."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from taupi.checks import not_negative
+from taupi.dynamics.chain import Chain, joint_port
+from taupi.dynamics.kinematics import JACOBIANS
+from taupi.dynamics.recursive import tip_torque
+from taupi.dynamics.types import SX, Expression, Vector
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.body import InertiaLike, body_from_com, move_body, why_not_physical
+from taupi.model.robot import BASE, Robot
+from taupi.program.program import Constants, Port, Program
+
+# What acts from outside: nothing, constant, one row per control period (held), or a function of time.
+Signal = None | Sequence[float] | np.ndarray | Callable[[float], Any]
+PlantTerms: TypeAlias = Any  # terms, or their names; kept as a tuple of terms
+Limits: TypeAlias = Any  # None, or a number, or one per joint; kept as an array (n,)
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A body fixed to a frame of the robot.
+
+    `mass` is in kg; `com`, the centre of mass (3,) in m, and `inertia` about it (3, 3) in kg m^2, by default that of a point, are
+    in the axes of `frame`, by default the tip.
+    """
+
+    mass: float
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    inertia: InertiaLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    frame: str = "tip"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "com", tuple(map(float, self.com)))
+        object.__setattr__(self, "inertia", tuple(tuple(map(float, row)) for row in np.asarray(self.inertia)))
+        body = body_from_com(self.mass, self.com, self.inertia, "payload")
+        if why := why_not_physical(body):
+            raise TaupiError(f"payload: {why}.")
+
+    def on(self, robot: Robot) -> tuple[int, np.ndarray]:
+        """Return the link of the `robot` that carries it, and its ten parameters about that link's origin."""
+        frame = robot.frame(self.frame)
+        if frame.link == BASE:
+            raise TaupiError(Argument("frame"), f" {self.frame!r} is fixed to the base: a payload there moves nothing.")
+        body = move_body(body_from_com(self.mass, self.com, self.inertia, "payload"), frame.placement)
+        return frame.link, np.array([float(v) for v in body])
+
+
+@runtime_checkable
+class Plant(Protocol):
+    """What a simulation needs of a plant. Its state is (positions, velocities), `size` of each, joints before anything else.
+
+    A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
+    """
+
+    robot: Robot
+
+    @property
+    def size(self) -> int:
+        """How many positions, and how many velocities, the state has."""
+        ...
+
+    @property
+    def externals(self) -> tuple[Port, ...]:
+        """What acts on it besides the torque: inputs of `flow`."""
+        ...
+
+    def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
+        """Return the acceleration (size), the power that is put in, and the power that friction takes, over SX.
+
+        `x` is the state, `tau` the torque, `externals` are the inputs of that name.
+        """
+        ...
+
+    def energy_program(self) -> Program:
+        """Return kinetic plus potential energy: E(x) or E(x, load)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ArmPlant:
+    """What rigid and elastic arms share: their terms, what acts on them from outside, and limits on the way to the torque."""
+
+    robot: Robot
+    terms: PlantTerms = ()
+    smoothing: float = 0.01
+    wrench: Signal = None
+    frame: str = "tip"
+    axes: str = "geometric"
+    disturbance: Signal = None
+    payloads: Sequence[tuple[float, Payload | None]] = ()
+    torque_limits: Limits = None
+    rate_limits: Limits = None
+    delay: float = 0.0
+    loads: tuple[int, ...] = field(default=(), repr=False)  # links that may carry a payload
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            raise TaupiError(
+                Argument("robot"), f" is {type(self.robot).__name__}, expected a Robot: use taupi.load(...)."
+            )
+        if self.axes not in JACOBIANS:
+            raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
+        self.robot.frame(self.frame)
+        for name in ("smoothing", "delay"):
+            not_negative(name, getattr(self, name))
+        n = self.robot.n
+        object.__setattr__(self, "torque_limits", self._limits())
+        object.__setattr__(self, "rate_limits", joint_values(self.rate_limits, n, "rate_limits"))
+        object.__setattr__(self, "payloads", _changes(self.payloads))
+        carriers = {p.on(self.robot)[0] for _, p in self.payloads if p is not None}
+        object.__setattr__(self, "loads", tuple(sorted({*self.loads, *carriers})))
+
+    def _limits(self) -> np.ndarray | None:
+        if self.torque_limits is not True:
+            return joint_values(self.torque_limits, self.robot.n, "torque_limits")
+        efforts = [j.limits.effort for j in self.robot.driving_joints]
+        if all(e is None for e in efforts):
+            raise TaupiError(
+                Argument("torque_limits"), f" is True, but {self.robot.name} states no effort: give the limits."
+            )
+        return np.array([math.inf if e is None else e for e in efforts])
+
+    @property
+    def externals(self) -> tuple[Port, ...]:
+        """Inputs besides the state and the torque: load, f_tip, tau_dist, each where the plant has it."""
+        ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
+        if self.wrench is not None:
+            ports.append(Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))
+        if self.disturbance is not None:
+            ports.append(joint_port(self.robot, "tau_dist"))
+        return tuple(ports)
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What the traced dynamics know of loads and of what acts from outside."""
+        return Surroundings(self.robot, self.loads, self.frame, self.axes, tuple(p.name for p in self.externals))
+
+    def load_vector(self, payload: Payload | None) -> np.ndarray:
+        """Return the ten parameters that a `payload` adds to each link that may carry one, (10 links,)."""
+        result = np.zeros((len(self.loads), 10))
+        if payload is not None:
+            link, body = payload.on(self.robot)
+            if link not in self.loads:
+                names = ", ".join(self.robot.link_names[i] for i in self.loads) or "none"
+                raise TaupiError(f"payload is on {self.robot.link_names[link]!r}, the plant's loads are on: {names}.")
+            result[self.loads.index(link)] = body
+        return result.ravel()
+
+    def load_at(self, t: float) -> np.ndarray:
+        """Return the load at time `t` (s), as `load_vector` does."""
+        current: Payload | None = None
+        for since, payload in self.payloads:
+            current = payload if since <= t * (1 + 1e-12) else current
+        return self.load_vector(current)
+
+
+class LoadedChain(Chain):
+    """A robot lifted to SX whose links carry loads: ten more parameters each, added to their own."""
+
+    def __init__(self, robot: Robot, constants: Constants, links: tuple[int, ...], load: Vector) -> None:
+        super().__init__(robot, constants)
+        self._load = {link: load[10 * k : 10 * k + 10] for k, link in enumerate(links)}
+
+    def body(self, i: int) -> Vector:
+        """Return the ten parameters of link `i` and of what it carries."""
+        own = super().body(i)
+        return own + self._load[i] if i in self._load else own
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Loads, tip wrench and disturbance over SX, of a plant that has the externals of these `names`."""
+
+    robot: Robot
+    loads: tuple[int, ...]
+    frame: str
+    axes: str
+    names: tuple[str, ...]
+
+    def ports(self) -> list[Port]:
+        """Return the inputs that come from outside."""
+        sizes = {"load": 10 * len(self.loads), "f_tip": 6, "tau_dist": self.robot.n}
+        return [Port(k, (sizes[k],)) for k in self.names]
+
+    def chain(self, constants: Constants, values: Sequence[Vector]) -> LoadedChain:
+        """Return the robot over SX with what it carries; `values` are those of the externals."""
+        return LoadedChain(self.robot, constants, self.loads, dict(zip(self.names, values, strict=True)).get("load"))
+
+    def force(self, chain: Chain, q: Vector, values: Sequence[Vector]) -> Vector:
+        """Return -tau_dist - J^T F_tip, what acts on the joints from outside."""
+        externals = dict(zip(self.names, values, strict=True))
+        force = SX(self.robot.n, 1) - externals.get("tau_dist", 0)
+        if "f_tip" not in externals:
+            return force
+        return force - tip_torque(chain, q, externals["f_tip"], self.frame, self.axes)
+
+
+# Settings as people give them ---------------------------------------------------------------------------------------
+
+
+def joint_values(value: Limits, n: int, name: str) -> np.ndarray | None:
+    """Return a limit per joint from one number or n; None stays None."""
+    if value is None:
+        return None
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()
+    except (TypeError, ValueError):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number or {n}: one per joint.") from None
+    if not (array > 0).all():
+        numbers = value.tolist() if isinstance(value, np.ndarray) else value
+        raise TaupiError(Argument(name), f" is {shown(numbers)}, expected numbers above 0.")
+    return array
+
+
+def _changes(payloads: Sequence[tuple[float, Payload | None]]) -> tuple[tuple[float, Payload | None], ...]:
+    try:
+        pairs = [(float(t), p) for t, p in payloads]
+    except (TypeError, ValueError):
+        raise TaupiError(
+            Argument("payloads"), f" is {shown(payloads)}, expected pairs (time in s, Payload or None)."
+        ) from None
+    for t, payload in pairs:
+        if not math.isfinite(t) or not (payload is None or isinstance(payload, Payload)):
+            raise TaupiError(
+                Argument("payloads"), f" holds {shown((t, payload))}, expected (time in s, Payload or None)."
+            )
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))

@@ -1,0 +1,1 @@
+"""Closed loops over symbols, compiled, and rolled out one by one or in batches."""

@@ -1,0 +1,143 @@
+"""Roll-outs compiled from end to end: all control periods in one call of machine code, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from taupi.errors import TaupiError, shown
+from taupi.program.step_loop import NestedStepLoop, StepLoop
+from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
+
+
+def roll_out(rollout: Rollout) -> Records:
+    """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads brought, J."""
+    step_inputs, recorder = StepInputs(rollout), _Recorder(rollout)
+    z, jump = rollout.start, np.zeros((rollout.batch, 1))
+    before: np.ndarray | None = None
+    for first, last in rollout.blocks():
+        block = _Block(rollout, step_inputs, recorder, z, first, last)
+        jump = jump + load_jump(rollout, z, before, block.inputs.get("load"))
+        before = block.inputs.get("load")
+        if rollout.loop.controller.function is not None:
+            _ask_and_run(rollout, first, block)
+        else:
+            block.run(0, last - first)
+        recorder.keep(first, last, block.starts, block.results, jump)
+        z = block.carried[-1].copy()
+        if not np.isfinite(z).all(axis=1).any():
+            break
+    return recorder.records()
+
+
+class _Block:
+    """Periods first .. last - 1 from z, made ready: `run` runs them, `starts` is z at the beginning of each."""
+
+    def __init__(
+        self, rollout: Rollout, step_inputs: StepInputs, recorder: _Recorder, z: np.ndarray, first: int, last: int
+    ) -> None:
+        loop, length = rollout.loop, last - first
+        kernels = loop.kernels()
+        self.carried, self.results = recorder.take(first, last)
+        self.carried[0] = z
+        self.starts = self.carried[: -1 : recorder.rows_per_period]
+        self.inputs = step_inputs.block(first, last)
+        if loop.controller.function is not None:
+            self.inputs["command"] = np.zeros((length, rollout.batch, loop.n))
+        step = kernels.step(rollout.batch)
+        self.run: Callable[[int, int], None]
+        if loop.split:
+            tau = np.broadcast_to(self.results["tau"][:, None], (length, loop.substeps, rollout.batch, loop.n))
+            inner = step_inputs.inner(first, last, self.inputs) | {"tau": tau}
+            arrays = (self.carried, self.inputs, self.results, inner)
+            self.run = NestedStepLoop(step, kernels.move(rollout.batch), *arrays, loop.substeps, rollout.threads)
+        else:
+            self.run = StepLoop(step, {"z": self.carried}, self.inputs, self.results, rollout.threads)
+
+
+class _Recorder:
+    """Where a roll-out leaves its results: in the arrays that are kept, or in a block's own where few rows are kept."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        loop = rollout.loop
+        self.rollout, self._end = rollout, 0
+        self.rows_per_period = loop.substeps + 1 if loop.split else 1  # z after each step of the plant is a row, too
+        self._keeps_all = rollout.horizon.every == 1
+        self._sizes = {p.name: p.size for p in loop.kernels().step(rollout.batch).program.outputs[1:]}
+        rows, b = rollout.horizon.rows, rollout.batch
+        self._z = np.zeros((rows + self._keeps_z, b, loop.size))  # the last state is one more
+        self._kept = {name: np.zeros((rows, b, size)) for name, size in self._sizes.items()}
+        self._jump = np.zeros((rows, b, 1))
+        self._block_z, self._block = np.zeros((0, b, loop.size)), Records()
+
+    @property
+    def _keeps_z(self) -> bool:
+        """Whether z is kept as it is handed on, row by row."""
+        return self._keeps_all and self.rows_per_period == 1
+
+    def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
+        """Return z with the rows of the periods first .. last - 1 and one more, and the other results."""
+        length, b = last - first, self.rollout.batch
+        rows = 1 + length * self.rows_per_period
+        if not self._keeps_z and len(self._block_z) != rows:
+            self._block_z = np.zeros((rows, b, self.rollout.loop.size))
+        if not self._keeps_all and len(next(iter(self._block.values()), ())) != length:
+            self._block = {name: np.zeros((length, b, size)) for name, size in self._sizes.items()}
+        kept = {name: value[first:last] for name, value in self._kept.items()} if self._keeps_all else self._block
+        return self._z[first : last + 1] if self._keeps_z else self._block_z, kept
+
+    def keep(self, first: int, last: int, starts: np.ndarray, results: Records, jump: np.ndarray) -> None:
+        """Keep the rows of a block that are wanted."""
+        every = self.rollout.horizon.every
+        wanted = slice(-first % every, last - first, every)
+        rows = slice(-(-first // every), -(-last // every))
+        self._jump[rows] = jump
+        if not self._keeps_z:
+            self._z[rows] = starts[wanted]
+        if not self._keeps_all:
+            for name, value in results.items():
+                self._kept[name][rows] = value[wanted]
+        self._end = rows.stop
+
+    def records(self) -> Records:
+        """Return all that was kept."""
+        arrays = {"z": self._z, **self._kept, "jump": self._jump}
+        return {name: array[: self._end] for name, array in arrays.items()}
+
+
+def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
+    """Return the energy that a change of load brought, (B, 1) in J."""
+    if before is None or after is None or np.array_equal(before, after):
+        return np.zeros((rollout.batch, 1))
+    x, energy = z[:, rollout.loop.parts["x"]], rollout.loop.plant.energy_program()
+    difference: np.ndarray = energy(x, np.broadcast_to(after[0], (rollout.batch, after.shape[2])))
+    return (difference - energy(x, np.broadcast_to(before[0], (rollout.batch, before.shape[2]))))[:, None]
+
+
+def _ask_and_run(rollout: Rollout, first: int, block: _Block) -> None:
+    """Run a block period by period, asking a Python function for the torque of each."""
+    loop, length = rollout.loop, len(block.starts)
+    seen = {f"{name}_seen": np.zeros((length, rollout.batch, loop.n)) for name in loop.signals}
+    look = StepLoop(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
+    for k in range(length):
+        look(k, k + 1)
+        state = (v[k, 0] if rollout.single else v[k] for v in seen.values())
+        block.inputs["command"][k] = python_torque(rollout, (first + k) * rollout.dt, *state)
+        block.run(k, k + 1)
+
+
+def python_torque(rollout: Rollout, t: float, q: np.ndarray, *more: np.ndarray) -> np.ndarray:
+    """Return the torque of a Python controller at a time, checked; it sees q and `more`: qd (and theta, thetad)."""
+    function, n = rollout.loop.controller.function, rollout.loop.n
+    assert function is not None
+    answer = function(t, q.copy(), *(v.copy() for v in more))
+    try:
+        tau = np.asarray(answer, dtype=float)
+    except (TypeError, ValueError):
+        tau = None
+    if tau is None or tau.shape not in (q.shape, (n,)):
+        expected = f"{n} torques" if tau is None else f"shape {q.shape}: one torque per joint"
+        signals = ", ".join(rollout.loop.signals)
+        raise TaupiError(f"controller({t:g}, {signals}) gave {shown(answer)}, expected {expected}.")
+    return tau

@@ -1,0 +1,383 @@
+"""The closed loop over symbols: sensors, law, limits, delay and plant as one program that is called once per control period."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from taupi.dynamics.types import SX, Vector
+from taupi.errors import Argument, TaupiError
+from taupi.program.program import Port, Program, trace
+from taupi.simulation.controller import Controller
+from taupi.simulation.horizon import Horizon
+from taupi.simulation.integrators import FIXED, Tableau, advance, nodes
+from taupi.simulation.plants.plant import Plant
+from taupi.simulation.rollouts.loop_kernels import Kernels, Keyed, kernels
+from taupi.simulation.rollouts.sensing import memory_sizes, seen
+from taupi.simulation.rosenbrock import Rosenbrock
+from taupi.simulation.sensors import Sensors
+
+_HELD = ("load",)  # externals that are constant over a control period
+Symbols = Mapping[str, Vector]  # inputs or outputs of a program over SX, by name
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A plant, a controller and sensors over a horizon. The vector `z` is all that one control period hands to the next.
+
+    z = (positions, velocities, work, heat, pi_hat, memory). Work is the integral of the power put in, heat that of the
+    power lost to friction. Both are integrated with the state, so that the energy audit measures the integrator's error alone.
+    """
+
+    plant: Any  # a Plant; further attributes such as `motors` and `delay` are read where a plant has them
+    controller: Controller
+    sensors: Sensors | None
+    horizon: Horizon
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.plant, Plant):
+            raise TaupiError(
+                Argument("plant"), f" is {type(self.plant).__name__}, expected a plant: taupi.RigidPlant(robot)."
+            )
+        if self.continuous and (self.sensors is not None or self.torque_delay or self.rates is not None):
+            raise TaupiError(
+                Argument("control", "continuous"),
+                " has no control period: sensors, delay and rate_limits need 'sampled'.",
+            )
+
+    @property
+    def dt(self) -> float:
+        """The control period, s."""
+        return self.horizon.dt
+
+    @property
+    def substeps(self) -> int:
+        """Steps of the integrator per control period."""
+        return self.horizon.substeps
+
+    @property
+    def continuous(self) -> bool:
+        """Whether control is continuous."""
+        return self.horizon.continuous
+
+    @cached_property
+    def tableau(self) -> Tableau | Rosenbrock | None:
+        """The method of fixed steps.
+
+        None where the plant is moved from Python: adaptive steps, or a Python function inside the integrator.
+        """
+        asks_python = self.controller.function is not None and self.continuous
+        return None if asks_python else FIXED.get(self.horizon.integrator)
+
+    @cached_property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.plant.robot.n
+
+    @cached_property
+    def motors(self) -> list[int]:
+        """The place of each motor among the positions; empty for a plant without motors of its own."""
+        return list(getattr(self.plant, "motors", ()))
+
+    @property
+    def joints(self) -> list[int]:
+        """The joint that each position belongs to: a link's own, or its motor's."""
+        return [*range(self.n), *(self.motors.index(k) for k in range(self.n, self.plant.size))]
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """What can be seen of the plant."""
+        return ("q", "qd", "theta", "thetad") if self.motors else ("q", "qd")
+
+    @property
+    def limits(self) -> np.ndarray | None:
+        """The torque limits."""
+        limits: np.ndarray | None = getattr(self.plant, "torque_limits", None)
+        return limits
+
+    @property
+    def rates(self) -> np.ndarray | None:
+        """The limits of the torque's rate."""
+        rates: np.ndarray | None = getattr(self.plant, "rate_limits", None)
+        return rates
+
+    @cached_property
+    def torque_delay(self) -> int:
+        """The delay between command and torque, in control periods."""
+        return whole_periods(getattr(self.plant, "delay", 0.0), self.dt, "delay of the plant")
+
+    @cached_property
+    def sensor_delay(self) -> int:
+        """The delay of the sensors, in control periods."""
+        return whole_periods(self.sensors.delay, self.dt, "delay of the sensors") if self.sensors else 0
+
+    # The layout of z ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def parts(self) -> dict[str, slice]:
+        """Where each part of z is."""
+        sizes = {"x": 2 * self.plant.size, "energy": 2, "pi_hat": self.controller.size}
+        sizes |= {"last_tau": self.n} if self.rates is not None else {}
+        sizes |= {"queue": self.n * self.torque_delay} if self.torque_delay else {}
+        sizes |= memory_sizes(self.sensors, self.plant.size, self.sensor_delay) if self.sensors else {}
+        ends = np.cumsum(list(sizes.values())).tolist()
+        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+    @cached_property
+    def size(self) -> int:
+        """The number of entries of z."""
+        return max(s.stop for s in self.parts.values())
+
+    @cached_property
+    def split(self) -> bool:
+        """Whether a period is a decision and, after it, several steps of the plant, each a program of its own."""
+        return self.tableau is not None and self.substeps > 1
+
+    @property
+    def inside(self) -> bool:
+        """Whether the law is inside the integrator."""
+        return self.continuous and self.controller.rate is not None
+
+    @cached_property
+    def nodes(self) -> tuple[float, ...]:
+        """The instants within a period at which `program` needs what comes from outside."""
+        return (0.0,) if self.tableau is None or self.split else nodes(self.tableau, 1)
+
+    @property
+    def move_nodes(self) -> tuple[float, ...]:
+        """The instants within a step of the plant at which `move_program` needs it."""
+        return nodes(self.tableau, 1) if self.tableau else (0.0,)
+
+    @cached_property
+    def reference_nodes(self) -> tuple[float, ...]:
+        """The instants at which the controller looks at the reference: all of them, or the first."""
+        return self.nodes if self.continuous else (0.0,)
+
+    # Programs -------------------------------------------------------------------------------------------------------
+
+    def ports(self) -> list[Port]:
+        """Return the inputs of a step: z, and of time, reference, noise, command and externals those that the loop has."""
+        ports = [Port("z", (self.size,)), *self._motion_ports(len(self.reference_nodes))]
+        ports += [Port("noise", (2 * self.plant.size,))] if self.sensors else []
+        ports += [Port("command", (self.n,))] if self.controller.function else []
+        return [*ports, *self.controller.other_inputs(self.continuous), *self._external_ports(len(self.nodes))]
+
+    def _motion_ports(self, rows: int) -> list[Port]:
+        """Return time and reference at so many nodes, where the law asks for them."""
+        program, m = self.controller.program(self.continuous), self.controller.reference_size(self.n)
+        wanted = {p.name for p in program.inputs} if program is not None else set()
+        ports = [Port("t", (rows, 1))] if "t" in wanted else []
+        return ports + [Port(name, (rows, m)) for name in self.controller.wanted if name in wanted]
+
+    def _external_ports(self, rows: int) -> list[Port]:
+        return [p if p.name in _HELD else Port(p.name, (rows, p.size)) for p in self.plant.externals]
+
+    def move_ports(self) -> list[Port]:
+        """Return the inputs of `move_program`."""
+        rows = len(self.move_nodes)
+        if not self.inside:
+            return [Port("z", (self.size,)), Port("tau", (self.n,)), *self._external_ports(rows)]
+        others = self.controller.other_inputs(self.continuous)
+        return [Port("z", (self.size,)), *self._motion_ports(rows), *others, *self._external_ports(rows)]
+
+    def program(self) -> Program:
+        """Return the step: z_next, and at its beginning tau, tau_command, qdd, what was seen and the law's channels.
+
+        For a split period it is the decision: z_next has the plant where it was.
+        """
+        ports, n = self.ports(), self.n
+        names = ["tau", "tau_command", "qdd", *["thetadd"] * bool(self.motors)]
+        names += [f"{name}_seen" for name in self.signals] if self.sensors else []
+        outputs = [Port("z_next", (self.size,)), *(Port(name, (n,)) for name in names)]
+        outputs += [Port(f"law_{p.name}", p.shape) for p in self.controller.channels(self.continuous)]
+
+        def body(*values: Vector) -> tuple[Vector, ...]:
+            inputs = dict(zip((p.name for p in ports), values, strict=True))
+            results = (self._continuous if self.continuous else self._sampled)(inputs)
+            return tuple(results[p.name] for p in outputs)
+
+        return trace("closed_loop", body, ports, outputs)
+
+    def seeing(self) -> Program:
+        """Return what the sensors show at the beginning of a period: q_seen, qd_seen (and theta_seen, ...) of (z, noise)."""
+
+        def body(z: Vector, *noise: Vector) -> tuple[Vector, ...]:
+            return tuple(self._seen(z, noise[0] if noise else None)[0].values())
+
+        ports = [p for p in self.ports() if p.name in ("z", "noise")]
+        return trace("sensors", body, ports, [Port(f"{name}_seen", (self.n,)) for name in self.signals])
+
+    def move_program(self) -> Program:
+        """Return z after one step of a split period, with the torque that was decided, or with the law inside."""
+        ports, tableau = self.move_ports(), self.tableau
+        assert tableau is not None
+
+        def body(*values: Vector) -> Vector:
+            inputs = dict(zip((p.name for p in ports), values, strict=True))
+            z, width = inputs["z"], self._width
+            h = self.dt / self.substeps
+            y = advance(tableau, lambda y, node: self._rates(y, inputs, node), z[:width], h, 1, self.plant.size)
+            return cs.vertcat(y, z[width:])
+
+        return trace("motion", body, ports, [Port("z_next", (self.size,))])
+
+    def rate_program(self) -> Program:
+        """Return dy/dt of y = (x, energy[, pi_hat]) at one instant, for adaptive steps.
+
+        It takes (y, tau, ...) where the torque is held or comes from Python, (y, t, reference, ...) where the law is inside.
+        """
+        ports = [p for p in self.ports() if p.name not in ("z", "noise", "command")]
+        ports = ports if self.inside else [p for p in ports if p.name in {e.name for e in self.plant.externals}]
+        ports = [Port("y", (self._width,)), *([] if self.inside else [Port("tau", (self.n,))]), *ports]
+
+        def body(*values: Vector) -> Vector:
+            inputs = dict(zip((p.name for p in ports), values, strict=True))
+            return self._rates(inputs["y"], inputs, 0)
+
+        return trace("rates", body, ports, [Port("dy", (self._width,))])
+
+    # Over symbols ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _width(self) -> int:
+        """How much of z an integrator moves: the plant's state and energy, and the estimate of a law that is inside."""
+        return self.parts["energy"].stop + (self.controller.size if self.inside else 0)
+
+    def _rates(self, y: Vector, inputs: Symbols, node: int) -> Vector:
+        """Return dy/dt at a node, with the torque among the inputs, or with the law inside."""
+        if not self.inside:
+            return self._flow(y, self._limited(inputs["tau"]), inputs, node)
+        law = self._law(y[self.parts["x"]], y[self.parts["pi_hat"]], inputs, node)
+        still = SX.zeros(self.controller.size)
+        return cs.vertcat(self._flow(y, self._limited(law["tau"]), inputs, node), law.get("dpi", still))
+
+    def _flow(self, y: Vector, tau: Vector, inputs: Symbols, node: int) -> Vector:
+        """Return d(x, energy)/dt at a node."""
+        size, x = self.plant.size, y[self.parts["x"]]
+        externals = [inputs[p.name] if p.name in _HELD else inputs[p.name][node, :].T for p in self.plant.externals]
+        acceleration, supply, loss = self.plant.flow(x, tau, *externals)
+        return cs.vertcat(x[size:], acceleration, supply, loss)
+
+    def _by_name(self, p: Vector, v: Vector) -> dict[str, Vector]:
+        """Return positions and velocities of joints and motors, by name."""
+        joints = {"q": p[: self.n], "qd": v[: self.n]}
+        return joints | ({"theta": p[self.motors], "thetad": v[self.motors]} if self.motors else {})
+
+    def _law(
+        self, x: Vector, pi_hat: Vector, inputs: Symbols, node: int, measured: Symbols | None = None
+    ) -> dict[str, Vector]:
+        """Return the outputs of the law at a node, from what is seen, or from the state itself."""
+        size = self.plant.size
+        own = {**(measured or self._by_name(x[:size], x[size:])), "pi_hat": pi_hat, "dt": SX(self.dt)}
+        motion = {name: inputs[name][node, :].T for name in ("t", *self.controller.wanted) if name in inputs}
+        others = {p.name: inputs[p.name] for p in self.controller.other_inputs(self.continuous)}
+        return self.controller.trace(self.continuous, {**own, **motion, **others})
+
+    def _limited(self, tau: Vector) -> Vector:
+        if self.limits is None:
+            return tau
+        finite = np.isfinite(self.limits)
+        bounded = [cs.fmax(cs.fmin(tau[i], m), -m) if finite[i] else tau[i] for i, m in enumerate(self.limits)]
+        return cs.vertcat(*bounded)
+
+    def _seen(self, z: Vector, noise: Vector | None) -> tuple[dict[str, Vector], dict[str, Vector]]:
+        """Return what is seen, by name, and what the sensors remember."""
+        size = self.plant.size
+        p, v = z[:size], z[size : 2 * size]
+        if self.sensors is None:
+            return self._by_name(p, v), {}
+        memory: dict[str, Vector] = {
+            name: z[self.parts[name]] for name in ("last_q", "last_qd", "seen") if name in self.parts
+        }
+        seen_p, seen_v, remembered = seen(self.sensors, p, v, noise, memory, self.dt, self.joints)
+        return self._by_name(seen_p, seen_v), remembered
+
+    def _accelerations(self, flow: Vector) -> dict[str, Vector]:
+        size = self.plant.size
+        a = flow[size : 2 * size]
+        return {"qdd": a[: self.n], **({"thetadd": a[self.motors]} if self.motors else {})}
+
+    def _driven(self, command: Vector, z: Vector) -> tuple[Vector, dict[str, Vector]]:
+        """Return the torque of a command, limited, limited in its rate and delayed; and what is remembered of it."""
+        tau, memory = self._limited(command), dict[str, Vector]()
+        if self.rates is not None:
+            last, most = z[self.parts["last_tau"]], SX(self.rates * self.dt)
+            tau = memory["last_tau"] = cs.fmax(cs.fmin(tau, last + most), last - most)
+        if self.torque_delay:
+            queue = z[self.parts["queue"]]
+            memory["queue"] = cs.vertcat(queue[self.n :], tau)
+            tau = queue[: self.n]
+        return tau, memory
+
+    def _sampled(self, inputs: Symbols) -> dict[str, Vector]:
+        """Return the outputs of a period in which the torque is held."""
+        z, parts = inputs["z"], self.parts
+        measured, memory = self._seen(z, inputs.get("noise"))
+        law = {"tau": inputs.get("command", SX.zeros(self.n))}
+        if self.controller.step is not None:
+            law = self._law(z[parts["x"]], z[parts["pi_hat"]], inputs, 0, measured)
+        tau, held = self._driven(law["tau"], z)
+        pi_next = law.get("pi_next", z[parts["pi_hat"]] + self.dt * law.get("dpi", SX.zeros(self.controller.size)))
+        y = self._moved(z[: parts["energy"].stop], lambda y, node: self._flow(y, tau, inputs, node))
+        rest = {"pi_hat": pi_next, **memory, **held}
+        return {
+            "z_next": cs.vertcat(y, *(rest[name] for name in parts if name in rest)),
+            "tau": tau,
+            "tau_command": law["tau"],
+            **self._accelerations(self._flow(z, tau, inputs, 0)),
+            **{f"{name}_seen": value for name, value in measured.items()},
+            **{f"law_{name}": value for name, value in law.items()},
+        }
+
+    def _continuous(self, inputs: Symbols) -> dict[str, Vector]:
+        """Return the outputs of a period with the law inside the integrator."""
+        z, parts = inputs["z"], self.parts
+        law = {"tau": inputs.get("command", SX.zeros(self.n))}
+        if self.inside:
+            law = self._law(z[parts["x"]], z[parts["pi_hat"]], inputs, 0)
+        tau = self._limited(law["tau"])
+        y = self._moved(z[: self._width], lambda y, node: self._rates(y, {**inputs, "tau": tau}, node))
+        return {
+            "z_next": cs.vertcat(y, z[self._width :]),
+            "tau": tau,
+            "tau_command": law["tau"],
+            **self._accelerations(self._flow(z, tau, inputs, 0)),
+            **{f"law_{name}": value for name, value in law.items()},
+        }
+
+    def _moved(self, y: Vector, rate: Callable[[Vector, int], Vector]) -> Vector:
+        tableau = self.tableau
+        return y if tableau is None or self.split else advance(tableau, rate, y, self.dt, 1, self.plant.size)
+
+    # Compiled -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """What the traced step depends on: loops that agree here share their machine code."""
+        arrays = (None if a is None else tuple(a.tolist()) for a in (self.limits, self.rates))
+        own = tuple(map(id, (self.controller.rate, self.controller.step)))
+        sensors = None if self.sensors is None else self.sensors.key
+        externals = tuple((p.name, p.size) for p in self.plant.externals)
+        fixed = (self.plant.dynamics_program(), externals) if hasattr(self.plant, "dynamics_program") else (self.plant,)
+        size, asked = self.controller.size, self.controller.function is not None
+        times = (self.dt, self.tableau, self.substeps, self.continuous)
+        return (*fixed, *arrays, self.torque_delay, *own, size, asked, sensors, *times)
+
+    def kernels(self) -> Kernels:
+        """Return the compiled programs of the loop, made when first needed and remembered."""
+        return kernels(Keyed(self.key, self))
+
+
+def whole_periods(delay: float, dt: float, name: str) -> int:
+    """Return a delay in control periods, which it must be a whole number of."""
+    periods = delay / dt
+    if abs(periods - round(periods)) > 1e-6 * max(1.0, periods):
+        raise TaupiError(
+            f"The {name} is {delay:g} s, expected a whole number of control periods of {dt:g} s: change one of them."
+        )
+    return round(periods)

@@ -1,0 +1,136 @@
+"""Settings as options: every field of a subject is an option, with the class's type, default and help."""
+
+import dataclasses
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
+from taupi.cli.command import Command
+from taupi.cli.settings import Without, with_options
+from taupi.settings import Changes, Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Kitchen(Settings):
+    """What there is.
+
+    Attributes:
+        heat_hz: Of the stove.
+        spoons: How many.
+        slow: Speed, one or one per joint.
+        gas: Whether there is gas.
+        clean: Whether it is clean.
+        open: Whether it is open.
+        dish: What is cooked.
+        guests: Name of a guest.
+    """
+
+    heat_hz: float | None = None
+    spoons: int = 4
+    slow: float | tuple[float, ...] | None = None
+    gas: bool = True
+    clean: bool = False
+    open: bool | None = None
+    dish: str = "soup"
+    guests: tuple[str, ...] = ()
+
+    checks = {  # noqa: RUF012
+        "heat_hz": or_none(positive),
+        "slow": or_none(one_or_each(not_negative)),
+        "dish": one_of(("soup", "stew")),
+    }
+
+
+def ran(command, *words):
+    """Run a command in this process; return its result and what it was called with."""
+    app, calls = typer.Typer(rich_markup_mode=None), []
+    app.command("cook", cls=Command)(with_options(command(calls)))
+    return CliRunner().invoke(app, list(words)), calls
+
+
+def whole(calls):
+    def cook(name: str, *, kitchen: Kitchen, force: bool = False) -> None:
+        """Cook."""
+        calls.append((name, kitchen, force))
+
+    cook.__annotations__ = {"name": str, "kitchen": Kitchen, "force": bool}
+    return cook
+
+
+def fewer(calls):
+    def cook(*, kitchen: Annotated[Kitchen, Without("dish", "guests")]) -> None:
+        """Cook."""
+        calls.append(kitchen)
+
+    return cook
+
+
+def changed(calls):
+    def cook(*, changes: Annotated[dict[str, Any], Changes(Kitchen)]) -> None:
+        """Cook."""
+        calls.append(changes)
+
+    return cook
+
+
+def test_defaults_are_those_of_the_class():
+    result, calls = ran(whole, "me")
+    assert result.exit_code == 0, result.output
+    assert calls == [("me", Kitchen(), False)]
+
+
+def test_every_field_is_an_option():
+    words = [
+        "--heat-hz",
+        "5",
+        "--spoons",
+        "2",
+        "--slow",
+        "0.1,0.2",
+        "--no-gas",
+        "--clean",
+        "--no-open",
+        "--dish",
+        "stew",
+    ]
+    _, calls = ran(whole, "me", *words, "--guests", "ann", "--guests", "bob", "--force")
+    kitchen = Kitchen(5.0, 2, (0.1, 0.2), False, True, False, "stew", ("ann", "bob"))
+    assert calls == [("me", kitchen, True)]
+    assert ran(whole, "me", "--slow", "0.5")[1][0][1].slow == 0.5
+
+
+def test_the_help_has_the_words_of_the_class():
+    text = ran(whole, "--help")[0].output
+    assert "Of the stove." in text and "[default: 4]" in text and "--gas / --no-gas" in text and "--clean " in text
+    assert "Name of a guest. May be repeated." in text and "--slow X[,X...]" in text and "--no-clean" not in text
+
+
+def test_fields_can_be_left_out():
+    assert "--dish" not in ran(fewer, "--help")[0].output
+    assert ran(fewer, "--spoons", "1")[1] == [Kitchen(spoons=1)]
+
+
+def test_changes_are_what_was_named():
+    assert ran(changed)[1] == [{}]
+    assert ran(changed, "--no-gas", "--dish", "stew", "--slow", "1,2")[1] == [
+        {"slow": (1.0, 2.0), "gas": False, "dish": "stew"}
+    ]
+    assert "default" not in ran(changed, "--help")[0].output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "code"),
+    [
+        (["--heat-hz", "-1"], "taupi: --heat-hz is -1.0, expected a finite number above 0.", 3),
+        (["--slow", "a,1"], "taupi: --slow is 'a,1', expected a number.", 3),
+        (["--slow", "-1,1"], "taupi: --slow is -1.0, expected a finite number of at least 0.", 3),
+        (["--dish", "stw"], "taupi: No --dish 'stw'. Did you mean 'stew'? Known: soup, stew.", 3),
+        (["--spoons", "many"], "Invalid value for '--spoons'", 2),
+    ],
+)
+def test_what_is_wrong_is_said_by_the_flag(words, sentence, code):
+    result, calls = ran(whole, "me", *words)
+    assert (result.exit_code, calls) == (code, []) and sentence in result.output

@@ -1,0 +1,255 @@
+"""Reports: well-formed, self-contained, and the numbers are those of the fit. Pictures of fits: what they show."""
+
+import dataclasses
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fits import friction_fit, friction_log
+from pages import Page
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, ticks
+from taupi.reporting.fit_content import fit_content
+from taupi.reporting.report import report_text
+from taupi.reporting.sections import FIT_SECTIONS, RUN_SECTIONS
+from taupi.reporting.sections.base import percent
+from taupi.reporting.sections.fit.torque import MOST, POINTS
+from taupi.reporting.traces import thinned
+from taupi.signals.log import LogSource
+
+
+@pytest.fixture(scope="module")
+def validation():
+    return friction_fit().validate(friction_log(2))
+
+
+@pytest.fixture(scope="module")
+def text(validation):
+    return report_text(friction_fit(), validation, friction_log(1))
+
+
+def test_it_is_one_well_formed_file_without_network(text):
+    page = Page(text)
+    assert page.ids == [s.name for s in FIT_SECTIONS] and page.addresses == [f"#{s.name}" for s in FIT_SECTIONS]
+    assert text.startswith("<!DOCTYPE html>") and len(text) < 1_000_000
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text)
+
+
+def test_parameters_are_those_of_the_fit(text):
+    fit = friction_fit()
+    head, *rows = Page(text).table("base parameter")
+    assert head[:5] == ["base parameter", "unit", "value", "± standard error", "relative"]
+    prior = fit.basis.project(fit.prior)
+    for row, name, value, error, (low, high), expected, e in zip(
+        rows, fit.names, fit.values, fit.stderr, fit.intervals(), prior, fit.basis.expressions, strict=True
+    ):
+        assert row[0] == name and row[2:4] == [f"{value:.5g}", f"{error:.2g}"]
+        assert row[4] == percent(error / abs(value))
+        assert row[6:] == [f"{low:.4g} .. {high:.4g}", f"{expected:.5g}", str(e)]
+    _, *standard = Page(text).table("standard parameter")
+    assert {r[0]: r[2] for r in standard} == dict(fit.basis.classes)
+
+
+def test_validation_is_that_of_the_log(text, validation):
+    tables = [t for t in Page(text).tables if t[0][:3] == ["joint", "unit", "samples"]]
+    held_out, fitted = tables
+    for row, j in zip(held_out[1:-1], validation.joints, strict=True):
+        assert row == [
+            j.name,
+            "N m",
+            str(j.rows),
+            f"{j.rms:.4g}",
+            percent(j.relative),
+            f"{j.r2:.5g}",
+            f"{j.raw_rms:.4g}",
+        ]
+    assert held_out[-1][4] == percent(validation.relative)
+    assert fitted[-1][4] == percent(friction_fit().relative)
+    assert f"{friction_fit().relative:.2%}" in friction_fit().summary
+
+
+def test_charts_hold_the_torque(text, validation):
+    """The points of a line, brought back to numbers, are the torque to the width of a pixel."""
+    figures = re.findall(r"<figure.*?</figure>", text, re.DOTALL)
+    assert len(figures) == 2 * 2 * 2  # torque and residual, two logs, two joints
+    low, high = (float(v) for v in re.search(r'data-range="(.*?)"', figures[1])[1].split())
+    start, stop = (float(v) for v in re.search(r'data-span="(.*?)"', figures[1])[1].split())
+    assert (start, stop) == (validation.time[0], validation.time[-1])
+    for kind, want in (("measured", validation.measured[:, 1]), ("predicted", validation.predicted[:, 1])):
+        points = re.search(rf'<polyline class="{kind}" points="(.*?)"', figures[1])[1]
+        x, y = np.array([p.split(",") for p in points.split()], dtype=float).T
+        t, value = start + (stop - start) * x / SPAN, high - (high - low) * y / TALL
+        assert np.abs(np.interp(t, validation.time, want) - value).max() < 2e-3 * np.ptp(want)
+        assert value.max() == pytest.approx(want.max(), abs=1e-3 * np.ptp(want))
+
+
+def test_words_of_the_conditioning_the_signals_and_the_record(text):
+    fit, words = friction_fit(), " ".join(Page(text).words)
+    for sentence in (*fit.conditioning["sentences"], *fit.provenance["runs"][0]["notes"]):
+        assert sentence in words
+    assert tp.__version__ in words and "Drag over a chart" in words
+
+
+def test_names_of_users_are_text():
+    """Names with markup in them, of robots, joints, links and logs, show as they are and run nothing."""
+    arm = tp.load("elbow2r")
+    joints = tuple(dataclasses.replace(j, name=f"<i>{j.name}") for j in arm.joints)
+    links = tuple(dataclasses.replace(k, name=f"{k.name}&amp;<b>") for k in arm.links)
+    arm = dataclasses.replace(arm, name="<script>x</script>", joints=joints, links=links)
+    log = friction_log(1).with_(names=arm.joint_names, source=LogSource("a<u>.csv"))
+    fit = tp.identify(arm, log, terms=("viscous",), cutoff_hz=15)
+    text = report_text(fit, fit.validate(log))
+    page = Page(text)
+    assert "<script>x" not in text and "Identification of <script>x</script>" in page.words
+    assert [row[0] for row in page.table("base parameter")[1:]] == list(fit.names)
+    assert page.table("joint")[1][0] == "<i>shoulder" and "a<u>.csv " in page.words
+
+
+def test_what_was_not_determined_says_so():
+    log = friction_log(1)
+    q = np.array(log.q)
+    q[:, 1] = 0.3
+    fit = tp.identify(tp.load("elbow2r"), log.with_(q=q), cutoff_hz=15)
+    page = Page(report_text(fit))
+    rows = page.table("base parameter")[1:]
+    for row, unknown in zip(rows, fit.undetermined, strict=True):
+        assert (row[3] == "not determined") == unknown
+    assert "No log was held out" in " ".join(page.words)
+    assert "inf" not in {c for r in rows for c in r} and "nan" not in {c for r in rows for c in r}
+
+
+def test_many_long_logs_stay_small(validation):
+    fit = friction_fit()
+    content = fit_content(fit, [validation] * 12, [])
+    text = report_text(fit, [validation] * 12)
+    assert sum(line.count(",") for line in re.findall(r'points="(.*?)"', text)) < 1.2 * POINTS
+    assert len(content.traces) == 12 and len(text) < 3_000_000
+
+
+def test_thinning_keeps_extremes_and_ends():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 10_007))
+    rows = thinned(400, [x, y])
+    assert len(rows) <= 402 and (np.diff(rows) > 0).all() and rows[0] == 0 and rows[-1] == 10_006
+    for series in (x, y):
+        assert {series.argmin(), series.argmax()} <= set(rows.tolist())
+    assert np.array_equal(thinned(MOST, [x[:50]]), np.arange(50))
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros(5), np.full(5, 3.0), np.array([np.nan] * 5), np.array([1, np.nan, 2, 3, np.nan])]
+)
+def test_charts_of_odd_data(values):
+    text = chart("<j>", "N m", np.arange(5.0), [Line("measured", "measured", values)], 'a"b')
+    Page(text)
+    assert "nan" not in text and text.count("<polyline") == (
+        0 if np.isnan(values).all() else 2 if np.isnan(values).any() else 1
+    )
+    low, high = extent([values])
+    assert low < high
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-3, 7), (1e-9, 3e-9), (1e6, 1e6 + 1), (-0.037, 0.021)])
+def test_ticks_are_round_and_inside(low, high):
+    marks = ticks(low, high, 5)
+    assert 3 <= len(marks) <= 8 and min(marks) >= low - 1e-9 * abs(low) and max(marks) <= high + 1e-9 * abs(high)
+    steps = np.diff(marks)
+    assert np.allclose(steps, steps[0], rtol=1e-6) and f"{steps[0]:.0e}"[0] in "125"
+
+
+def test_files_and_bad_arguments(tmp_path, validation):
+    path = tmp_path / "report.html"
+    tp.report(friction_fit(), path, validation)
+    first = path.read_bytes()
+    with pytest.raises(TaupiError, match="exists already"):
+        tp.report(friction_fit(), path)
+    tp.report(friction_fit(), str(path), [validation], force=True)
+    assert path.read_bytes() == first
+    with pytest.raises(TaupiError, match=r"ending in \.html"):
+        tp.report(friction_fit(), tmp_path / "report.pdf")
+    with pytest.raises(TaupiError, match="expected a Fit"):
+        tp.report(3, tmp_path / "other.html")
+    with pytest.raises(TaupiError, match="expected a Log or the path"):
+        tp.report(friction_fit(), tmp_path / "other.html", [3])
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_sections_can_be_left_out():
+    text = report_text(friction_fit(), sections=[s for s in FIT_SECTIONS if s.name == "summary"])
+    assert Page(text).ids == ["summary"]
+
+
+class Count:
+    """A section with its template in the class."""
+
+    name, title, template = "count", "How many", "<p>$count of them</p>"
+
+    def fields(self, content):
+        return {"count": str(len(content.parameters))}
+
+
+class Silent(Count):
+    name = "silent"
+
+    def fields(self, content):
+        return None
+
+
+def test_a_section_of_ones_own():
+    page = Page(report_text(friction_fit(), sections=[Count(), Silent()]))
+    assert page.ids == ["count"] and f"{len(friction_fit().values)} of them" in page.words
+
+
+def test_a_section_of_ones_own_with_a_template_beside_it(tmp_path, monkeypatch):
+    """Its template is the file of its name beside its module, as in the package."""
+    source = "class Hello:\n    name, title = 'hello', 'Hello'\n    fields = lambda self, content: {'robot': content.robot}\n"
+    (tmp_path / "my_section.py").write_text(source)
+    (tmp_path / "hello.html").write_text("<p>Hello, $robot!</p>")
+    monkeypatch.syspath_prepend(tmp_path)
+    section = importlib.import_module("my_section").Hello()
+    assert "Hello, elbow2r!" in Page(report_text(friction_fit(), sections=[section])).words
+
+
+@pytest.mark.parametrize("kind", ["fit", "run"])
+def test_sections_are_where_the_registry_says(kind):
+    """The folder of a page holds exactly its sections, each a module and a template of its name; what is shared is above it."""
+    sections = {"fit": FIT_SECTIONS, "run": RUN_SECTIONS}[kind]
+    own = {s.name: type(s).__module__ for s in sections if f".sections.{kind}." in type(s).__module__}
+    assert all(module.endswith(f".sections.{kind}.{name}") for name, module in own.items())
+    folder = Path(importlib.import_module(f"taupi.reporting.sections.{kind}").__file__).parent
+    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == {p.stem for p in folder.glob("*.html")} == set(own)
+    assert {s.name for s in sections} - set(own) == {"provenance"}
+
+
+def test_picture_of_a_validation(validation, tmp_path):
+    figure = tp.plot(validation, tmp_path / "v.png")
+    assert (tmp_path / "v.png").read_bytes().startswith(b"\x89PNG")
+    assert len(figure.axes) == 4
+    for j in range(2):
+        upper, lower = figure.axes[2 * j : 2 * j + 2]
+        drawn = {line.get_label(): line.get_data() for line in (*upper.lines, *lower.lines)}
+        assert np.array_equal(drawn["measured"][1], validation.measured[:, j])
+        assert np.array_equal(drawn["predicted"][1], validation.predicted[:, j])
+        assert np.array_equal(drawn["residual"][1], validation.residual[:, j])
+        assert f"{validation.joints[j].relative:.2%}" in upper.get_title(loc="left")
+
+
+def test_picture_of_a_fit():
+    fit = friction_fit()
+    figure = tp.plot(fit)
+    labels = [t.get_text() for a in figure.axes for t in a.get_yticklabels()]
+    assert sorted(labels) == sorted(fit.names)
+    at = {}
+    for axes in figure.axes:
+        names = dict(zip(axes.get_yticks().tolist(), (t.get_text() for t in axes.get_yticklabels()), strict=True))
+        for bars in axes.containers:
+            line, _, (spans,) = bars.lines
+            for x, y, span in zip(*line.get_data(), spans.get_segments(), strict=True):
+                at[names[float(y)]] = (x, *span[:, 0])
+    low, high = fit.intervals().T
+    for k, name in enumerate(fit.names):
+        assert at[name] == pytest.approx((fit.values[k], low[k], high[k]))

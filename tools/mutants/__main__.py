@@ -1,0 +1,177 @@
+"""The command: `PYTHONPATH=tools python -m mutants --help`."""
+
+from __future__ import annotations
+
+import argparse
+import queue
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from mutants import sample
+from mutants.page import killed_share, page, rows, survivor
+from mutants.places import Mutant
+from mutants.reach import Reach, TimedTest, digest, files_with_tests
+from mutants.results import Results
+from mutants.trial import Copy, Outcome, try_mutant
+
+# Files whose tests are quick and thorough, for a run of a minute.
+SHORT_ONLY = (
+    "src/taupi/dynamics/joint_frames.py",
+    "src/taupi/dynamics/recursive.py",
+    "src/taupi/regressors/recursive.py",
+    "src/taupi/signals/derivatives.py",
+)
+SHORT_TESTS = ("tests/reference/test_spec_vectors.py", "tests/unit/signals/test_processing.py")
+SHORT_SIZE, SHORT_LEAST = 12, 0.8
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="mutants", description="Put small faults into the source: do the tests notice?"
+    )
+    parser.add_argument("--seed", type=int, default=12, help="of the sample")
+    parser.add_argument("--size", type=int, default=200, help="number of mutants")
+    parser.add_argument(
+        "--least", type=float, default=0.0, help="share that must be killed, 0 to 1; below it the exit code is 1"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="PATH", help="files or folders to change (default: the seven rooms)"
+    )
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="files or folders of tests (default: all); only lines that they run are changed",
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the page there")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
+    parser.add_argument(
+        "--budget", type=float, default=90.0, metavar="S", help="seconds of tests after the first handful"
+    )
+    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout")
+    parser.add_argument("--list", action="store_true", help="print the sample and end")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
+    parser.add_argument(
+        "--short", action="store_true", help="a dozen mutants of well-tested files, four in five to be killed"
+    )
+    result = parser.parse_args(given)
+    result.root = result.root.resolve()
+    if result.short:
+        result.only, result.tests = list(SHORT_ONLY), list(SHORT_TESTS)
+        result.size, result.least = SHORT_SIZE, SHORT_LEAST
+    return result
+
+
+def record(reach: Reach, copy: Copy, jobs: int) -> None:
+    """Bring the recordings up to date."""
+    files = reach.outdated
+    if files:
+        print(f"Recording which lines {len(files)} test files run ...", flush=True)
+        folder = reach.begin()
+        try:
+            copy.record(folder, files, jobs)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        reach.finish(folder, files)
+
+
+def try_all(
+    mutants: list[Mutant], texts: dict[str, str], reach: Reach, results: Results, copies: list[Copy], budget: float
+) -> dict[Mutant, Outcome]:
+    """Try every mutant whose outcome is not known, each in a copy that is free; return all outcomes in their order."""
+    free: queue.Queue[Copy] = queue.Queue()
+    for copy in copies:
+        free.put(copy)
+    outcomes = {m: results.get(m) for m in mutants}
+    todo = [m for m in mutants if outcomes[m] is None]
+    selected = {m: reach.tests_of(m, texts[m.file]) for m in todo}  # beforehand: the recordings are read by one thread
+    print(f"{len(mutants)} mutants, {len(mutants) - len(todo)} of them known from before", flush=True)
+
+    def attempt(mutant: Mutant) -> None:
+        copy = free.get()
+        try:
+            outcome = try_mutant(copy, mutant, texts[mutant.file], selected[mutant], budget)
+        finally:
+            free.put(copy)
+        results.put(mutant, outcome)
+        outcomes[mutant] = outcome
+        known = sum(o is not None for o in outcomes.values())
+        place = f"{mutant.file}:{mutant.line} {mutant.change}"
+        print(f"[{known}/{len(mutants)}] {outcome.result}, {outcome.seconds:.0f} s: {place}", flush=True)
+
+    pool = ThreadPoolExecutor(len(copies))
+    try:
+        list(pool.map(attempt, todo))
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for copy in copies:
+            copy.stop()
+        raise
+    return {m: o for m, o in outcomes.items() if o is not None}
+
+
+def check_killers(outcomes: dict[Mutant, Outcome], copy: Copy) -> None:
+    """Run the tests that killed somebody on the unchanged source: a test that fails by itself proves nothing."""
+    names = sorted({o.test for o in outcomes.values() if "::" in o.test})
+    failed = copy.failing([TimedTest(0.0, name) for name in names]) if names else ""
+    if failed:
+        sys.exit(f"{failed} fails on the unchanged source, so its kills prove nothing. Mend it and run again.")
+
+
+def main() -> None:
+    """Record, draw, try, report."""
+    given = arguments()
+    equivalents = sample.read_equivalents()
+    texts = {file: (given.root / file).read_text(encoding="utf-8") for file in sample.files_of(given.root, given.only)}
+    if given.list:
+        for mutant in sample.draw(texts, given.size, given.seed, equivalents):
+            print(f"{mutant.file}:{mutant.line}  {mutant.kind}: {mutant.change}\n    {mutant.code}")
+        return
+    cache = given.root / ".mutants"
+    if given.fresh:
+        shutil.rmtree(cache, ignore_errors=True)
+    reach = Reach(cache / "recordings", given.root, files_with_tests(given.root, given.tests))
+    trees = [digest(given.root / name) for name in ("src", "tests", "docs")]
+    results = Results(cache / "results.json", given.root, " ".join([*trees, *given.tests, str(given.budget)]))
+    copies = [Copy(given.root, cache / "objects") for _ in range(given.jobs)]
+
+    def wanted(mutant: Mutant) -> bool:
+        """With some tests only, a line that none of them runs says nothing about them."""
+        return not given.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
+
+    try:
+        record(reach, copies[0], given.jobs)
+        mutants = sample.draw(texts, given.size, given.seed, equivalents, wanted)
+        outcomes = try_all(mutants, texts, reach, results, copies, given.budget)
+        check_killers(outcomes, copies[0])
+    finally:
+        for copy in copies:
+            copy.remove()
+    conclude(outcomes, given, equivalents)
+
+
+def conclude(
+    outcomes: dict[Mutant, Outcome], given: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...]
+) -> None:
+    """Print what survived and the shares, write the page, and end with 1 where too few were killed."""
+    for mutant, outcome in outcomes.items():
+        if not outcome.killed:
+            print(f"survived: {survivor(mutant, outcome)}")
+    for name, total, kills in rows(outcomes):
+        print(f"{name}: {kills} of {total} killed")
+    if given.report:
+        given.report.write_text(page(outcomes, given.seed, given.least, equivalents), encoding="utf-8")
+    if killed_share(outcomes) < given.least:
+        sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * given.least:.0f} % are asked for.")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Stopped. The same command goes on from here.")
