@@ -155,3 +155,8 @@ def test_bad_logs_are_refused():
         tp.estimators.output_error(PENDULUM, 3)
     with pytest.raises(tp.TaupiError, match="The log has 1 joints"):
         tp.estimators.output_error(ZOLLO, log)
+
+
+def test_a_stream_is_refused():
+    with pytest.raises(tp.TaupiError, match=r"estimator output_error needs the whole log at once. Use stream=False"):
+        tp.identify(PENDULUM, "run.csv", "output_error", stream=True)
