@@ -197,14 +197,14 @@ def _refuse_few(samples: int, rows: int, parameters: int) -> None:
 
 def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
     """Refuse a file that is given twice: its noise would be underestimated."""
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}  # by hash
     for source in sources:
         sha256, name = source.first.source.sha256, source.name
-        if sha256 and sha256 in seen:
-            same = seen[sha256] == name
-            message = f"{name} is given twice" if same else f"{seen[sha256]} and {name} hold the same bytes"
+        if sha256 and sha256 in names:
+            same = names[sha256] == name
+            message = f"{name} is given twice" if same else f"{names[sha256]} and {name} hold the same bytes"
             raise TaupiError(f"{message}: give each log once.")
-        seen[sha256] = name
+        names[sha256] = name
 
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
