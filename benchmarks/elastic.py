@@ -48,7 +48,7 @@ def measure(short: bool) -> dict[str, Any]:
         pairs = {
             "Y": (tp.regressor(arm), tp.elastic_regressor(arm)),
             "base Y": (tp.base_parameters(arm).regressor(), tp.base_parameters(arm, elastic=True).regressor()),
-            "forward": (tp.forward_dynamics(arm, terms=("viscous", "coulomb")), tp.elastic_forward_dynamics(arm)),
+            "forward": (tp.forward_dynamics(arm, terms=("viscous", "coulomb")), tp.elastic.forward_dynamics(arm)),
         }
         results[name] = {}
         for key, both in pairs.items():

@@ -65,7 +65,7 @@ def regressor(name: str, form: str) -> Case:
 
 def lump() -> Case:
     """Return the times of lumping the operational force of the planar arm of three links."""
-    force = tp.operational_force(tp.load("planar3r"), task="planar")
+    force = tp.operational.force(tp.load("planar3r"), task="planar")
     steps: Case = {}
     for label, unknown in {"known lengths": ["m?", "I?", "lc?"], "unknown lengths": ["m?", "I?", "lc?", "l?"]}.items():
         start = time.perf_counter()

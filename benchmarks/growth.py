@@ -85,7 +85,7 @@ def by_samples() -> dict[str, list[tuple[int, float]]]:
         curves["Y in blocks"].append((n, seconds(blocks)))
         if n <= 1_000_000:
             torque = tau(*states)
-            sums = tp.Accumulator(y)
+            sums = tp.program.Accumulator(y)
             curves["Y^T Y gathered"].append((n, seconds(partial(sums.add, torque, *states))))
     return curves
 

@@ -140,7 +140,7 @@ def measure_arm(name: str, samples: int, repeats: int) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     log = tp.Log(t, q, tau=exact(q, qd, qdd) + NOISE * rng.normal(size=q.shape), names=robot.joint_names)
     tp.identify(tp.load("elbow2r"), tp.Log(t[:2000], q[:2000, :2], tau=q[:2000, :2]))  # modules are imported
-    cutoff = tp.choose_cutoff(log.q, log.rate_hz).hz
+    cutoff = tp.signals.choose_cutoff(log.q, log.rate_hz).hz
     same = {
         "estimator": "wls",
         "cutoff_hz": cutoff,

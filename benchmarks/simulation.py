@@ -130,7 +130,9 @@ def computed_torque(arm: tp.Robot) -> tp.Program:
         return inverse(q, qd, qdd_des - 10 * (qd - qd_des) - 25 * (q - q_des))
 
     names = ("q", "qd", "q_des", "qd_des", "qdd_des")
-    return tp.trace("computed_torque", body, [tp.Port(k, (arm.n,)) for k in names], [tp.Port("tau", (arm.n,))])
+    return tp.program.trace(
+        "computed_torque", body, [tp.program.Port(k, (arm.n,)) for k in names], [tp.program.Port("tau", (arm.n,))]
+    )
 
 
 def best(run: Callable[[], object], repeats: int, clock: Callable[[], float] = time.thread_time) -> float:

@@ -160,13 +160,13 @@ def sticky(units: Units = SI, scale: float = 1.0) -> tp.Robot:
 
 def shaped_log(noise: float = 1.0, seed: int = 0, units: Units = SI, samples: int = 1000) -> tp.Log:
     """Return a log of it that needs no preparation."""
-    terms = (*FRICTION, tp.Stribeck(velocity=STRIBECK_VELOCITY))
+    terms = (*FRICTION, tp.terms.Stribeck(velocity=STRIBECK_VELOCITY))
     return simulated(sticky(units), terms, 4, noise * SIGMA * units.torque, samples, noise_seed=seed)
 
 
 def shaped_raw() -> tuple[tp.Robot, tp.Log]:
     """Return the arm and a log as a robot records it."""
-    terms = (*FRICTION, tp.Stribeck(velocity=STRIBECK_VELOCITY))
+    terms = (*FRICTION, tp.terms.Stribeck(velocity=STRIBECK_VELOCITY))
     return sticky(), fourier(sticky(), terms, 4, 4000, 200.0, noise=0.3)
 
 
@@ -217,7 +217,7 @@ def elastic_log(
     speed, acceleration = (x * moves for x in motion(2, 5, samples, 100.0)[2:])
     rng = np.random.default_rng(7000 + seed)
     stiffness = np.array([float(j.transmission.stiffness) for j in arm.joints])
-    inverse = tp.elastic_inverse_dynamics(arm, terms=ELASTIC_TERMS)
+    inverse = tp.elastic.inverse_dynamics(arm, terms=ELASTIC_TERMS)
     passed = inverse(q, qd, qdd, q, speed, acceleration)[:, :2]
     theta = q + (passed + 0.1 * noisy * rng.normal(size=q.shape)) / stiffness
     u = inverse(q, qd, qdd, theta, speed, acceleration)[:, 2:] + noisy * rng.normal(size=q.shape)

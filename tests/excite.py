@@ -36,7 +36,7 @@ def simulated(arm, terms, seed, noise=0.0, samples=3000, outliers=0.0, correlate
 def fourier(arm, terms, seed, samples, rate, noise=0.0):
     """Return a log as a robot records it: q and a noisy torque."""
     t, q, qd, qdd = motion(arm.n, seed, samples, rate)
-    smooth = tuple(tp.Coulomb(0.05) if name == "coulomb" else name for name in terms)
+    smooth = tuple(tp.terms.Coulomb(0.05) if name == "coulomb" else name for name in terms)
     tau = tp.inverse_dynamics(arm, terms=smooth)(q, qd, qdd)
     rng = np.random.default_rng(seed + 50)
     return tp.Log(t, q, tau=tau + noise * rng.normal(size=tau.shape), names=arm.joint_names)

@@ -99,7 +99,7 @@ def recorded() -> tp.Log:
     q = (a * (1 - np.cos(angle))).sum(axis=1)
     qd = moves * (a * w * np.sin(angle)).sum(axis=1)
     qdd = moves * (a * w * w * np.cos(angle)).sum(axis=1)
-    tau = tp.inverse_dynamics(arm(), terms=("viscous", tp.Coulomb(0.05), "offset"))(q, qd, qdd)
+    tau = tp.inverse_dynamics(arm(), terms=("viscous", tp.terms.Coulomb(0.05), "offset"))(q, qd, qdd)
     noise = {"q": 2e-5, "qd": 2e-3, "qdd": 0.1, "tau": 0.2}
     exact = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
     signals = {k: v + noise[k] * rng.normal(size=v.shape) for k, v in exact.items()}

@@ -29,7 +29,7 @@ def states(arm, seed=0, duration=8.0, rate=500.0, size=0.8, steps=20, terms=FRIC
 
     The law is De Luca, Siciliano and Zollo's (2005) with a velocity reference; `held` keeps its torque for a sample.
     """
-    n, plant, g = arm.n, tp.elastic_forward_dynamics(arm, terms=terms), tp.gravity_torque(arm)
+    n, plant, g = arm.n, tp.elastic.forward_dynamics(arm, terms=terms), tp.gravity_torque(arm)
     k = np.array([float(j.transmission.stiffness) for j in arm.joints])
     at = reference(n, seed, duration, size)
     x, t, u = cs.SX.sym("x", 4 * n), cs.SX.sym("t"), cs.SX.sym("u", n)

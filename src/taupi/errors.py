@@ -70,7 +70,7 @@ class _Message(Exception):  # noqa: N818 - of errors and of warnings
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def spelled(self, spelling: Spelling) -> str:
-        """Return the message with arguments, and what only Python can do, spelled by a function."""
+        """Return the message with arguments, and what only Python can do, as the function `spelling` writes them."""
         wrong, remedy = (
             "".join(part if isinstance(part, str) else spelling(part) for part in parts)
             for parts in (self.parts, self.remedy)
@@ -114,7 +114,7 @@ class MovedWarning(TaupiWarning, DeprecationWarning):
     """A public name was used at a place that it has moved from; the message says where it is now."""
 
 
-def warn(message: str, category: type[Warning] = TaupiWarning) -> None:
+def warn(message: str | TaupiWarning, category: type[Warning] = TaupiWarning) -> None:
     """Warn of an answer that is usable but suspect, at the line outside of taupi that asked for it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "taupi":

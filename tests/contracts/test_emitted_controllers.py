@@ -16,12 +16,14 @@ ARM = tp.load("elbow2r")
 LAWS = {
     "slotine_li": lambda: tp.SlotineLi(ARM, terms=("viscous", "coulomb")),
     "niemeyer_slotine": lambda: tp.NiemeyerSlotine(tp.load("puma560")),
-    "walker": lambda: tp.Walker(ARM, modifications=(tp.Projection({"*.m": 0.1}), tp.DeadZone(0.01))),
-    "composite": lambda: tp.CompositeAdaptation(ARM, adapt="base", forgetting=1.0),
-    "natural": lambda: tp.NaturalAdaptation(ARM),
-    "operational": lambda: tp.OperationalSlotineLi(tp.load("planar3r").bind(l1=1, l2=1, l3=1), task="planar", K=1.0),
+    "walker": lambda: tp.Walker(ARM, modifications=(tp.laws.Projection({"*.m": 0.1}), tp.laws.DeadZone(0.01))),
+    "composite": lambda: tp.laws.CompositeAdaptation(ARM, adapt="base", forgetting=1.0),
+    "natural": lambda: tp.laws.NaturalAdaptation(ARM),
+    "operational": lambda: tp.laws.OperationalSlotineLi(
+        tp.load("planar3r").bind(l1=1, l2=1, l3=1), task="planar", K=1.0
+    ),
     "pd_gravity": lambda: tp.PDGravity(ARM),
-    "elastic_pd_gravity": lambda: tp.ElasticPDGravity(tp.load("zollo2r")),
+    "elastic_pd_gravity": lambda: tp.laws.ElasticPDGravity(tp.load("zollo2r")),
     "computed_torque": lambda: tp.ComputedTorque(ARM, terms=("viscous",)),
 }
 

@@ -74,7 +74,7 @@ def test_blocks_are_the_whole_in_pieces(tmp_path, ending, size):
     log = made()
     file = tmp_path / f"run{ending}"
     tp.write_log(log, file)
-    blocks = list(tp.log_blocks(file, size=size))
+    blocks = list(tp.signals.log_blocks(file, size=size))
     assert [len(b) for b in blocks] == [min(size, 40 - a) for a in range(0, 40, size)]
     for name, value in log.signals.items():
         assert np.array_equal(np.concatenate([b.signals[name] for b in blocks]), value)
@@ -85,7 +85,7 @@ def test_blocks_are_the_whole_in_pieces(tmp_path, ending, size):
 def test_blocks_without_a_time_column_go_on_counting(tmp_path):
     file = tmp_path / "run.csv"
     file.write_text("q1,q2\n" + "".join(f"{i},{-i}\n" for i in range(10)))
-    time = np.concatenate([b.time for b in tp.log_blocks(file, size=3, rate_hz=100)])
+    time = np.concatenate([b.time for b in tp.signals.log_blocks(file, size=3, rate_hz=100)])
     assert np.allclose(time, np.arange(10) / 100, atol=1e-15)
 
 
@@ -192,7 +192,9 @@ def test_controller_states_and_the_choice_of_a_topic(tmp_path, kind):
 
     words = [("/words", "std_msgs/msg/String", START, lambda types, ros1: bags.text(types, ros1, "hello"))]
     path = bags.write_bag(tmp_path, [*states(["b", "a"], -q, qd, tau), *controller(), *words], kind)
-    with pytest.raises(TaupiError, match=r"has 2 topics of joint states: /arm/state, /joint_states. Choose: topic="):
+    with pytest.raises(
+        TaupiError, match=r"has 2 topics of joint states: /arm/state, /joint_states. Choose one: topic="
+    ):
         tp.read_log(path)
     log = tp.read_log(path, topic="/arm/state")
     for got, want in ((log.q, q), (log.qd, qd), (log.qdd, qdd), (log.tau, tau)):
@@ -224,8 +226,8 @@ def test_bad_bags(tmp_path, kind):
     path = bags.write_bag(tmp_path / "second", states(["b", "a"], q, qd, tau), kind)
     with pytest.raises(TaupiError, match=r"No joint .*Known: b, a"):
         tp.read_log(path, robot=robot)
-    with pytest.raises(TaupiError, match="is a rosbag file, which has no blocks"):
-        tp.log_blocks(path)
+    with pytest.raises(TaupiError, match="is a rosbag file, which cannot be read in blocks"):
+        tp.signals.log_blocks(path)
     file = path if path.is_file() else next(path.glob("*.db3"))
     data = file.read_bytes()
     for cut in (1, 20, len(data) // 2, len(data) - 10):

@@ -100,18 +100,18 @@ def test_units_follow_the_joint(arm):
 
 
 def test_order_of_terms_is_the_order_of_columns(arm):
-    names = tp.regressor(arm, terms=("rotor", tp.Viscous())).parameters.names[20:]
+    names = tp.regressor(arm, terms=("rotor", tp.terms.Viscous())).parameters.names[20:]
     assert names == ("joint1.rotor", "joint2.rotor", "joint1.viscous", "joint2.viscous")
-    assert tp.regressor(arm, terms=(tp.Viscous,)).parameters.names[20:] == names[2:]
+    assert tp.regressor(arm, terms=(tp.terms.Viscous,)).parameters.names[20:] == names[2:]
 
 
 @pytest.mark.parametrize("bad", [{"velocity": 0}, {"velocity": -1.0}, {"velocity": np.inf}, {"exponent": 3}])
 def test_stribeck_shape_is_checked(bad):
     with pytest.raises(TaupiError, match="expected"):
-        tp.Stribeck(**bad)
+        tp.terms.Stribeck(**bad)
 
 
-@pytest.mark.parametrize("kind", [tp.Stribeck, tp.StribeckRise, tp.StribeckFall, tp.Coulomb])
+@pytest.mark.parametrize("kind", [tp.terms.Stribeck, tp.terms.StribeckRise, tp.terms.StribeckFall, tp.terms.Coulomb])
 def test_shapes_may_differ_from_joint_to_joint(arm, kind):
     q, qd = STATES
     both = tp.regressor(arm, terms=(kind((0.05, 0.3)),))(q, qd, QDD)[:, :, 20:]
@@ -123,15 +123,15 @@ def test_shapes_may_differ_from_joint_to_joint(arm, kind):
 
 @pytest.mark.parametrize("bad", [0, -1.0, np.inf, "fast", (0.1, 0.0), ()])
 def test_shapes_of_the_two_exponentials_are_checked(bad):
-    for kind in (tp.StribeckRise, tp.StribeckFall):
+    for kind in (tp.terms.StribeckRise, tp.terms.StribeckFall):
         with pytest.raises(TaupiError, match="expected a positive number"):
             kind(bad)
     with pytest.raises(TaupiError, match="fall_slowness is"):
-        tp.StribeckCurve(0.1, 0.2, fall_slowness=bad)
+        tp.terms.StribeckCurve(0.1, 0.2, fall_slowness=bad)
 
 
 def test_a_curve_is_its_columns(arm):
-    (q, qd), curve = STATES, tp.StribeckCurve.document()
+    (q, qd), curve = STATES, tp.terms.StribeckCurve.document()
     values = np.concatenate([curve.coulomb, curve.viscous, curve.rise, curve.fall])
     columns = tp.regressor(arm, terms=curve.columns)(q, qd, QDD)[:, :, 20:]
     got = tp.inverse_dynamics(arm, terms=(curve,))(q, qd, QDD) - tp.inverse_dynamics(arm)(q, qd, QDD)
@@ -141,7 +141,7 @@ def test_a_curve_is_its_columns(arm):
 
 
 def test_a_smooth_curve_is_the_same_away_from_standstill():
-    curve, qd = tp.StribeckCurve.document(), np.array([[0.3, -0.3], [0.0, 0.0], [1e-5, -1e-5]])
+    curve, qd = tp.terms.StribeckCurve.document(), np.array([[0.3, -0.3], [0.0, 0.0], [1e-5, -1e-5]])
     smooth = curve.smooth(0.01).torque(qd)
     assert error(smooth[0], curve.torque(qd)[0]) < 1e-12
     assert not smooth[1].any()
@@ -181,7 +181,7 @@ def test_bad_terms(arm):
     loose = type(
         "Loose",
         (),
-        {"name": "loose", "__hash__": None, **{k: getattr(tp.Viscous, k) for k in ("unit", "value", "column")}},
+        {"name": "loose", "__hash__": None, **{k: getattr(tp.terms.Viscous, k) for k in ("unit", "value", "column")}},
     )
     with pytest.raises(TaupiError, match="freeze its class"):
         tp.regressor(arm, terms=(loose(),))

@@ -68,7 +68,7 @@ def test_every_program_can_be_emitted(name, language):
         (["puma560", "regressor", "--dtype", "float16"], "Known: float64, float32"),
         (["puma560", "regressor", "--name", "a b"], "expected an identifier of C"),
         (["puma560", "regressor", "--terms", "viscus"], "Did you mean 'viscous'"),
-        (["puma560", "gravity-torque", "--terms", "viscous"], "takes no terms"),
+        (["puma560", "gravity-torque", "--terms", "viscous"], "takes no --terms, got viscous"),
         (["puma560", "jacobian", "--language", "cuda", "--project"], "goes with --language c"),
         (["puma560", "jacobian", "--lock", "x"], "takes no --lock"),
     ],

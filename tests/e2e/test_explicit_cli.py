@@ -139,7 +139,7 @@ def test_lump_into_prescribed_parameters():
         (["explicit", "elbow2r", "--link", "forearm", "--form", "slotine"], "Did you mean 'slotine-li'"),
         (["explicit", "elbow2r", "--form", "body"], "No form 'body'"),
         (["explicit", "lecture2r", "--what", "coriolis-matrix", "--form", "chris"], "Did you mean 'christoffel'"),
-        (["explicit", "elbow2r", "--what", "mass-matrix", "--task", "xy"], "mass-matrix takes no task"),
+        (["explicit", "elbow2r", "--what", "mass-matrix", "--task", "xy"], "mass-matrix takes no --task, got xy"),
         (["explicit", "elbow2r", "--what", "operational-mass", "--task", "xyy"], "Did you mean 'xy'"),
         (["explicit", "elbow2r", "--terms", "viscus"], "Did you mean 'viscous'"),
         (["explicit", "elbow2r", "--digits", "-1"], "digits is -1, expected a whole number of at least 1"),

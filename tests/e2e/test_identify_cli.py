@@ -351,7 +351,7 @@ def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):
     for name in ("new.urdf", "new.toml", "c"):
         code, out, err = command("export", fit, "-o", tmp_path / name)
         assert (code, out) == (3, "") and len(err.strip().splitlines()) == 1
-        assert "Check the logs' signs" in err and "--anyway does so all the same" in err
+        assert "Check the logs' signs" in err and "--anyway exports it all the same" in err
         assert not (tmp_path / name).exists()
     code, _, err = command("export", fit, "-o", tmp_path / "new.urdf", "--anyway")
     assert code == 0 and err.startswith("warning: ") and (tmp_path / "new.urdf").exists()
@@ -415,11 +415,11 @@ from taupi.identification import estimators
 from taupi.identification.results import assemble
 from taupi.identification.results.fit import Outcome, Status
 from taupi.identification.solve import solve
-from taupi.identification.rows.factors import stacked
+from taupi.identification.rows.factors import stack_factors
 
 class Stubborn:
     def fit(self, problem):
-        solution = solve(stacked(problem.factors), problem.prior_base, problem.metric)
+        solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric)
         return assemble.assemble(problem, "stubborn", {}, solution, status=Status(Outcome.NOT_CONVERGED))
 
 sys.modules["stubborn"] = sys.modules["__main__"]
@@ -512,7 +512,7 @@ def test_validate_compare_and_report(command, done, tmp_path):
     ("arguments", "sentence"),
     [
         (["validate", "nothing.json", "run1.csv"], "No file 'nothing.json'"),
-        (["validate", "run1.csv", "run2.csv"], "is no JSON"),
+        (["validate", "run1.csv", "run2.csv"], "is not JSON"),
         (["report", "FIT", "-o", "page.pdf"], "ending in .html"),
         (["validate", "FIT", "silent.csv"], "tau is missing"),
         (["compare", "FIT", "nothing", "run1.csv"], "No file 'nothing'"),

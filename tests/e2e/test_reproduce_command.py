@@ -22,7 +22,9 @@ def test_studies_are_listed(tmp_path):
     done = taupi("reproduce", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[0].split()[0] == "study" and [line.split()[0] for line in lines[2:]] == [s.name for s in tp.studies()]
+    assert lines[0].split()[0] == "study" and [line.split()[0] for line in lines[2:]] == [
+        s.name for s in tp.papers.studies()
+    ]
     listed = json.loads(taupi("reproduce", "--json", cwd=tmp_path).stdout)["studies"]
     assert {"name", "document", "reruns", "seconds"} == set(listed[0])
 
@@ -59,7 +61,7 @@ def test_bad_words_are_one_sentence(tmp_path, arguments, told):
 
 def test_an_unexplained_difference_is_exit_four(monkeypatch):
     study = Study("made", "Somebody: A study", "nothing", 1, 1, run=lambda step: None)
-    monkeypatch.setattr(tp, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 2.0),)), raising=False)
+    monkeypatch.setattr(tp.papers, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 2.0),)))
     assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 4
-    monkeypatch.setattr(tp, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 1.2),)), raising=False)
+    monkeypatch.setattr(tp.papers, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 1.2),)))
     assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 0

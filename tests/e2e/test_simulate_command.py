@@ -81,7 +81,7 @@ def test_elastic_joints_are_noticed(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Run of zollo2r under elastic_pd_gravity: 301 samples")
     assert "zollo2r has 2 elastic joints: simulating links and motors, coulomb, viscous" in done.stderr
-    assert "rad/s: 1 step of rk4 a control period" in done.stderr
+    assert "rad/s: 1 step of rk4 per control period" in done.stderr
     run, log = tp.Run.load(tmp_path / "out" / "run.parquet"), tp.read_log(tmp_path / "out" / "run.parquet")
     assert np.array_equal(log.theta, run.theta) and np.array_equal(log.tau_m, run.tau)
     for seen in (run.measured.q, run.measured_motors.q):

@@ -72,7 +72,7 @@ def test_slotine_li_torque_is_the_model_of_another_robot(seed, other):
     guess = tp.Robot(robot.name, robot.joints, strange.links, robot.gravity, robot.base, robot.frames, robot.tip)
     law = tp.NiemeyerSlotine(robot, Lambda=3.0, K=2.0, Gamma_inv=1.0)
     q, qd, *wanted = random_states(robot, 3, 5, seed)
-    qrd, qrdd, s = tp.reference_motion(q, qd, *wanted, Lambda=3.0)
+    qrd, qrdd, s = tp.laws.reference_motion(q, qd, *wanted, Lambda=3.0)
     M, C = now(tp.mass_matrix(guess, algorithm="links"))(q), now(tp.coriolis_matrix(guess))(q, qd)
     tau = (M @ qrdd[..., None] + C @ qrd[..., None])[..., 0] + now(tp.gravity_torque(guess))(q) - 2.0 * s
     assert error(quick(law)(q, qd, *wanted, guess.parameters.values)[0], tau) < ROUNDING
@@ -82,7 +82,7 @@ def test_slotine_li_torque_is_the_model_of_another_robot(seed, other):
 @given(robot=trees_with_mimic, seed=seeds)
 def test_the_documents_matrices(robot, seed):
     q, qd = random_states(robot, 3, 2, seed)
-    H, C, G, N = now(tp.spatial_dynamics(robot))(q, qd)
+    H, C, G, N = now(tp.closed_form.spatial_dynamics(robot))(q, qd)
     assert error(H, now(tp.mass_matrix(robot))(q)) < ROUNDING
     symbols = now(tp.christoffel_symbols(robot))(q)
     assert error(C, np.einsum("...kij,...i->...kj", symbols, qd)) < ROUNDING
@@ -125,9 +125,9 @@ LAWS = {
     "slotine_li": lambda r, g: tp.SlotineLi(r, K=3.0, terms=ALL_TERMS, **g),
     "niemeyer_slotine": lambda r, g: tp.NiemeyerSlotine(r, K=3.0, terms=ALL_TERMS, **g),
     "walker": lambda r, g: tp.Walker(r, gamma=4.0, terms=ALL_TERMS, **g),
-    "composite": lambda r, g: tp.CompositeAdaptation(r, K=3.0, terms=ALL_TERMS, **g),
-    "forgetting": lambda r, g: tp.CompositeAdaptation(r, K=3.0, adapt="base", forgetting=2.0),
-    "natural": lambda r, g: tp.NaturalAdaptation(r, g["Lambda"], K=3.0, gamma=0.5, Gamma_inv=0.3, terms=ALL_TERMS),
+    "composite": lambda r, g: tp.laws.CompositeAdaptation(r, K=3.0, terms=ALL_TERMS, **g),
+    "forgetting": lambda r, g: tp.laws.CompositeAdaptation(r, K=3.0, adapt="base", forgetting=2.0),
+    "natural": lambda r, g: tp.laws.NaturalAdaptation(r, g["Lambda"], K=3.0, gamma=0.5, Gamma_inv=0.3, terms=ALL_TERMS),
 }
 
 
@@ -145,7 +145,7 @@ def test_lyapunov_functions_fall_as_claimed(name, seed):
         vector[tail] = rng.normal(size=tail.stop - tail.start)
     state = random_states(robot, 4, 5, seed)
     pi = plant_parameters(law).values
-    V, V_1, claimed, rate = now(tp.lyapunov(law))(*state, vector, pi)
+    V, V_1, claimed, rate = now(tp.laws.lyapunov(law))(*state, vector, pi)
     assert error(rate, claimed) < RATE
     assert (V >= V_1).all()
     assert (V_1 >= 0).all()
@@ -163,7 +163,7 @@ def test_fixed_laws_fall_as_claimed_with_exact_parameters(seed):
     pd, ct = tp.PDGravity(robot, Kp=30.0, Kd=8.0, terms=terms), tp.ComputedTorque(robot, terms=(*terms, "rotor"))
     for law, wanted in ((pd, (q_des, rest, rest)), (ct, (q_des, qd_des, qdd_des))):
         pi = law.parameters.values
-        V, _, claimed, rate = now(tp.lyapunov(law))(q, qd, *wanted, pi, pi)
+        V, _, claimed, rate = now(tp.laws.lyapunov(law))(q, qd, *wanted, pi, pi)
         assert error(rate, claimed) < RATE
         assert (claimed < 0).all()
         assert (V > 0).all()
@@ -172,25 +172,25 @@ def test_fixed_laws_fall_as_claimed_with_exact_parameters(seed):
 @pytest.mark.parametrize(("task", "joints"), [("planar", 3), ("xy", 3)])
 def test_operational_law_falls_as_claimed(task, joints):
     arm = tp.load("planar3r").bind(l1=1, l2=0.8, l3=0.5)
-    law = tp.OperationalSlotineLi(arm, task=task, K=5.0, Gamma_inv=0.2)
+    law = tp.laws.OperationalSlotineLi(arm, task=task, K=5.0, Gamma_inv=0.2)
     m = law.wanted_size()
     rng = np.random.default_rng(5)
     q = np.array([0.3, 0.9, -0.7]) + rng.uniform(-0.2, 0.2, (4, 3))
     state = [q, rng.normal(size=(4, 3)), *rng.normal(size=(3, 4, m))]
     pi = arm.parameters.values
-    _, _, claimed, rate = now(tp.lyapunov(law))(*state, 0.7 * pi + 0.1, pi)
+    _, _, claimed, rate = now(tp.laws.lyapunov(law))(*state, 0.7 * pi + 0.1, pi)
     assert error(rate, claimed) < RATE
     assert (claimed < 0).all()
 
 
 def test_operational_law_is_the_operational_regressor():
     arm = tp.load("planar3r").bind(l1=1, l2=0.8, l3=0.5)
-    law = tp.OperationalSlotineLi(arm, task="planar", Lambda=2.0, K=5.0, Gamma_inv=0.2)
+    law = tp.laws.OperationalSlotineLi(arm, task="planar", Lambda=2.0, K=5.0, Gamma_inv=0.2)
     rng = np.random.default_rng(6)
     q, qd, r_des, rd_des, rdd_des = np.array([0.3, 0.9, -0.7]), *rng.normal(size=(4, 3))
     pi_hat = rng.normal(size=30)
-    r, J = tp.task_coordinates(arm, task="planar")(q), tp.jacobian(arm, task="planar")(q)
-    v, vd, s = tp.reference_motion(r, J @ qd, r_des, rd_des, rdd_des, Lambda=2.0)
+    r, J = tp.operational.task_coordinates(arm, task="planar")(q), tp.jacobian(arm, task="planar")(q)
+    v, vd, s = tp.laws.reference_motion(r, J @ qd, r_des, rd_des, rdd_des, Lambda=2.0)
     Y = tp.operational_regressor(arm, task="planar")(q, qd, v, vd)
     assert error(law.torque(q, qd, r_des, rd_des, rdd_des, parameters=pi_hat), J.T @ (Y @ pi_hat - 5.0 * s)) < 1e-10
     assert error(law.adaptation(q, qd, r_des, rd_des, rdd_des, parameters=pi_hat), -0.2 * Y.T @ s) < 1e-10

@@ -194,7 +194,7 @@ def test_moving_base_matches_a_longer_chain():
     q, qd, qdd = (x[0] for x in random_states(arm, 1, 3))
     w, a = 0.7, -1.3
     rows = np.array([0, 0, w, 0, 0, 0]), np.array([0, 0, a, 0, 0, 0])
-    tau = tp.moving_base_dynamics(arm)(q, qd, qdd, *rows)
+    tau = tp.closed_form.moving_base_dynamics(arm)(q, qd, qdd, *rows)
     joints = [dataclasses.replace(j, parent=j.parent + 1, coordinate=j.coordinate + 1) for j in arm.joints]
     first = dataclasses.replace(arm.joints[0], name="turn", kind="revolute", parent=-1, coordinate=0)
     plain = type(first.before)()

@@ -50,7 +50,7 @@ def test_regressor_times_parameters_is_the_torque(seed, coupling, order):
     robot = elastic_tree(seed, mimic=seed % 4 == 0)
     x = motion(robot, seed)
     Y = tp.elastic_regressor(robot, order=order, terms=TERMS, coupling=coupling)
-    tau = tp.elastic_inverse_dynamics(robot, terms=TERMS, coupling=coupling)(*x)
+    tau = tp.elastic.inverse_dynamics(robot, terms=TERMS, coupling=coupling)(*x)
     assert error(Y(*x) @ Y.parameters.values, tau) < ROUNDING
 
 
@@ -67,9 +67,9 @@ def test_forward_dynamics_undoes_inverse_dynamics(seed, coupling):
     expected[:, rigid] = u[:, rigid]
     coupled = len(robot.joints) != robot.n
     for algorithm in ("cholesky",) if coupled else ("articulated", "cholesky"):
-        program = tp.elastic_forward_dynamics(robot, coupling=coupling, algorithm=algorithm)
+        program = tp.elastic.forward_dynamics(robot, coupling=coupling, algorithm=algorithm)
         qdd, thetadd = program.compile("numpy")(q, qd, theta, thetad, u)
-        inverse = tp.elastic_inverse_dynamics(robot, coupling=coupling).compile("numpy")
+        inverse = tp.elastic.inverse_dynamics(robot, coupling=coupling).compile("numpy")
         tau = inverse(q, qd, qdd, theta, thetad, thetadd)
         # Accelerations are large where inertias are small: compare with the forces that cancel.
         scale = max(1.0, np.abs(qdd).max(), np.abs(thetadd).max())
@@ -81,11 +81,11 @@ def test_forward_dynamics_undoes_inverse_dynamics(seed, coupling):
 def test_model_matrices_make_the_torque_and_c_is_christoffels(seed, coupling):
     robot = elastic_tree(seed, mimic=seed % 4 == 0)
     q, qd, qdd, theta, thetad, thetadd = (x[0] for x in motion(robot, seed))
-    b = tp.elastic_mass_matrix(robot, coupling)
-    B, C = b(q), tp.elastic_coriolis_matrix(robot, coupling).compile("numpy")(q, qd, thetad)
-    tau = tp.elastic_inverse_dynamics(robot, terms=(), coupling=coupling)(q, qd, qdd, theta, thetad, thetadd)
-    K = tp.elastic_stiffness_matrix(robot)()
-    blocks = B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + tp.elastic_gravity_torque(robot)(q) + K @ np.r_[q, theta]
+    b = tp.elastic.mass_matrix(robot, coupling)
+    B, C = b(q), tp.elastic.coriolis_matrix(robot, coupling).compile("numpy")(q, qd, thetad)
+    tau = tp.elastic.inverse_dynamics(robot, terms=(), coupling=coupling)(q, qd, qdd, theta, thetad, thetadd)
+    K = tp.elastic.stiffness_matrix(robot)()
+    blocks = B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + tp.elastic.gravity_torque(robot)(q) + K @ np.r_[q, theta]
     assert error(blocks, tau) < ROUNDING
     assert error(B, B.T) < 1e-14
     # Christoffel's symbols from B itself: dB/dq by the chain rule, zero with respect to theta.
@@ -141,7 +141,7 @@ def test_torque_is_that_of_the_energies(seed):
     robot = elastic_tree(seed, mimic=seed % 4 == 0)
     q, qd, qdd, theta, thetad, thetadd = (x[0] for x in motion(robot, seed))
     expected = lagrange(robot)(np.r_[q, theta], np.r_[qd, thetad], np.r_[qdd, thetadd])
-    got = tp.elastic_inverse_dynamics(robot, terms=())(q, qd, qdd, theta, thetad, thetadd)
+    got = tp.elastic.inverse_dynamics(robot, terms=())(q, qd, qdd, theta, thetad, thetadd)
     assert error(got, expected) < ROUNDING
 
 
@@ -153,9 +153,9 @@ def test_stiffer_springs_come_to_the_rigid_robot():
             stiffness=[10.0, *[None] * (len(robot.joints) - 1)],
         )
         q, qd, qdd, *_ = motion(robot, seed)
-        both = tp.elastic_inverse_dynamics(robot)(q, qd, qdd, q, qd, qdd)
+        both = tp.elastic.inverse_dynamics(robot)(q, qd, qdd, q, qd, qdd)
         n = robot.n
-        folded = tp.elastic_inverse_dynamics(rigid_but_one)(q, qd, qdd, q[:, :1], qd[:, :1], qdd[:, :1])
+        folded = tp.elastic.inverse_dynamics(rigid_but_one)(q, qd, qdd, q[:, :1], qd[:, :1], qdd[:, :1])
         assert error(folded[:, 1:n], both[:, 1:n] + both[:, n + 1 :]) < ROUNDING
         assert error(folded[:, [0, n]], both[:, [0, n]]) < ROUNDING
 
@@ -164,8 +164,8 @@ def test_power_is_the_rate_of_energy():
     """d/dt (T + U) = v . tau without friction, T from B, U from gravity and springs."""
     robot = elastic_tree(11)
     q, qd, qdd, theta, thetad, thetadd = (x[0] for x in motion(robot, 3))
-    b, potential = tp.elastic_mass_matrix(robot), tp.potential_energy(robot)
-    K = tp.elastic_stiffness_matrix(robot)()
+    b, potential = tp.elastic.mass_matrix(robot), tp.potential_energy(robot)
+    K = tp.elastic.stiffness_matrix(robot)()
 
     def energy(t):
         v = np.r_[qd + t * qdd, thetad + t * thetadd]
@@ -174,5 +174,5 @@ def test_power_is_the_rate_of_energy():
 
     h = 1e-4
     rate = (8 * (energy(h) - energy(-h)) - (energy(2 * h) - energy(-2 * h))) / (12 * h)
-    power = np.r_[qd, thetad] @ tp.elastic_inverse_dynamics(robot, terms=())(q, qd, qdd, theta, thetad, thetadd)
+    power = np.r_[qd, thetad] @ tp.elastic.inverse_dynamics(robot, terms=())(q, qd, qdd, theta, thetad, thetadd)
     assert rate == pytest.approx(power, rel=1e-8)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
-from taupi import Port, trace
 from taupi.dynamics.chain import trace_robot
 from taupi.dynamics.kinematics import task_jacobian
 from taupi.dynamics.operational import square_inverse
 from taupi.errors import TaupiError
+from taupi.program import Port, trace
 
 # Solving with J and M loses their condition numbers, some 1e4 together on these arms.
 SOLVED = 1e-8
@@ -41,7 +41,7 @@ def test_mass_is_that_of_the_other_form(name, task):
     arm = tp.load(name)
     q, qd = states(arm, 1)
     mass = tp.operational_dynamics(arm, task=task)(q, qd)[0]
-    assert error(mass, tp.operational_mass(arm, task=task)(q)) < SOLVED
+    assert error(mass, tp.operational.mass(arm, task=task)(q)) < SOLVED
 
 
 @pytest.mark.parametrize(("name", "task"), SQUARE)
@@ -67,7 +67,7 @@ def test_regressor_and_force_for_any_velocity(name, task):
     want = mass @ vd + coriolis @ v + gravity
     y = tp.operational_regressor(arm, task=task)(q, qd, v, vd)
     assert error(y @ arm.parameters.values, want) < SOLVED
-    assert error(tp.operational_force(arm, task=task)(q, qd, v, vd), want) < SOLVED
+    assert error(tp.operational.force(arm, task=task)(q, qd, v, vd), want) < SOLVED
 
 
 @given(st.integers(0, 10**6), st.integers(4, 5))
@@ -94,7 +94,7 @@ def test_random_redundant_arms(seed, joints):
     qd = back @ v
     vd = j @ qdd + value(tp.jacobian_derivative, q, qd, task="position") @ qd
     tau = value(tp.inverse_dynamics, q, qd, qdd)
-    assert error(value(tp.operational_force, q, qd, v, vd), back.T @ tau) < SOLVED
+    assert error(value(tp.operational.force, q, qd, v, vd), back.T @ tau) < SOLVED
 
 
 def test_redundant_regressor_holds_the_inverse():
@@ -119,18 +119,18 @@ def test_force_with_terms_is_regressor_times_parameters(name):
     q, qd = states(arm, 1)
     v, vd = np.random.default_rng(8).normal(size=(2, 2))
     y = tp.operational_regressor(arm, task="xy", terms=terms)
-    force = tp.operational_force(arm, task="xy", terms=terms)(q, qd, v, vd)
+    force = tp.operational.force(arm, task="xy", terms=terms)(q, qd, v, vd)
     assert error(force, y(q, qd, v, vd) @ y.parameters.values) < SOLVED
-    assert error(force, tp.operational_force(arm, task="xy")(q, qd, v, vd)) > 1e-2
+    assert error(force, tp.operational.force(arm, task="xy")(q, qd, v, vd)) > 1e-2
 
 
 def test_force_keeps_symbols():
     arm = tp.Robot.from_dh([{"a": "l1"}, {"a": "l2"}], links=[{"m": "m1"}, {"m": "m2"}], gravity=(0, "-g", 0))
-    force = tp.operational_force(arm, task="xy")
+    force = tp.operational.force(arm, task="xy")
     assert set(force.symbols) >= {"l1", "l2", "m1", "m2", "g"}
     values = {"l1": 0.5, "l2": 0.7, "m1": 1.5, "m2": 2.5, "g": 9.81}
     state = [0.3, 0.9], [0.1, 0.2], [0.4, 0.5], [0.7, 0.8]
-    assert error(force.bind(**values)(*state), tp.operational_force(arm.bind(**values), task="xy")(*state)) < ROUNDING
+    assert error(force.bind(**values)(*state), tp.operational.force(arm.bind(**values), task="xy")(*state)) < ROUNDING
 
 
 def test_redundant_arm_at_rest_pushes_with_the_mass_it_shows():

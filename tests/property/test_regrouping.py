@@ -57,7 +57,7 @@ def test_identity_and_rank_are_exact_on_random_trees(robot):
 @settings(max_examples=12, deadline=None)
 @given(trees_with_mimic)
 def test_identity_and_rank_in_doubles_with_mimic_joints_and_all_terms(robot):
-    terms = (*TERMS, tp.Stribeck(velocity=0.5))
+    terms = (*TERMS, tp.terms.Stribeck(velocity=0.5))
     base = tp.base_parameters(robot, terms=terms)
     full = tp.regressor(robot, terms=terms).compile("numpy")(*random_states(robot, 100, 3))
     part = base.regressor().compile("numpy")(*random_states(robot, 100, 3))

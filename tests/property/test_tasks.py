@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
-from taupi import Port, trace
 from taupi.dynamics.kinematics import TASKS
 from taupi.dynamics.orientation import SMALL, euler_zyz, roll_pitch_yaw, rotation_vector
 from taupi.errors import TaupiError
+from taupi.program import Port, trace
 
 POSES = ("pose", "pose_zyz", "pose_vector")
 
@@ -39,7 +39,7 @@ def test_rotation_is_rebuilt_from_its_coordinates(seed):
     q = random_states(arm, 1, 1, seed)[0, 0]
     placed = tp.forward_kinematics(arm).compile("numpy")(q)
     for task in POSES:
-        r = tp.task_coordinates(arm, task=task).compile("numpy")(q)
+        r = tp.operational.task_coordinates(arm, task=task).compile("numpy")(q)
         # Near a singularity of the coordinates (a sine of 1e-3, say) some digits go.
         assert error(rebuilt(task, r[:3]), placed[:3, :3]) < 1e-9
         assert error(r[3:], placed[:3, 3]) < ROUNDING
@@ -49,7 +49,7 @@ def test_rotation_is_rebuilt_from_its_coordinates(seed):
 def test_rate_of_the_coordinates_is_jacobian_times_speed(task):
     arm, h = tp.load("planar3r" if task in ("xy", "planar") else "puma560"), 1e-6
     q, qd = np.random.default_rng(3).uniform(0.4, 1.2, (2, arm.n))
-    r, j = tp.task_coordinates(arm, task=task), tp.jacobian(arm, task=task)
+    r, j = tp.operational.task_coordinates(arm, task=task), tp.jacobian(arm, task=task)
     assert error((r(q + h * qd) - r(q - h * qd)) / (2 * h), j(q) @ qd) < 1e-8
     rate = (j(q + h * qd) - j(q - h * qd)) / (2 * h)
     assert error(rate, tp.jacobian_derivative(arm, task=task)(q, qd)) < 1e-8
@@ -104,10 +104,10 @@ def test_orientations_on_random_rotations(coordinates):
 
 def test_user_task_may_call_programs_of_the_robot():
     arm = tp.load("puma560")
-    height = tp.task_coordinates(arm, task=lambda q: tp.forward_kinematics(arm)(q)[2, 3])
+    height = tp.operational.task_coordinates(arm, task=lambda q: tp.forward_kinematics(arm)(q)[2, 3])
     q = np.full(6, 0.3)
     assert error(height(q), tp.forward_kinematics(arm)(q)[2:3, 3]) < ROUNDING
-    pair = tp.task_coordinates(arm, task=lambda q: [q[0], 2.0 * q[1]])
+    pair = tp.operational.task_coordinates(arm, task=lambda q: [q[0], 2.0 * q[1]])
     assert error(pair(q), [0.3, 0.6]) < ROUNDING
 
 
@@ -132,11 +132,11 @@ def broken(q):
 )
 def test_bad_tasks(task, message):
     arm = tp.load("puma560")
-    for build in (tp.task_coordinates, tp.operational_mass, tp.singularity):
+    for build in (tp.operational.task_coordinates, tp.operational.mass, tp.operational.singularity):
         with pytest.raises(TaupiError, match=message):
             build(arm, task=task)
 
 
 def test_a_twist_has_no_coordinates():
     with pytest.raises(TaupiError, match=r"'twist' has velocities but no coordinates. Use position, xy"):
-        tp.task_coordinates(tp.load("puma560"), task="twist")
+        tp.operational.task_coordinates(tp.load("puma560"), task="twist")

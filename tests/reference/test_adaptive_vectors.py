@@ -35,11 +35,15 @@ def test_operators():
 def test_stacked_dynamics(k):
     case = VECTORS["spatial"][k]
     arm = robot(case["robot"])
-    H, C, G, N = tp.spatial_dynamics(arm)(case["q"], case["qd"])
+    H, C, G, N = tp.closed_form.spatial_dynamics(arm)(case["q"], case["qd"])
     for got, name in ((H, "H"), (C, "C"), (G, "G"), (N, "Hdot_minus_2C")):
         assert error(got, case[name]) < SPEC, name
     axes = trace_robot(
-        "axes", arm, lambda c, q: [cs.SX(s) for s in spatial.joint_axes(c, q)], ["q"], [tp.Port("s", (arm.n, 6))]
+        "axes",
+        arm,
+        lambda c, q: [cs.SX(s) for s in spatial.joint_axes(c, q)],
+        ["q"],
+        [tp.program.Port("s", (arm.n, 6))],
     )
     assert error(axes(case["q"]), case["s"]) < SPEC
 
@@ -77,10 +81,10 @@ def test_controllers(k, name):
     printed = family if family == "walker" else name
     assert error(law.torque(*state, parameters=estimate), case[f"tau_{printed}"]) < SPEC
     assert error(law.adaptation(*state, parameters=estimate), ours(arm, case[f"adot_{family}"])) < SPEC
-    qrd, qrdd, s = tp.reference_motion(*state, Lambda=np.array(case["Lambda"]))
+    qrd, qrdd, s = tp.laws.reference_motion(*state, Lambda=np.array(case["Lambda"]))
     for got, key in ((qrd, "qd_r"), (qrdd, "qdd_r"), (s, "s")):
         assert error(got, case[key]) < SPEC
-    V, _, claimed, rate = tp.lyapunov(law)(*state, estimate, arm.parameters.values)
+    V, _, claimed, rate = tp.laws.lyapunov(law)(*state, estimate, arm.parameters.values)
     assert error(V, case["V"]) < SPEC
     assert error(claimed, case[f"Vdot_{family}"]) < SPEC
     # The chain rule divides by M, whose condition takes digits away.

@@ -57,7 +57,7 @@ def test_v_never_rises(kind):
     case = VECTORS["closed_loop"][0]
     law = spec_law(case, kind)
     run = spec_run(case, law, duration=10.0, every=5)
-    V = tp.lyapunov(law)(run.q, run.qd, *run.reference, run.parameters, law.robot.parameters.values)[0]
+    V = tp.laws.lyapunov(law)(run.q, run.qd, *run.reference, run.parameters, law.robot.parameters.values)[0]
     assert np.diff(V).max() < 1e-9 * V[0]
     assert np.abs(run.error[-400:]).max() < {"slotine_li": 0.02, "walker": 0.1}[kind] < np.abs(run.error[:200]).max()
 

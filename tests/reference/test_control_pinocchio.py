@@ -64,7 +64,7 @@ def test_v_falls_on_a_plant_that_is_not_ours(arm, kind):
     times = np.arange(len(rows)) * 10 * STEP
     motion = [np.array(m) for m in zip(*(wanted(t) for t in times), strict=True)]
     q, qd, estimates = rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n :]
-    s = tp.reference_motion(q, qd, *motion, Lambda=5.0)[2]
+    s = tp.laws.reference_motion(q, qd, *motion, Lambda=5.0)[2]
     masses = np.array([np.triu(m) + np.triu(m, 1).T for m in (pin.crba(model, data, x).copy() for x in q)])
     V = np.einsum("ki,kij,kj->k", s, masses, s) / 2 + ((estimates - true) ** 2 / law.Gamma_inv).sum(1) / 2
     assert np.diff(V).max() < RISE * V[0]

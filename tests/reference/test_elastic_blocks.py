@@ -21,8 +21,8 @@ def test_block_formulas(name):
         theta = q + rng.uniform(-0.1, 0.1, data["n"])
         wanted = blocks.regressor(data, q, qd, qdd, theta, thetad, thetadd)
         assert error(tp.elastic_regressor(robot)(q, qd, qdd, theta, thetad, thetadd), wanted) < BLOCKS
-        assert error(tp.elastic_mass_matrix(robot)(q), blocks.mass_matrix(data, q)) < BLOCKS
-        assert error(tp.elastic_coriolis_matrix(robot)(q, qd, thetad), blocks.coriolis(data, q, qd, thetad)) < BLOCKS
+        assert error(tp.elastic.mass_matrix(robot)(q), blocks.mass_matrix(data, q)) < BLOCKS
+        assert error(tp.elastic.coriolis_matrix(robot)(q, qd, thetad), blocks.coriolis(data, q, qd, thetad)) < BLOCKS
     assert error(tp.elastic_regressor(robot).parameters.values, blocks.parameters(data)) == 0
 
 
@@ -38,7 +38,7 @@ def test_block_formulas_without_coupling():
     assert error(got, wanted) < BLOCKS
     B = blocks.mass_matrix(data, q)
     B[:3, 3:] = B[3:, :3] = 0
-    assert error(tp.elastic_mass_matrix(robot, coupling=False)(q), B) < BLOCKS
+    assert error(tp.elastic.mass_matrix(robot, coupling=False)(q), B) < BLOCKS
 
 
 def test_bow_of_the_vectors():

@@ -133,20 +133,20 @@ def test_against_rotors_as_bodies(seed):
         field[link], field[motor] = a, ratio * b
     mujoco.mj_inverse(model, data)
     wanted = np.r_[data.qfrc_inverse[link], ratio * data.qfrc_inverse[motor]]
-    assert error(tp.elastic_inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd), wanted) < PEER
+    assert error(tp.elastic.inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd), wanted) < PEER
     Y = tp.elastic_regressor(arm, terms=("coulomb", "viscous", "damping"))
     assert error(Y(q, qd, qdd, theta, thetad, thetadd) @ Y.parameters.values, wanted) < PEER
     mass = np.zeros((2 * n, 2 * n))
     mujoco.mj_fullM(model, data, mass)
     scale = np.r_[np.ones(n), ratio]
     both = [*link, *motor]
-    assert error(tp.elastic_mass_matrix(arm)(q), scale[:, None] * mass[np.ix_(both, both)] * scale) < PEER
+    assert error(tp.elastic.mass_matrix(arm)(q), scale[:, None] * mass[np.ix_(both, both)] * scale) < PEER
     # Forward: the torques that its own motors get.
     u = rng.uniform(-20, 20, n)
     data.qfrc_applied[:] = 0
     data.qfrc_applied[motor] = u / ratio
     mujoco.mj_forward(model, data)
-    ours = tp.elastic_forward_dynamics(arm)(q, qd, theta, thetad, u)
+    ours = tp.elastic.forward_dynamics(arm)(q, qd, theta, thetad, u)
     for got, expected in zip(ours, (data.qacc[link], data.qacc[motor] / ratio), strict=True):
         assert error(got, expected) < PEER
 
@@ -156,6 +156,6 @@ def test_gravity_of_the_vectors_robots_is_that_of_the_rigid_arm():
 
     for name in ("planar2", "spatial3", "rpr3", "puma560"):
         q = np.random.default_rng(2).uniform(-2, 2, (4, arm(name).n))
-        got = tp.elastic_gravity_torque(arm(name))(q)
+        got = tp.elastic.gravity_torque(arm(name))(q)
         assert error(got[:, : arm(name).n], tp.gravity_torque(arm(name))(q)) == 0
         assert not got[:, arm(name).n :].any()

@@ -18,13 +18,13 @@ SIMULATED = 1e-7  # the specification's tolerance for simulations
 def test_stribeck_values_of_the_specification():
     given = OPERATORS["stribeck"]
     thetad = np.array(given["thetad"])[:, None] * np.ones(2)
-    assert error(tp.StribeckCurve.document().torque(thetad).T, np.array(given["F"])) < elastic.VECTOR
+    assert error(tp.terms.StribeckCurve.document().torque(thetad).T, np.array(given["F"])) < elastic.VECTOR
 
 
 @pytest.mark.parametrize(("velocity", "name"), [(False, "u_regulation"), (True, "u_tracking")])
 def test_control_law_of_the_specification(velocity, name):
     given = OPERATORS["pd_gravity"]
-    law = tp.ElasticPDGravity(elastic.arm(given["robot"]), given["KP"], given["KD"], velocity=velocity)
+    law = tp.laws.ElasticPDGravity(elastic.arm(given["robot"]), given["KP"], given["KD"], velocity=velocity)
     u = law.torque(given["theta"], given["thetad"], given["q_des"], given["qd_des"], [0.0, 0.0])
     assert error(u, np.array(given[name])) < elastic.VECTOR
 
@@ -32,7 +32,7 @@ def test_control_law_of_the_specification(velocity, name):
 def closed_loop(**options):
     """The specification's closed loop."""
     arm = elastic.arm(VECTOR["robot"])
-    law = tp.ElasticPDGravity(arm, VECTOR["KP"], VECTOR["KD"], velocity=VECTOR["velocity_reference"])
+    law = tp.laws.ElasticPDGravity(arm, VECTOR["KP"], VECTOR["KD"], velocity=VECTOR["velocity_reference"])
     motion = tp.BSpline(VECTOR["control_points"], VECTOR["T"], VECTOR["degree"], rest=False)
     return tp.simulate(tp.ElasticPlant(arm, terms="viscous"), law, motion, VECTOR["T"], control="continuous", **options)
 
@@ -57,18 +57,18 @@ def test_another_integrator_and_the_document_matrices():
     """SciPy's Radau on B a = (0, u) - C v - g - K_e x - friction: no articulated bodies, no compiled loop."""
     arm = elastic.arm("spatial3")
     n, K = arm.n, np.array([float(j.transmission.stiffness) for j in arm.joints])
-    curve = tp.StribeckCurve((3.0, 2.5, 1.1), (1.5, 1.2, 0.7), 0.3, 0.2, 0.4, 8.0)
+    curve = tp.terms.StribeckCurve((3.0, 2.5, 1.1), (1.5, 1.2, 0.7), 0.3, 0.2, 0.4, 8.0)
     motion = tp.Sinusoids([0.2, -0.4, 0.5], [[0.4], [0.3], [0.5]], [[2.0], [3.0], [2.5]], [[0.3], [0.5], [0.1]])
-    law = tp.ElasticPDGravity(arm, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
+    law = tp.laws.ElasticPDGravity(arm, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
     plant = tp.ElasticPlant(arm, terms=(curve,), smoothing=0.05)
     run = tp.simulate(plant, law, motion, 0.1, rate=5000, control="continuous")
     B, C, g, Ke = (
         f(arm)
         for f in (
-            tp.elastic_mass_matrix,
-            tp.elastic_coriolis_matrix,
-            tp.elastic_gravity_torque,
-            tp.elastic_stiffness_matrix,
+            tp.elastic.mass_matrix,
+            tp.elastic.coriolis_matrix,
+            tp.elastic.gravity_torque,
+            tp.elastic.stiffness_matrix,
         )
     )
     gravity = tp.gravity_torque(arm)
@@ -196,9 +196,9 @@ def least_squares(run, Y):
 @pytest.mark.parametrize("seed", [100, 103])
 def test_the_experiment_of_the_document(seed):
     """The floor of the two-joint study with exact signals: B7's bands, and the truth where the model has the plant's friction."""
-    arm, curve = elastic.arm("planar2"), tp.StribeckCurve.document()
+    arm, curve = elastic.arm("planar2"), tp.terms.StribeckCurve.document()
     motion = tp.BSpline.triangles([-np.pi / 2, 0.0], 1.9, 8.9, seed=seed)
-    law, base = tp.ElasticPDGravity(arm, [3000.0, 1800.0], [150.0, 60.0]), tp.base_parameters(arm, elastic=True)
+    law, base = tp.laws.ElasticPDGravity(arm, [3000.0, 1800.0], [150.0, 60.0]), tp.base_parameters(arm, elastic=True)
     truth = base.project(tp.elastic_regressor(arm).parameters.values)
     static = np.array(["coulomb" in name for name in base.names])
 

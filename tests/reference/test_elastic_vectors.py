@@ -18,13 +18,13 @@ def test_regressor_and_model(vector):
     assert error(Y(*motion), vector["Y"]) < VECTOR
     assert error(Y.parameters.values, vector["Pi"]) < VECTOR
     assert error(Y(*motion) @ Y.parameters.values, vector["tau"]) < VECTOR
-    assert error(tp.elastic_inverse_dynamics(robot)(*motion), vector["tau"]) < VECTOR
-    B, C = tp.elastic_mass_matrix(robot)(q), tp.elastic_coriolis_matrix(robot)(q, qd, thetad)
-    g, K = tp.elastic_gravity_torque(robot)(q), tp.elastic_stiffness_matrix(robot)()
+    assert error(tp.elastic.inverse_dynamics(robot)(*motion), vector["tau"]) < VECTOR
+    B, C = tp.elastic.mass_matrix(robot)(q), tp.elastic.coriolis_matrix(robot)(q, qd, thetad)
+    g, K = tp.elastic.gravity_torque(robot)(q), tp.elastic.stiffness_matrix(robot)()
     assert error(B, vector["B"]) < VECTOR
     assert error(C, vector["C"]) < VECTOR
     assert error(g, vector["g"]) < VECTOR
-    friction = tp.elastic_inverse_dynamics(robot)(*motion) - (
+    friction = tp.elastic.inverse_dynamics(robot)(*motion) - (
         B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + g + K @ np.r_[q, theta]
     )
     r = VECTORS["robots"][vector["robot"]]
@@ -34,7 +34,7 @@ def test_regressor_and_model(vector):
 @pytest.mark.parametrize("algorithm", ["articulated", "cholesky"])
 @pytest.mark.parametrize("vector", VECTORS["elastic_forward"], ids=lambda v: v["robot"])
 def test_forward_dynamics(vector, algorithm):
-    program = tp.elastic_forward_dynamics(arm(vector["robot"]), algorithm=algorithm)
+    program = tp.elastic.forward_dynamics(arm(vector["robot"]), algorithm=algorithm)
     qdd, thetadd = program(*state(vector, "q", "qd", "theta", "thetad", "u"))
     assert error(qdd, vector["qdd"]) < VECTOR
     assert error(thetadd, vector["thetadd"]) < VECTOR
@@ -45,7 +45,7 @@ def test_built_in_robots_are_those_of_the_vectors():
     for built, name in (("zollo2r", "planar2"), ("puma560_elastic", "puma560")):
         ours, theirs = tp.load(built), arm(name)
         x = rng.uniform(-1, 1, (6, 3, ours.n))
-        assert error(tp.elastic_inverse_dynamics(ours)(*x), tp.elastic_inverse_dynamics(theirs)(*x)) < VECTOR
+        assert error(tp.elastic.inverse_dynamics(ours)(*x), tp.elastic.inverse_dynamics(theirs)(*x)) < VECTOR
         assert error(tp.elastic_regressor(ours)(*x), tp.elastic_regressor(theirs)(*x)) < VECTOR
         ours_pi, theirs_pi = (tp.elastic_regressor(r).parameters.values for r in (ours, theirs))
         assert error(ours_pi, theirs_pi) < VECTOR

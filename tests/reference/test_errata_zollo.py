@@ -27,7 +27,7 @@ def motion():
 @pytest.fixture(scope="module")
 def rates(robot, motion):
     """dB/dx_k for all 2n coordinates, [k, i, j]; B does not depend on the motors."""
-    d = np.moveaxis(tp.elastic_mass_matrix(robot).jacobian("q")(motion[0]), -1, 0)
+    d = np.moveaxis(tp.elastic.mass_matrix(robot).jacobian("q")(motion[0]), -1, 0)
     return np.concatenate([d, np.zeros((3, 6, 6))])
 
 
@@ -42,14 +42,14 @@ def test_1_the_springs_energy_has_a_half(robot):
         ) / (2 * h)
 
     at_rest = [np.zeros(3)] * 2
-    spring = tp.elastic_inverse_dynamics(robot)(q, *at_rest, theta, *at_rest)[:3] - tp.gravity_torque(robot)(q)
+    spring = tp.elastic.inverse_dynamics(robot)(q, *at_rest, theta, *at_rest)[:3] - tp.gravity_torque(robot)(q)
     assert error(force(0.5), spring) < 1e-9
     assert error(force(1.0), spring) > SEEN
 
 
 def test_4_the_sum_has_a_half(robot, motion, rates):
     v = np.r_[motion[1], motion[2]]
-    C = tp.elastic_coriolis_matrix(robot)(*motion)
+    C = tp.elastic.coriolis_matrix(robot)(*motion)
     rate = np.einsum("kij,k->ij", rates, v)
     rows = np.einsum("kij,i->kj", rates, v)
     asym = (rows - rows.T) / 2
@@ -62,7 +62,7 @@ def test_b1_sums_over_all_coordinates(robot, motion, rates):
     q, qd, thetad = motion[0], motion[1], 200 * motion[2]
     v = np.r_[qd, thetad]
     symbols = (np.einsum("kij->ijk", rates) + np.einsum("jik->ijk", rates) - np.einsum("ijk->ijk", rates)) / 2
-    C = tp.elastic_coriolis_matrix(robot)(q, qd, thetad)
+    C = tp.elastic.coriolis_matrix(robot)(q, qd, thetad)
     assert error(np.einsum("ijk,k->ij", symbols, v), C) < HOLDS
     assert error(np.einsum("ijk,k->ij", symbols[:, :, :3], v[:3]), C) > SEEN
 

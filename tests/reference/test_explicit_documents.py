@@ -226,7 +226,7 @@ def test_twenty_five_columns_against_the_vectors(aldana, case):
 
 def test_unknown_lengths_from_the_description_need_eleven():
     arm = tp.load("planar3r")
-    force = tp.operational_force(arm, task="planar")
+    force = tp.operational.force(arm, task="planar")
     lumped = tp.lump(force, unknown=["m?", "I?", "l?", "lc?"])
     assert lumped.count == lumped.rank == 11
     states = np.random.default_rng(2).uniform(0.3, 1.2, (4, 9, 3))

@@ -158,7 +158,7 @@ def test_flexible_link(mapping, tmp_path):
     fit = tp.identify(robot, log.rows(slice(50, 1250)), terms=terms, cutoff_hz=10)
     seen = fit.validate(log.rows(slice(1250, 2450)), trim=False, decimate=1)
     source = json.loads((DATA / "quanser_flexlink" / "model.json").read_text())["parameters_from_source"]
-    speed = np.gradient(tp.butterworth(log.q[:, 0], log.rate_hz, 10), log.time)
+    speed = np.gradient(tp.signals.butterworth(log.q[:, 0], log.rate_hz, 10), log.time)
     back = 0.1284 * source["k_g"] * source["k_m"] * np.interp(seen.time, log.time, speed)
     error = np.linalg.norm(seen.residual[:, 0]) / np.linalg.norm(seen.measured[:, 0] - back)
     assert error <= baseline("quanser_flexlink", "first half->second half")["motor_torque_rel"]["test"]
@@ -200,7 +200,7 @@ def test_dvrk_with_a_parallelogram(tmp_path):
     assert order == list(range(7))
     coil = json.loads((DATA / "dvrk_mtm" / "model_tree_dh.json").read_text())["spring"]
     lever = (coil["r_s"], coil["h_s"], coil["l_r"], np.radians(coil["q_o_deg"]))
-    spring = tp.Along("coil", tp.Spring(lever), (0, 0, 0, 0, 1, 0, 0))
+    spring = tp.terms.Along("coil", tp.terms.Spring(lever), (0, 0, 0, 0, 1, 0, 0))
     fit = tp.identify(robot, dvrk_log("one", table), terms=("rotor", "viscous", "coulomb", "offset", spring))
     for cutoff in (1.8, 3.0):
         known = baseline("dvrk_mtm", f"one->two fc{cutoff}")["wls"]["test_rel"]

@@ -21,7 +21,7 @@ TWICE_ROUNDED = 4.1e-4  # what the one cell that seems rounded twice is off beyo
 
 @pytest.fixture(scope="module")
 def study():
-    return tp.reproduce("kubozono")
+    return tp.papers.reproduce("kubozono")
 
 
 def cells(rows):

@@ -125,12 +125,12 @@ def test_tiago_has_dead_channels(tmp_path):
 def test_dvrk_is_periodic(run):
     log = tp.read_log(DATA / "dvrk_mtm" / f"traj_{run}.csv.gz", rate_hz=200)
     assert (len(log), log.n) == (5999, 7)
-    period = tp.find_period(log.q, log.rate_hz)
+    period = tp.signals.find_period(log.q, log.rate_hz)
     # Not the 10 s that the source states: samples 2333 apart agree to 2 %, samples 2000 apart not at all.
     assert period.seconds == pytest.approx(11.665, abs=0.005) and period.correlation > 0.999
     near, far = (np.linalg.norm(log.q[k:] - log.q[:-k]) / np.linalg.norm(log.q) for k in (2333, 2000))
     assert near < 0.03 and far > 0.5
-    mean = tp.average_periods(log)
+    mean = tp.signals.average_periods(log)
     assert mean.count == 2 and len(mean.log) == 2333
     ready = tp.prepare(log, derivatives="fourier")
     other = tp.prepare(log, velocity="position", decimate=1)
@@ -165,4 +165,4 @@ def test_default_cutoffs_are_near_those_chosen_by_hand():
         ("quanser_flexlink/exp.csv.gz", QUANSER, {}, 5, 20),
     ):
         log = tp.clean_log(tp.read_log(DATA / path, columns=columns, **options))
-        assert low < tp.choose_cutoff(log.q, log.rate_hz).hz < high, path
+        assert low < tp.signals.choose_cutoff(log.q, log.rate_hz).hz < high, path

@@ -45,7 +45,7 @@ def test_the_lectures_euler(traced):
         def body(t):
             return sum((cs.SX(row) * (cs.fabs(t / dt - k) < 0.5) for k, row in enumerate(tau)), cs.SX.zeros(2))
 
-        controller = tp.trace("held", body, [tp.Port("t")], [tp.Port("tau", (2,))])
+        controller = tp.program.trace("held", body, [tp.program.Port("t")], [tp.program.Port("tau", (2,))])
     run = tp.simulate(plant, controller, integrator="euler", substeps=given["n_res"], **options)
     rows = np.hstack([run.q, run.qd])
     assert error(rows, CASES["lecture2R_simulation"]["expected"]["euler_theta_dtheta_rows"]) < SPEC

@@ -9,10 +9,10 @@ import pytest
 from support import SPEC, SPEC_INVERSE, error
 
 import taupi as tp
-from taupi import Port
 from taupi.dynamics.chain import trace_robot
 from taupi.dynamics.kinematics import task_jacobian, time_derivative
 from taupi.dynamics.operational import square_inverse
+from taupi.program import Port
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "spec-dynamics-and-regressors.json").read_text())
 CASES = {c["id"]: c for c in VECTORS["cases"]}
@@ -92,7 +92,7 @@ def test_zero_columns(case):
 
 @pytest.mark.parametrize("case", ["elbow_1", "elbow_2"])
 def test_blocks_of_the_explicit_route(case):
-    x, w, _ = tp.lagrangian_blocks(robot(case))(*state(case, "q", "qd", "qrd", "qrdd"))
+    x, w, _ = tp.closed_form.lagrangian_blocks(robot(case))(*state(case, "q", "qd", "qrd", "qrdd"))
     blocks = CASES[case]["expected"]["link2_blocks"]
     for got, name in ((x[1][:, 0], "X0r"), (x[1][:, 1:4], "X1r"), (w[1][:, 0], "W0r"), (w[1][:, 1:4], "W1r")):
         assert error(got, blocks[name]) < SPEC
@@ -117,7 +117,7 @@ def test_parameters_from_centre_of_mass(case):
 def test_stacked_newton_euler(case):
     arm = robot(case)
     q, qd, qdd, wrench = state(case, "q", "qd", "qdd", "F_tip_moment_force")
-    a, _, _, transfer = tp.newton_euler_matrices(arm)(q)
+    a, _, _, transfer = tp.closed_form.newton_euler_matrices(arm)(q)
     assert error(a, expected(case, "NE_A")) < SPEC
     assert error(transfer, expected(case, "NE_L")) < SPEC
     assert error(tp.jacobian(arm, kind="body")(q), expected(case, "body_jacobian")) < SPEC
@@ -132,7 +132,7 @@ def test_stacked_newton_euler(case):
 def test_puma_operational_mass(case, form):
     arm, (q,) = robot(case), state(case, "q")
     assert error(tp.jacobian(arm)(q), expected(case, "J_omega_v_at_O6_base_axes")) < SPEC
-    assert error(tp.operational_mass(arm, task="twist", form=form)(q), expected(case, "M_C")) < SPEC_INVERSE
+    assert error(tp.operational.mass(arm, task="twist", form=form)(q), expected(case, "M_C")) < SPEC_INVERSE
 
 
 @pytest.mark.parametrize("algorithm", ["articulated", "cholesky"])
@@ -186,7 +186,7 @@ def test_lecture_tip_force_energy_and_operational_mass(case):
     assert error(j, expected(case, "J_xy")) < SPEC
     acceleration = j @ qdd + tp.jacobian_derivative(arm, task="xy")(q, qd) @ qd
     assert error(acceleration, expected(case, "xy_acc_of_m2")) < SPEC
-    mass = tp.operational_mass(arm, task="xy")(q)
+    mass = tp.operational.mass(arm, task="xy")(q)
     assert error(mass, expected(case, "M_C")) < SPEC_INVERSE
     assert error(np.linalg.eigvalsh(mass), expected(case, "M_C_eigenvalues")) < SPEC_INVERSE
     assert error(tp.kinetic_energy(arm)(q, qd), expected(case, "kinetic_energy")) < SPEC
@@ -208,7 +208,7 @@ def test_lecture_unit_operational_mass():
     q = np.deg2rad(case["inputs"]["theta_deg"])
     assert error(tp.mass_matrix(arm)(q), case["expected"]["M"]) < SPEC
     for form in ("inverse", "congruence"):
-        assert error(tp.operational_mass(arm, task="xy", form=form)(q), case["expected"]["M_C"]) < SPEC_INVERSE
+        assert error(tp.operational.mass(arm, task="xy", form=form)(q), case["expected"]["M_C"]) < SPEC_INVERSE
 
 
 def test_redundant_operational_mass():
@@ -218,9 +218,9 @@ def test_redundant_operational_mass():
     arm = tp.load("planar3r").bind(**names)
     assert error(tp.mass_matrix(arm)(case["q"]), want["M"]) < SPEC
     assert error(tp.jacobian(arm, task="xy")(case["q"]), want["J_xy"]) < SPEC
-    assert error(tp.operational_mass(arm, task="xy")(case["q"]), want["M_C"]) < SPEC_INVERSE
+    assert error(tp.operational.mass(arm, task="xy")(case["q"]), want["M_C"]) < SPEC_INVERSE
     with pytest.raises(tp.TaupiError, match="square J"):
-        tp.operational_mass(arm, task="xy", form="congruence")
+        tp.operational.mass(arm, task="xy", form="congruence")
 
 
 def rate_of_inverse(chain, q, qd):
@@ -241,7 +241,7 @@ def test_planar3r_joint_space(case):
     assert error(tp.inverse_dynamics(arm)(q, qd, qdd), want["tau"]) < SPEC
     assert error(tp.jacobian(arm, task="planar")(q), want["J"]) < SPEC
     assert error(tp.jacobian_derivative(arm, task="planar")(q, qd), want["Jdot"]) < SPEC
-    r = tp.task_coordinates(arm, task="planar")(q)
+    r = tp.operational.task_coordinates(arm, task="planar")(q)
     assert error(r[:2], want["r"][:2]) < SPEC
     assert error(np.exp(1j * r[2]).real, np.cos(want["r"][2])) < SPEC  # the angle up to whole turns
     assert error(np.exp(1j * r[2]).imag, np.sin(want["r"][2])) < SPEC
@@ -250,13 +250,13 @@ def test_planar3r_joint_space(case):
     rate = trace_robot("rate", arm, rate_of_inverse, ["q", "qd"], [Port("B", (3, 3))])
     assert error(rate(q, qd), want["dJinv_dt"]) < SPEC_INVERSE
     for form in ("inverse", "congruence"):
-        assert error(tp.operational_mass(arm, task="planar", form=form)(q), want["M_r"]) < SPEC_INVERSE
+        assert error(tp.operational.mass(arm, task="planar", form=form)(q), want["M_r"]) < SPEC_INVERSE
     model = tp.operational_dynamics(arm, task="planar")(q, qd)
     for got, key in zip(model, ("M_r", "C_r", "g_r"), strict=True):
         assert error(got, want[key]) < SPEC_INVERSE
     y = tp.operational_regressor(arm, task="planar")
     pi = arm.parameters.values
-    force = tp.operational_force(arm, task="planar")
+    force = tp.operational.force(arm, task="planar")
     assert error(y(q, qd, inputs["V"], inputs["dV"]) @ pi, want["Y_V_dV_Theta"]) < SPEC_INVERSE
     assert error(force(q, qd, inputs["V"], inputs["dV"]), want["Y_V_dV_Theta"]) < SPEC_INVERSE
     assert error(y(q, qd, want["rdot"], want["rddot"]) @ pi, want["u"]) < SPEC_INVERSE

@@ -261,9 +261,9 @@ def test_a_coupled_wrist_gives_the_friction_of_its_motors(standin, identified):
 def test_a_period_is_found(standin, name):
     data = standin(motors.parallelogram)
     log = tp.read_log(data.path(name), columns=data.columns)
-    period = tp.find_period(log.q, log.rate_hz)
+    period = tp.signals.find_period(log.q, log.rate_hz)
     assert period.seconds == pytest.approx(motors.PERIOD, abs=0.005) and period.correlation > 0.999
-    mean = tp.average_periods(log)
+    mean = tp.signals.average_periods(log)
     assert mean.count == 3 and len(mean.log) == 1000
     ready, other = tp.prepare(log, derivatives="fourier"), tp.prepare(log, velocity="position", decimate=1)
     same = np.isin(other.time.round(6), ready.time.round(6))
@@ -375,4 +375,4 @@ def test_cutoffs_are_above_the_motion_and_below_the_noise(standin):
     ):
         data = standin(make)
         log = tp.clean_log(tp.read_log(data.path(name), columns=data.columns))
-        assert low < tp.choose_cutoff(log.q, log.rate_hz).hz < high, make.__name__
+        assert low < tp.signals.choose_cutoff(log.q, log.rate_hz).hz < high, make.__name__

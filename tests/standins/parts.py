@@ -126,7 +126,7 @@ def moved(robot: tp.Robot, reference: Any, seconds: float, rate: float = 1000.0,
 
     Dry friction sets in over `smooth` rad/s.
     """
-    law = tp.ComputedTorque(robot, Kp=400.0, Kd=40.0, terms=("viscous", tp.Coulomb(smooth), "offset"))
+    law = tp.ComputedTorque(robot, Kp=400.0, Kd=40.0, terms=("viscous", tp.terms.Coulomb(smooth), "offset"))
     plant = tp.RigidPlant(robot, terms=("viscous", "coulomb", "offset"), smoothing=smooth)
     return tp.simulate(plant, law, reference, seconds, rate, control="continuous")
 

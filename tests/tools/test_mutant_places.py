@@ -149,6 +149,12 @@ def test_a_change_elsewhere_moves_nobody_in_or_out():
     assert [m.key for m in after] == [m.key for m in before]
 
 
+def test_unwanted_lines_are_replaced_by_the_next():
+    drawn = sample.draw(texts(), 30, seed=1, wanted=lambda m: m.line % 2 == 0)
+    assert len(drawn) == 30
+    assert all(m.line % 2 == 0 for m in drawn)
+
+
 def test_shares_add_up_and_small_rooms_are_seen():
     assert sample.shares({"a": 1000, "b": 20, "c": 5}, 200) == {"a": 181, "b": 14, "c": 5}
     assert sum(sample.shares({"a": 3, "b": 4}, 200).values()) == 7

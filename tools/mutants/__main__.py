@@ -41,7 +41,11 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         "--only", nargs="+", default=[], metavar="PATH", help="files or folders to change (default: the seven rooms)"
     )
     parser.add_argument(
-        "--tests", nargs="+", default=[], metavar="PATH", help="files or folders of tests (default: all of them)"
+        "--tests",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="files or folders of tests (default: all); only lines that they run are changed",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the page there")
     parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
@@ -120,25 +124,29 @@ def check_killers(outcomes: dict[Mutant, Outcome], copy: Copy) -> None:
 
 
 def main() -> None:
-    """Draw, record, try, report."""
+    """Record, draw, try, report."""
     given = arguments()
     equivalents = sample.read_equivalents()
     texts = {file: (given.root / file).read_text(encoding="utf-8") for file in sample.files_of(given.root, given.only)}
-    mutants = sample.draw(texts, given.size, given.seed, equivalents)
     if given.list:
-        print("\n".join(f"{m.file}:{m.line}  {m.kind}: {m.change}\n    {m.code}" for m in mutants))
+        for mutant in sample.draw(texts, given.size, given.seed, equivalents):
+            print(f"{mutant.file}:{mutant.line}  {mutant.kind}: {mutant.change}\n    {mutant.code}")
         return
     cache = given.root / ".mutants"
     if given.fresh:
         shutil.rmtree(cache, ignore_errors=True)
     reach = Reach(cache / "recordings", given.root, files_with_tests(given.root, given.tests))
-    everything = " ".join(
-        [digest(given.root / name) for name in ("src", "tests", "docs")] + [*given.tests, str(given.budget)]
-    )
-    results = Results(cache / "results.json", given.root, everything)
+    trees = [digest(given.root / name) for name in ("src", "tests", "docs")]
+    results = Results(cache / "results.json", given.root, " ".join([*trees, *given.tests, str(given.budget)]))
     copies = [Copy(given.root, cache / "objects") for _ in range(given.jobs)]
+
+    def wanted(mutant: Mutant) -> bool:
+        """With some tests only, a line that none of them runs says nothing about them."""
+        return not given.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
+
     try:
         record(reach, copies[0], given.jobs)
+        mutants = sample.draw(texts, given.size, given.seed, equivalents, wanted)
         outcomes = try_all(mutants, texts, reach, results, copies, given.budget)
         check_killers(outcomes, copies[0])
     finally:

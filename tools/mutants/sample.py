@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -79,8 +79,15 @@ def rank(mutant: Mutant, seed: int) -> str:
     return sha256(f"{seed} {mutant.key}".encode()).hexdigest()
 
 
-def draw(texts: Mapping[str, str], size: int, seed: int, equivalents: Iterable[Equivalent] = ()) -> list[Mutant]:
-    """Return about `size` mutants of the files `texts`, at most one of a line, none of them listed as equivalent."""
+def draw(
+    texts: Mapping[str, str],
+    size: int,
+    seed: int,
+    equivalents: Iterable[Equivalent] = (),
+    wanted: Callable[[Mutant], bool] = lambda mutant: True,
+) -> list[Mutant]:
+    """Return `size` mutants of the files `texts`, if there are so many: at most one of a line, all of them `wanted`, and
+    none that is listed as equivalent."""
     known = defaultdict(list)
     for entry in equivalents:
         known[entry.file].append(entry)
@@ -94,7 +101,8 @@ def draw(texts: Mapping[str, str], size: int, seed: int, equivalents: Iterable[E
         for mutant in sorted(mutants, key=lambda m: rank(m, seed)):
             if len(taken) == quota[room]:
                 break
-            if (mutant.file, mutant.line) not in taken and is_change(mutant, texts[mutant.file]):
+            new = (mutant.file, mutant.line) not in taken
+            if new and is_change(mutant, texts[mutant.file]) and wanted(mutant):
                 taken[mutant.file, mutant.line] = mutant
         result += sorted(taken.values(), key=lambda m: (m.file, m.line))
     return result

@@ -50,7 +50,7 @@ def mass_ellipses(robot: Robot, q: ArrayLike, task: Task = "xy", frame: str = "t
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
-    >>> ellipses = tp.mass_ellipses(arm, [0.0, math.pi / 2])
+    >>> ellipses = tp.operational.mass_ellipses(arm, [0.0, math.pi / 2])
     >>> ellipses
     MassEllipses('lecture2r', 1 of 'tip', semi-axes 1, 2 kg)
     >>> (ellipses.directions[0].round(9) + 0.0).tolist()

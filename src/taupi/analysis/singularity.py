@@ -20,7 +20,7 @@ def singularity(robot: Robot, task: Task = "position", frame: str = "tip") -> Si
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
-    >>> near = tp.singularity(arm, task="xy")([[0.0, math.pi / 2], [0.0, 1e-3]])
+    >>> near = tp.operational.singularity(arm, task="xy")([[0.0, math.pi / 2], [0.0, 1e-3]])
     >>> near.condition.round(1).tolist()
     [2.6, 5000.0]
     >>> near.direction[1].round(2).tolist()

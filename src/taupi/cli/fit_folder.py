@@ -87,9 +87,9 @@ def write_results(
 ) -> list[Path]:
     """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths."""
     from taupi.identification.results.fit_file import fit_json, fit_text
-    from taupi.reporting.report import report_text
+    from taupi.reporting.fit_page import fit_page
 
-    texts = (fit_json(fit), fit_text(fit), report_text(fit, held_out, fitted))
+    texts = (fit_json(fit), fit_text(fit), fit_page(fit, held_out, fitted))
 
     def fill(folder: Path) -> None:
         for name, text in zip(RESULTS, texts, strict=True):
@@ -113,5 +113,5 @@ def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: boo
         elastic = fit.basis.elastic
         described = (*_DESCRIBED, *(_DESCRIBED_ELASTIC if elastic else ()))
         terms = tuple(term for term in fit.terms if term.name in described)
-        dynamics = tp.elastic_inverse_dynamics if elastic else tp.inverse_dynamics
+        dynamics = tp.elastic.inverse_dynamics if elastic else tp.inverse_dynamics
         tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from taupi.checks import not_negative
 from taupi.cli.parsing import names, number, per_joint, seconds
+from taupi.cli.settings import Without
 from taupi.errors import Argument, TaupiError
-from taupi.settings import Settings
+from taupi.settings import Changes, Settings
+from taupi.simulation.horizon import Horizon
+from taupi.simulation.sensors import Sensors
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.simulation.plants.plant import ArmPlant, Payload
-    from taupi.simulation.sensors import Sensors
 
 _TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
+
+# How long a simulation runs, but for the steps per period, which springs decide by default.
+HorizonOption = Annotated[Horizon, Without("substeps")]
 
 
 @dataclass(frozen=True)
@@ -88,39 +95,36 @@ class PlantOptions(Settings):
                 )
 
 
+# Fields of the sensors that the command line has as they are; the others are written in another way there.
+SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("velocity", "cutoff_hz", "delay")]
+
+
 @dataclass(frozen=True)
 class SensorOptions(Settings):
-    """The sensors: what a law sees of the motion.
+    """What else a law sees of the motion, and how.
 
     Attributes:
-        resolution: Step of the encoders, rad; velocities are then differences by default.
-        noise: Standard deviation of measured positions, rad.
-        snr_db: The same in decibels below the reference's root mean square.
-        velocity: How the law gets velocities: exact, difference, or filter:HZ.
-        sensor_delay: From motion to measurement: 0.001, 1ms.
+        velocity: How the law gets velocities: exact, difference, or filter:HZ. By default exact, with a resolution difference.
+        sensor_delay: From motion to measurement, a whole number of control periods: 0.001, 1ms.
         seed: Seed of the noise.
     """
 
-    resolution: float | None = None
-    noise: float = 0.0
-    snr_db: float | None = None
     velocity: str | None = None
     sensor_delay: str = "0"
     seed: int = 0
 
-    def sensors(self) -> Sensors | None:
-        """Return the sensors, None where they are perfect."""
-        import taupi as tp
-
-        delay = seconds("sensor_delay", self.sensor_delay)
-        if self.resolution is None and not self.noise and self.snr_db is None and self.velocity is None and not delay:
+    def sensors(self, changes: Mapping[str, Any]) -> Sensors | None:
+        """Return the sensors with `changes`, None where they are perfect."""
+        delay = not_negative("sensor_delay", seconds("sensor_delay", self.sensor_delay))
+        if not any(changes.values()) and self.velocity is None and not delay:
             return None
-        kind, cutoff = self.velocity or ("exact" if self.resolution is None else "difference"), None
-        if kind.startswith("filter:"):
-            cutoff, kind = number("velocity", kind, kind.removeprefix("filter:").removesuffix("Hz")), "filter"
-        if kind == "filter" and cutoff is None:
+        velocity, cutoff_hz = self.velocity or ("difference" if changes.get("resolution") else "exact"), None
+        if velocity.startswith("filter:"):
+            text = velocity.removeprefix("filter:").removesuffix("Hz")
+            velocity, cutoff_hz = "filter", number("velocity", velocity, text)
+        if velocity == "filter" and cutoff_hz is None:
             raise TaupiError(Argument("velocity"), " is filter, expected filter:HZ, such as filter:100.")
-        return tp.Sensors(self.resolution, self.noise, 0.0, self.snr_db, kind, cutoff, delay)
+        return Sensors(**changes, velocity=velocity, cutoff_hz=cutoff_hz, delay=delay)
 
 
 def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
@@ -138,18 +142,21 @@ def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
     return changes
 
 
-def steps_per_period(plant: ArmPlant, integrator: str, rate: float, substeps: int | None) -> int:
-    """Return how many steps a control period has: `substeps`, or so many that the fastest spring turns by 0.7 rad in one."""
+def with_substeps(horizon: Horizon, plant: ArmPlant, substeps: int | None) -> Horizon:
+    """Return a horizon with so many steps per period, or with so many that the fastest spring turns by 0.7 rad in one."""
     import numpy as np
 
     from taupi.simulation.integrators import UNDAMPED
 
-    if substeps is not None or integrator not in UNDAMPED or not hasattr(plant, "fastest"):
-        return 1 if substeps is None else substeps
+    if substeps is not None:
+        return dataclasses.replace(horizon, substeps=substeps)
+    if horizon.integrator not in UNDAMPED or not hasattr(plant, "fastest"):
+        return horizon
     swing = plant.fastest(np.zeros(plant.robot.n))
-    steps = max(1, math.ceil(swing / rate / _TURN)) if rate > 0 else 1
+    steps = max(1, math.ceil(swing / horizon.rate / _TURN))
     print(
-        f"springs swing at up to {swing:.4g} rad/s: {steps} step{'s' * (steps > 1)} of {integrator} a control period",
+        f"springs swing at up to {swing:.4g} rad/s: "
+        f"{steps} step{'s' * (steps > 1)} of {horizon.integrator} per control period",
         file=sys.stderr,
     )
-    return steps
+    return dataclasses.replace(horizon, substeps=steps)

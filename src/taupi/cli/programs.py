@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, unknown
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -74,6 +74,6 @@ def build_program(
     for option, value in settings.items():
         if option not in inspect.signature(builder).parameters:
             text = ", ".join(value) if isinstance(value, tuple) else value
-            raise TaupiError(f"{name} takes no {option}, got {text}.")
+            raise TaupiError(f"{name} takes no ", Argument(option), f", got {text}.")
     program: Program = builder(robot, **settings)
     return program

@@ -25,7 +25,7 @@ from taupi.cli.parsing import one_or_each
 from taupi.settings import Changes, Settings
 
 # Fields whose flag is not their name with dashes.
-FLAGS = {"cutoff_hz": "--cutoff", "long_gaps": "--gaps", "stream": "--stream/--whole"}
+FLAGS = {"cutoff_hz": "--cutoff", "long_gaps": "--gaps", "stream": "--stream/--whole", "q_noise": "--noise"}
 # Fields that Python takes in more forms than the command line does.
 TYPES: dict[str, Any] = {"columns": Path | None}
 PLACEHOLDERS = {"columns": "FILE.toml"}

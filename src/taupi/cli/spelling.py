@@ -13,7 +13,6 @@ OPTION_NAMES = {
     "torque_limits": "torque_limit",
     "rate_limits": "rate_limit",
     "payloads": "payload_at",
-    "q_noise": "noise",
 }
 
 

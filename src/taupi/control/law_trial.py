@@ -36,7 +36,7 @@ class Trial:
     >>> law, plant = tp.SlotineLi(arm), tp.RigidPlant(arm)
     >>> motion = tp.Sinusoids([0.0, 0.5], [[0.4], [0.3]], [[1.0], [1.4]])
     >>> run = tp.simulate(plant, law, motion, duration=0.5, parameters=0.5 * law.parameters.values)
-    >>> trial = tp.Trial(run, law, plant)
+    >>> trial = tp.laws.Trial(run, law, plant)
     >>> trial.s.shape, bool(trial.lyapunov.V[-1] < trial.lyapunov.V[0])
     ((501, 2), True)
     """

@@ -46,7 +46,7 @@ def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     >>> import taupi as tp
     >>> law = tp.SlotineLi(tp.load("elbow2r"), K=10.0, Gamma_inv=0.5)
     >>> state, pi = [[0.1, 0.2], [0.3, -0.4], [0.0, 0.5], [0.6, 0.1], [0.2, 0.3]], law.parameters.values
-    >>> V, V_1, claimed, rate = tp.lyapunov(law)(*state, 0.8 * pi, pi)
+    >>> V, V_1, claimed, rate = tp.laws.lyapunov(law)(*state, 0.8 * pi, pi)
     >>> bool(abs(claimed - rate) < 1e-10), bool(rate < 0)
     (True, True)
     """
@@ -146,7 +146,7 @@ def check_lyapunov(
     >>> import numpy as np, taupi as tp
     >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
     >>> q = np.array([[0.2, 0.1], [0.1, 0.05], [0.05, 0.02]])
-    >>> tp.check_lyapunov(law, t, q, still, still, still, still).holds
+    >>> tp.laws.check_lyapunov(law, t, q, still, still, still, still).holds
     True
     """
     record = lyapunov_record(law, time, q, qd, (q_des, qd_des, qdd_des), parameters, plant, terms)
@@ -219,7 +219,7 @@ def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3
     over the joint `ranges`; `ranges`, `tolerance` and `boxes` are those of `bounds`.
 
     >>> import taupi as tp
-    >>> tp.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
+    >>> tp.laws.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
     8.0
     """
     if isinstance(law, Walker):

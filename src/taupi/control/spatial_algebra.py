@@ -125,7 +125,7 @@ def spatial_dynamics(robot: Robot) -> Program:
 
     >>> import taupi as tp
     >>> arm, q, qd = tp.load("puma560"), [0.1] * 6, [0.2] * 6
-    >>> H, C, G, N = tp.spatial_dynamics(arm)(q, qd)
+    >>> H, C, G, N = tp.closed_form.spatial_dynamics(arm)(q, qd)
     >>> bool(abs(C - tp.coriolis_matrix(arm)(q, qd)).max() < 1e-12), bool(abs(N + N.T).max() < 1e-12)
     (True, True)
     """

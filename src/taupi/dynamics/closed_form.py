@@ -104,7 +104,7 @@ def newton_euler_matrices(robot: Robot) -> Program:
     """Return the stacked matrices A, G, W, L of `robot` as functions of q, with M = A^T L^T G L A (equations.md, D11).
 
     >>> import taupi as tp
-    >>> A, G, W, L = tp.newton_euler_matrices(tp.load("lecture2r"))([0.1, 0.2])
+    >>> A, G, W, L = tp.closed_form.newton_euler_matrices(tp.load("lecture2r"))([0.1, 0.2])
     >>> A.shape, G.shape, W.shape, L.shape
     ((12, 2), (12, 12), (12, 12), (12, 12))
     """
@@ -128,7 +128,7 @@ def moving_base_dynamics(robot: Robot) -> Program:
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
     >>> q, still = [0.1] * 6, [0.0] * 6
-    >>> lift = tp.moving_base_dynamics(arm)(q, still, still, still, [0, 0, 0, 0, 0, 9.81])
+    >>> lift = tp.closed_form.moving_base_dynamics(arm)(q, still, still, still, [0, 0, 0, 0, 0, 9.81])
     >>> bool(abs(lift - 2 * tp.gravity_torque(arm)(q)).max() < 1e-12)
     True
     """

@@ -75,7 +75,7 @@ def elastic_inverse_dynamics(
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
     >>> still = [0.0, 0.0]
-    >>> tp.elastic_inverse_dynamics(arm)(still, still, still, still, still, still).round(4).tolist()
+    >>> tp.elastic.inverse_dynamics(arm)(still, still, still, still, still, still).round(4).tolist()
     [127.53, 24.525, 0.0, 0.0]
     """
     check_elastic(robot)
@@ -130,7 +130,7 @@ def elastic_mass_matrix(robot: Robot, coupling: bool = True) -> Program:
     motors of elastic joints (Zollo et al. 2014, eq. 7). `coupling=False` leaves B_d out; the default is True.
 
     >>> import taupi as tp
-    >>> tp.elastic_mass_matrix(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
+    >>> tp.elastic.mass_matrix(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
     [[19.925, 2.1083, 0.0, 1.21], [2.1083, 0.8583, 0.0, 0.0], [0.0, 0.0, 0.2118, 0.0], [1.21, 0.0, 0.0, 0.121]]
     """
     check_elastic(robot)
@@ -153,7 +153,7 @@ def elastic_coriolis_matrix(robot: Robot, coupling: bool = True) -> Program:
     is half of dc/dv. `coupling` is as in `elastic_mass_matrix`.
 
     >>> import taupi as tp
-    >>> C = tp.elastic_coriolis_matrix(tp.load("zollo2r"))([0.3, 0.7], [1.0, -2.0], [0.5, 0.5])
+    >>> C = tp.elastic.coriolis_matrix(tp.load("zollo2r"))([0.3, 0.7], [1.0, -2.0], [0.5, 0.5])
     >>> C.round(4).tolist()[0]
     [1.6105, 0.8053, 0.0, 0.0]
     """
@@ -178,7 +178,7 @@ def elastic_gravity_torque(robot: Robot) -> Program:
     The motors' rows are zero: gravity acts on the links, whose bodies include the motors.
 
     >>> import taupi as tp
-    >>> tp.elastic_gravity_torque(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
+    >>> tp.elastic.gravity_torque(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
     [127.53, 24.525, 0.0, 0.0]
     """
     check_elastic(robot)
@@ -198,7 +198,7 @@ def elastic_stiffness_matrix(robot: Robot) -> Program:
     The potential energy of the springs is (q, theta)^T K_e (q, theta) / 2.
 
     >>> import taupi as tp
-    >>> tp.elastic_stiffness_matrix(tp.load("zollo2r"))().tolist()[0]
+    >>> tp.elastic.stiffness_matrix(tp.load("zollo2r"))().tolist()[0]
     [3000.0, 0.0, -3000.0, 0.0]
     """
     check_elastic(robot)

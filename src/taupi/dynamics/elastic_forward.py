@@ -126,8 +126,8 @@ def elastic_forward_dynamics(
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
     >>> q, qd, theta, thetad = [0.1, 0.2], [0.3, 0.4], [0.11, 0.21], [0.5, -0.6]
-    >>> qdd, thetadd = tp.elastic_forward_dynamics(arm)(q, qd, theta, thetad, [30.0, 10.0])
-    >>> tp.elastic_inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd).round(9).tolist()[2:]
+    >>> qdd, thetadd = tp.elastic.forward_dynamics(arm)(q, qd, theta, thetad, [30.0, 10.0])
+    >>> tp.elastic.inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd).round(9).tolist()[2:]
     [30.0, 10.0]
     """
     check_elastic(robot)

@@ -204,7 +204,7 @@ def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") 
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
-    >>> tp.task_coordinates(arm, task="planar")([0.0, 0.0, 0.0]).tolist()
+    >>> tp.operational.task_coordinates(arm, task="planar")([0.0, 0.0, 0.0]).tolist()
     [3.0, 0.0, 0.0]
     """
     robot.frame(frame)

@@ -62,7 +62,7 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
-    >>> (tp.operational_mass(arm, task="xy")([0.0, math.pi / 2]).round(12) + 0.0).tolist()
+    >>> (tp.operational.mass(arm, task="xy")([0.0, math.pi / 2]).round(12) + 0.0).tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
     if form not in FORMS:
@@ -137,7 +137,7 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
     >>> arm = tp.load("planar3r")
     >>> q, qd, v, vd = [0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]
     >>> M, C, g = tp.operational_dynamics(arm, task="planar")(q, qd)
-    >>> bool(abs(tp.operational_force(arm, task="planar")(q, qd, v, vd) - (M @ vd + C @ v + g)).max() < 1e-10)
+    >>> bool(abs(tp.operational.force(arm, task="planar")(q, qd, v, vd) - (M @ vd + C @ v + g)).max() < 1e-10)
     True
     """
     rows = checked_task(robot, task, frame)

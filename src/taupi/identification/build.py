@@ -1,10 +1,11 @@
-"""From logs to the problem that estimators solve: opened, tuned, and compressed to triangles."""
+"""From logs to the problem that estimators solve: open the logs, choose what is left open, and compress their rows."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,61 +17,59 @@ from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
-    basis_of,
+    base_with_terms,
     coupled_directions,
-    given_widths,
-    open_friction,
-    resolved,
-    shaped,
-    with_directions,
+    friction_widths,
+    resolve_fit_terms,
+    unshaped_friction,
+    with_coupled_terms,
+    with_friction_shapes,
 )
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.rows.block_source import BlockSource, naming, open_source
-from taupi.identification.rows.factors import Compressor, JointFactor, merged, stacked
+from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
+from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
-from taupi.identification.tuning.elastic_cutoff import telling_cutoff
-from taupi.identification.tuning.friction_shape import best_shapes, plain_shapes
+from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
+from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
-from taupi.identification.tuning.timing import timed
+from taupi.identification.tuning.timing import with_timing
 from taupi.progress import counted
 from taupi.signals.log import Log
-from taupi.threads import small_algebra
 
-# Samples of a long log by which the settings of an elastic robot are chosen.
-_ENOUGH = 50_000
+# Samples of the first log from which the settings of an elastic robot are chosen.
+_TUNING_SAMPLES = 50_000
 
 
-@small_algebra
 def build(inputs: FitInputs) -> Problem:
-    """Return the problem of a fit: logs opened, what is left open chosen from them, rows compressed."""
+    """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows."""
     equations, reading = inputs.equations, inputs.reading
-    terms = with_directions(
-        resolved(inputs.asked_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
+    terms = with_coupled_terms(
+        resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
     )
     with Workers(len(inputs.logs), inputs.workers) as pool:
         sources = pool.map(
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
-        _refuse_twice([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
-        preparation, notes = _tuned(inputs, equations, terms, sources[0])
+        _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
+        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
-        base, recordings = _settled(equations, terms, recordings, preparation, inputs.base)
-        with _counting(recordings) as count:
+        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
+        with _sample_counter(recordings) as count:
             plan = friction_plan(base)
-            gathered = pool.map(lambda k: _compressed(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
-    pieces = tuple(factor for factors, _, _ in gathered for factor in factors)
-    samples = sum(count for _, count, _ in gathered)
-    factors, program = tuple(merged(pieces)), base.regressor()
+            compressed = pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
+    pieces = tuple(factor for part in compressed for factor in part.factors)
+    samples = sum(part.samples for part in compressed)
+    factors, program = tuple(merge_stretches(pieces)), base.regressor()
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
-    extremes = np.concatenate([e for _, _, e in gathered], axis=1)
+    extremes = np.concatenate([part.extremes for part in compressed], axis=1)
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
-    conditioning = conditioning_of_factor(program, samples, stacked(factors)[:, :-1], facts)
-    told = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
+    conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
+    rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
     return Problem(
         robot=inputs.robot,
         terms=base.terms,
@@ -82,99 +81,111 @@ def build(inputs: FitInputs) -> Problem:
         prior=prior_of(inputs.prior, base),
         recordings=tuple(recordings),
         preparation=preparation,
-        notes=(*told, *_recording_notes(recordings), *notes, *_elastic_notes(base), *_friction_notes(base, recordings)),
+        notes=(
+            *rank_notes,
+            *_recording_notes(recordings),
+            *notes,
+            *_elastic_notes(base),
+            *_friction_notes(base, recordings),
+        ),
         seed=inputs.seed,
     )
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
-    with naming(source.first.source.path):
+    with errors_naming(source.first.source.path):
         return Recording.of(source, equations, preparation)
 
 
-def _tuned(
+def _tune_elastic(
     inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource
 ) -> tuple[Preparation, list[str]]:
-    """Return the settings, and why: of an elastic robot, cutoff, delay of encoders and held torque as the first log shows."""
+    """Return the settings, and notes on them: for an elastic robot, cutoff, encoder delay and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
-    head = source.head(_ENOUGH)
-    base = basis_of(equations.robot, terms, inputs.base, elastic=True)
+    head = source.head(_TUNING_SAMPLES)
+    base = base_with_terms(equations.robot, terms, inputs.base, elastic=True)
     if settings.cutoff_hz is None:
 
         def problem(hz: float) -> Problem:
-            # With every choice made: building it does not tune again.
-            known = dataclasses.replace(
+            # No setting is left open, so that building this problem does not tune again.
+            complete = dataclasses.replace(
                 settings, cutoff_hz=hz, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
             )
-            return build(FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=known))
+            return build(FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete))
 
-        hz, note = telling_cutoff(head, equations, problem)
+        hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
     if settings.torque is None or settings.encoder_delay is None:
-        settings, said = timed(head, base, settings)
-        notes += said
+        settings, timing_notes = with_timing(head, base, settings)
+        notes += timing_notes
     return settings, notes
 
 
-def _settled(
+def _choose_friction_and_cutoffs(
     equations: Equations,
     terms: tuple[Term, ...],
     recordings: list[Recording],
     settings: Preparation,
     base: BaseParameters | None,
 ) -> tuple[BaseParameters, list[Recording]]:
-    """Return the base parameters with dry friction's shapes, and the recordings with their cutoffs, without slow rows of
-    joints that never reverse."""
+    """Return the base parameters with the shapes of dry friction, and the recordings with their cutoffs.
+
+    Slow rows of joints that never reverse are left out of the recordings.
+    """
     robot, elastic = equations.robot, equations.elastic
-    directions = open_friction(terms, equations)
+    directions = unshaped_friction(terms, equations)
     if not directions:
-        basis = basis_of(robot, terms, base, elastic)
-        return basis, with_explained_cutoffs(basis, recordings, settings)
+        base = base_with_terms(robot, terms, base, elastic)
+        return base, with_explained_cutoffs(base, recordings, settings)
     extent = Extent.of([r.extent(np.array(list(directions.values()))) for r in recordings])
-    widths = None if settings.slow is None else given_widths(settings.slow, robot.n)
-    stuck = one_way(extent.low, extent.high)
+    widths = None if settings.slow is None else friction_widths(settings.slow, robot.n)
+    never_reverses = one_way(extent.low, extent.high)
     joints = [list(directions).index(n) for n in robot.joint_names if n in directions]
-    ways = {
-        name: float(np.sign(v)) for name, v, s in zip(directions, extent.low + extent.high, stuck, strict=True) if s
-    }
-    least = np.where(stuck[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
+    velocities = zip(directions, extent.low + extent.high, never_reverses, strict=True)
+    signs = {name: float(np.sign(v)) for name, v, one in velocities if one}
+    least = np.where(never_reverses[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
     slow = equations.on_motors(least)
-    recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), ways=ways) for r in recordings]
-    shapes = plain_shapes(list(directions), extent, widths if joints else None)
-    basis = basis_of(robot, shaped(terms, equations, shapes), base, elastic)
-    recordings = with_explained_cutoffs(basis, recordings, settings)
+    recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), one_way_signs=signs) for r in recordings]
+    shapes = default_shapes(list(directions), extent, widths if joints else None)
+    base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
+    recordings = with_explained_cutoffs(base, recordings, settings)
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
-        sized = {name: s for name, s, one in zip(directions, sizes, stuck, strict=True) if not one}
-        shapes |= best_shapes(basis, recordings, sized)
-        basis = basis_of(robot, shaped(terms, equations, shapes), basis, elastic)
-    return basis, recordings
+        extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
+        shapes |= best_shapes(base, recordings, extents)
+        base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
+    return base, recordings
 
 
-def _counting(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
-    """Give what shows the progress of samples, where some are streamed: the others are done at once."""
+def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
+    """Return a context that gives a counter of samples, which shows progress if any recording is streamed."""
     if not any(r.source.streamed for r in recordings):
         return nullcontext(lambda samples: None)
     return counted("samples", sum(r.source.samples for r in recordings))
 
 
-def _compressed(
-    maker: RowMaker, recording: Recording, file: int, went: Callable[[int], None]
-) -> tuple[list[JointFactor], int, np.ndarray]:
-    """Return the factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over rows that
-    count."""
-    gather = Compressor(maker.used)
+class _Compressed(NamedTuple):
+    """The factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over the rows used."""
+
+    factors: list[JointFactor]
+    samples: int
+    extremes: np.ndarray
+
+
+def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[[int], None]) -> _Compressed:
+    compressor = Compressor(maker.used)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in recording.rows(maker):
-        gather.add(rows.y, rows.tau, rows.use)
-        went(len(rows) * recording.thinned)
+        compressor.add(rows.y, rows.tau, rows.use)
+        count(len(rows) * recording.samples_per_row)
         for k, value in enumerate((rows.qd, rows.qdd)):
             low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
             high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
     extremes = np.stack([low, high], axis=1)
-    return gather.result(file), gather.samples, np.where(np.isfinite(extremes), extremes, 0.0)
+    extremes = np.where(np.isfinite(extremes), extremes, 0.0)
+    return _Compressed(compressor.result(file), compressor.samples, extremes)
 
 
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
@@ -184,8 +195,8 @@ def _refuse_few(samples: int, rows: int, parameters: int) -> None:
         )
 
 
-def _refuse_twice(sources: Sequence[BlockSource]) -> None:
-    """Refuse a file that is given twice: its noise would count as half."""
+def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
+    """Refuse a file that is given twice: its noise would be underestimated."""
     seen: dict[str, str] = {}
     for source in sources:
         sha256, name = source.first.source.sha256, source.name
@@ -201,25 +212,28 @@ def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:
-    """Return in words that springs were identified, and what of it has no single values."""
+    """Return notes on what was identified of the springs, and which parameters appear only in sums."""
     if not base.elastic:
         return []
     names = ", ".join(base.robot.elastic_joints)
-    note = f"elastic joints ({names}): rows of links and of motors together, a weight each; a link's torque is that of its spring"
+    note = (
+        f"elastic joints ({names}): rows of links and of motors are fitted together, each with its own weight; "
+        "the torque of a link is that of its spring"
+    )
     return [note, *([base.sentence] if base.sentence else [])]
 
 
 def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> list[str]:
-    """Return in words how dry friction was taken at low speed."""
+    """Return notes on the model of dry friction at low speed."""
     plan, notes = friction_plan(base), []
     parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
     smooth = [f"{owner} {v:.3g}" for owner, v, d in parts if v and not d]
     if smooth:
         notes.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(smooth)}")
-    held = [f"{owner} {d:.3g}" for owner, _, d in parts if d]
-    if held:
+    dahl = [f"{owner} {d:.3g}" for owner, _, d in parts if d]
+    if dahl:
         notes.append(
-            f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(held)}"
+            f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
     pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].slow, strict=True) if v]
     if pairs:

@@ -1,4 +1,4 @@
-"""Whose equations of motion a fit has: a row a joint, or a row a link and, behind springs, one more a motor."""
+"""The equations of motion that a fit uses: one row per joint, or one per link and one per motor of an elastic joint."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from taupi.program.program import Program
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# What the spring of an elastic joint passes on, by kind of parameter: in a link's row it stands for the measured torque.
+# The parameters of an elastic joint's spring, whose torque takes the place of a measured torque in the row of the link.
 SPRING = ("stiffness", "damping")
-# Positions of a log with their derivatives, as signals: an elastic robot has those of its motors too.
+# The positions in a log with their derivatives, by signal: of the links, and for elastic joints of the motors too.
 COORDINATES = _LINKS, _MOTORS = ("q", "qd", "qdd"), ("theta", "thetad", "thetadd")
 
 
 @dataclass(frozen=True)
 class Equations:
-    """The rows of a robot's regressor, and the coordinates x that they are about: q, or (q, theta) where joints are elastic.
+    """The rows of a robot's regressor, and their coordinates x: q, or (q, theta) if joints are elastic.
 
-    Of an elastic robot the first n rows are the links', with torque 0 behind a spring and the motor's own torque where a joint is
-    rigid; then comes a row for the motor of each elastic joint, with its torque u.
+    For an elastic robot the first n rows are those of the links, with torque 0 behind a spring and the motor's torque where a
+    joint is rigid; then follows one row for the motor of each elastic joint, with its torque u.
 
     >>> import taupi as tp
     >>> Equations(tp.load("zollo2r"), elastic=True).names
@@ -38,7 +38,7 @@ class Equations:
 
     @classmethod
     def of(cls, base: BaseParameters) -> Equations:
-        """Return those that base parameters are for."""
+        """Return the equations that base parameters belong to."""
         return cls(base.robot, base.elastic)
 
     @property
@@ -49,47 +49,47 @@ class Equations:
 
     @property
     def count(self) -> int:
-        """How many rows there are, and coordinates."""
+        """The number of rows, which is also that of coordinates."""
         return self.robot.n + len(self.sprung)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The rows' names."""
+        """The names of the rows."""
         joints = self.robot.joint_names
         links = (f"{name}.link" if i in self.sprung else name for i, name in enumerate(joints))
         return (*links, *(f"{joints[i]}.motor" for i in self.sprung))
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The units of the rows' torques."""
-        each = ["N" if j.prismatic else "N m" for j in self.robot.driving_joints]
-        return (*each, *(each[i] for i in self.sprung))
+        """The units of the torques of the rows."""
+        joints = ["N" if j.prismatic else "N m" for j in self.robot.driving_joints]
+        return (*joints, *(joints[i] for i in self.sprung))
 
     @property
     def motors(self) -> tuple[int, ...]:
-        """The row in which each joint's motor, and its friction, acts (n,)."""
+        """The row in which the motor of each joint, with its friction, acts (n,)."""
         place = {i: self.robot.n + k for k, i in enumerate(self.sprung)}
         return tuple(place.get(i, i) for i in range(self.robot.n))
 
     @property
-    def free(self) -> tuple[int, ...]:
+    def unmeasured(self) -> tuple[int, ...]:
         """The rows without a measured torque: those of links behind springs."""
         return self.sprung
 
     def on_motors(self, values: np.ndarray) -> np.ndarray:
-        """Return values (..., n), one a joint, as values (..., count) of the rows in which the motors act; 0 in the others."""
+        """Return values (..., n), one per joint, placed in the rows (..., count) in which the motors act; 0 in the others."""
         result = np.zeros((*np.shape(values)[:-1], self.count))
         result[..., list(self.motors)] = values
         return result
 
     def on_links(self, values: np.ndarray) -> np.ndarray:
-        """Return values (..., n), one a joint, as values (..., count) of the links' rows; 0 in the others."""
+        """Return values (..., n), one per joint, placed in the rows (..., count) of the links; 0 in the others."""
         result = np.zeros((*np.shape(values)[:-1], self.count))
         result[..., : self.robot.n] = values
         return result
 
     def motion(self, log: Log) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return x, its velocity and its acceleration (N, count) of a prepared log."""
+        """Return x, its velocity and its acceleration (N, count), from a prepared log."""
         q, qd, qdd = log.need(*_LINKS)
         if self.sprung:
             pairs = zip((q, qd, qdd), log.need(*_MOTORS), strict=True)
@@ -97,20 +97,19 @@ class Equations:
         return q, qd, qdd
 
     def positions(self, log: Log) -> np.ndarray:
-        """Return x (N, count) of a log."""
-        return (
-            np.concatenate([log.q, *(t[:, list(self.sprung)] for t in log.need("theta"))], axis=1)
-            if self.sprung
-            else log.q
-        )
+        """Return x (N, count), from a log."""
+        if not self.sprung:
+            return log.q
+        (theta,) = log.need("theta")
+        return np.concatenate([log.q, theta[:, list(self.sprung)]], axis=1)
 
     def torque(self, log: Log) -> np.ndarray:
-        """Return the rows' torque (N, count): that of the motors, and 0 for links behind springs."""
+        """Return the torques of the rows (N, count): those of the motors, and 0 for links behind springs."""
         (tau,) = log.need("tau")
         return self.on_motors(tau) if self.sprung else tau
 
-    def refuse(self, log: Log) -> None:
-        """Refuse a log that is not of these equations: of another number of joints, or without the motors of elastic joints."""
+    def check(self, log: Log) -> None:
+        """Refuse a log that does not fit these equations: another number of joints, or no motor positions of elastic joints."""
         robot = self.robot
         if log.n != robot.n:
             raise TaupiError(
@@ -118,22 +117,25 @@ class Equations:
                 f"({', '.join(robot.joint_names)}).",
                 remedy=("Choose columns by a mapping", InPython(", or joints by log.select(...)"), "."),
             )
+        if log.names != robot.joint_names and set(log.names) == set(robot.joint_names):
+            raise TaupiError(
+                f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(robot.joint_names)}.",
+                remedy="Bring them into its order: log.select(robot.joint_names).",
+            )
         if self.sprung and log.theta is None:
             names = ", ".join(robot.elastic_joints)
             raise TaupiError(
-                f"theta is missing: {robot.name} has elastic joints ({names}), and the log has one position per joint. Map the "
-                "motors' positions to theta, as seen behind the gears. Where only motors are measured, use ",
-                *(
-                    Argument("estimator", "output_error"),
-                    "; to take the joints as rigid, ",
-                    Argument("elastic", False),
-                    ".",
+                f"theta is missing: {robot.name} has elastic joints ({names}), and the log has one position per joint.",
+                remedy=(
+                    "Map the motors' positions to theta, on the joint side of the gears. If only the motors were measured, use ",
+                    *(Argument("estimator", "output_error"), "; to take the joints as rigid, "),
+                    *(Argument("elastic", False), "."),
                 ),
             )
 
 
-def arguments(program: Program, *motion: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return x, xd, xdd (N, count) as the inputs of a regressor: those of the links, then of the motors."""
+def regressor_inputs(program: Program, *motion: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return x, xd, xdd (N, count) as a regressor takes them: those of the links, then those of the motors."""
     n = program.inputs[0].shape[0]
     if len(program.inputs) == len(motion):
         return motion
@@ -141,23 +143,22 @@ def arguments(program: Program, *motion: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def spring_columns(base: BaseParameters, row: int) -> list[int]:
-    """Return the base parameters of the spring that a link's row hangs on; none for other rows."""
-    rows = Equations.of(base)
-    if row not in rows.free:
+    """Return the base parameters of the spring that acts in a link's row; none for other rows."""
+    if row not in Equations.of(base).unmeasured:
         return []
     joint = base.robot.joint_names[row]
     return [k for k, name in enumerate(base.names) if name in {f"{joint}.{kind}" for kind in SPRING}]
 
 
 def spring_torque(base: BaseParameters, values: np.ndarray, x: np.ndarray, xd: np.ndarray) -> np.ndarray:
-    """Return what springs pass on to links with base parameters `values`, K (theta - q) + D (thetad - qd), (N, count).
+    """Return the torques of the springs on the links, K (theta - q) + D (thetad - qd), for base parameters `values`.
 
-    It stands in the rows of links behind springs; the others are 0.
+    They are (N, count), in the rows of links behind springs, and 0 in the others.
     """
-    rows, known = Equations.of(base), dict(zip(base.names, values.tolist(), strict=True))
+    equations, parameters = Equations.of(base), dict(zip(base.names, values.tolist(), strict=True))
     result = np.zeros(x.shape)
-    for i in rows.sprung:
-        k, d = (known.get(f"{base.robot.joint_names[i]}.{kind}", 0.0) for kind in SPRING)
-        motor = rows.motors[i]
+    for i in equations.sprung:
+        k, d = (parameters.get(f"{base.robot.joint_names[i]}.{kind}", 0.0) for kind in SPRING)
+        motor = equations.motors[i]
         result[:, i] = k * (x[:, motor] - x[:, i]) + d * (xd[:, motor] - xd[:, i])
     return result

@@ -1,4 +1,4 @@
-"""What every estimator starts from: a robot, base parameters, and logs compressed to triangular factors."""
+"""The problem that estimators solve: a robot, base parameters, and logs compressed to triangular factors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from taupi.dynamics.terms import Term
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.inputs import PriorLike
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
@@ -19,17 +20,29 @@ from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
-# Of friction and an offset that one log cannot tell apart, friction is the likelier by this factor: every joint has it.
+# If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """tau = Y_b pi_b over all runs: minimise |Y_b x - tau| in whatever sense an estimator has.
+    """tau = Y_b pi_b over all logs: minimise |Y_b x - tau|, in whatever norm an estimator uses.
 
-    `factors` hold one triangle [Y_b tau] for each (file, joint), `pieces` the same stretch of time by stretch of time. What
-    is more than quadratic goes through `problem.rows(file)` again. `prior` (p,) are the standard parameters of the
-    description, terms included.
+    An estimator that needs more than sums of squares passes over `problem.rows(file)` again.
+
+    Attributes:
+        robot: The robot.
+        terms: The joint terms, with the shapes of dry friction.
+        base: The base parameters.
+        regressor: The program of the base regressor Y_b.
+        factors: One triangle [Y_b tau] for each (file, joint).
+        pieces: The same, one triangle for each stretch of time.
+        conditioning: What the logs determine.
+        prior: Standard parameters (p,), terms included, for what the logs do not determine.
+        recordings: The logs, ready to be read again.
+        preparation: How the logs were prepared, with what was chosen from them.
+        notes: What was done and chosen, in words.
+        seed: Of whatever is random.
     """
 
     robot: Robot
@@ -47,22 +60,22 @@ class Problem:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The base parameters' names."""
+        """The names of the base parameters."""
         return self.base.names
 
     @property
     def prior_base(self) -> np.ndarray:
-        """B prior (b,)."""
+        """The prior of the base parameters, B prior (b,)."""
         return self.base.project(self.prior)
 
     @property
     def metric(self) -> np.ndarray:
-        """How little a deviation from the prior is believed (b,), where the log cannot decide: offsets less than friction."""
+        """How strongly each parameter is pulled to the prior (b,) if the logs leave it open: offsets more than friction."""
         entries = self.base.parameters.layout.entries
         return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in entries])
 
     def rows(self, file: int) -> Iterator[Rows]:
-        """Yield the rows of a run again, a block at a time."""
+        """Yield the rows of the log with the index `file` again, block by block."""
         return self.recordings[file].rows(RowMaker(friction_plan(self.base)))
 
     def __repr__(self) -> str:
@@ -70,20 +83,20 @@ class Problem:
         return "\n".join([head, *self.conditioning.sentences])
 
 
-def prior_of(given: object, base: BaseParameters) -> np.ndarray:
-    """Return the prior (p,): the description's own, another robot's, or numbers; terms may be left out."""
-    standard = base.standard
-    own = standard.values
-    if given is None:
+def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
+    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms."""
+    own = base.standard.values
+    if prior is None:
         return own
-    if isinstance(given, Robot):
-        given = given.parameters.values
-    values = np.asarray(getattr(given, "values", given), dtype=float)
+    if isinstance(prior, Robot):
+        prior = prior.parameters.values
+    values = np.asarray(getattr(prior, "values", prior), dtype=float)
     links = len(base.robot.parameters)
     if values.shape == (links,) and links < len(own):
         values = np.concatenate([values, own[links:]])
     if values.shape != own.shape or not np.isfinite(values).all():
         raise TaupiError(
-            f"prior has shape {values.shape}, expected ({len(own)},) or ({links},) finite numbers, as in .standard."
+            Argument("prior"),
+            f" has shape {values.shape}, expected ({len(own)},) or ({links},) finite numbers, as in .standard.",
         )
     return values

@@ -1,4 +1,4 @@
-"""Least squares on a triangular factor: scaled, by singular values, with the prior where the log says nothing."""
+"""Least squares on a triangular factor: scaled, by singular values, with a prior for what the log does not determine."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.checks import is_number
+from taupi.errors import Argument, TaupiError, shown
 from taupi.threads import small_algebra
 
-# Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log that tells
-# them apart by a few samples, or by noise, would answer with numbers of any size.
+# Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log in which only a few
+# samples, or noise, determine them could give numbers of any size.
 WEAK = 1e-4
-# A parameter with more than this share of such a combination counts as not determined.
+# A parameter with more than this share in such a combination counts as not determined.
 SHARE = 1e-3
 
 
 @dataclass(frozen=True)
 class Solution:
-    """x (b,) that minimises |R (x, -1)|, its spread A (b, d) with (R^T R)^-1 = A A^T on what is determined, and what is not."""
+    """The x (b,) that minimises |R (x, -1)|, and how well it is determined."""
 
     x: np.ndarray
-    spread: np.ndarray
+    spread: np.ndarray  # A (b, d) with (R^T R)^-1 = A A^T, over what is determined
     undetermined: np.ndarray  # (b,) bool
-    condition: float  # of what was solved for, columns of length one
+    condition: float  # of the part that is determined, its columns scaled to length one
 
 
 def check_weak(weak: float) -> None:
-    """Refuse a share of the longest combination that is none."""
-    if isinstance(weak, bool) or not isinstance(weak, int | float) or not 0 <= weak < 1:
+    """Refuse a `weak` that is not a share from 0 to below 1."""
+    if not is_number(weak) or not 0 <= weak < 1:
         raise TaupiError(
-            f"weak is {shown(weak)}, expected a share from 0, which takes nothing from the prior, to below 1."
+            Argument("weak"),
+            f" is {shown(weak)}, expected a share from 0, which takes nothing from the prior, to below 1.",
         )
 
 
@@ -38,9 +40,9 @@ def check_weak(weak: float) -> None:
 def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, weak: float = WEAK) -> Solution:
     """Return the x nearest to the prior among those that minimise |R_Y x - z|, R = [R_Y z] (k, b + 1).
 
-    Columns are scaled to length one, R_Y / d = U S V^T. Singular values below `weak` times the largest are left out; along
-    their directions x is as near to the prior (b,) as can be, distance being |metric d (x - prior)|: in torque, times
-    `metric` (b,) for what is to be believed less.
+    Columns are scaled to length one, R_Y / d = U S V^T. Singular values below `weak` times the largest are left out; along their
+    directions, x is as near as possible to the prior (b,), in the distance |metric d (x - prior)|: measured in torque, and larger
+    by `metric` (b,) for parameters whose deviation from the prior is less likely.
 
     >>> import numpy as np
     >>> solve(np.array([[1.0, 1.0, 4.0]]), np.array([3.0, 0.0])).x.round(6)

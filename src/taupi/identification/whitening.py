@@ -1,4 +1,4 @@
-"""Further passes over the runs: rows whitened by the covariance between joints, or weighted one by one."""
+"""Further passes over the logs: rows whitened by the covariance between joints, or weighted one by one."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from taupi.identification.rows.row_maker import Rows
 from taupi.identification.rows.workers import Workers
 from taupi.threads import small_algebra
 
-Weighed = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
+WeightedRows = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
 
 
 @small_algebra
-def gathered(problem: Problem, change: Callable[[int, Rows], Weighed]) -> tuple[JointFactor, ...]:
-    """Return factors, stretch by stretch, of all runs after `change(file, rows)`, files in parallel."""
+def transformed_factors(problem: Problem, change: Callable[[int, Rows], WeightedRows]) -> tuple[JointFactor, ...]:
+    """Return the factors of all logs, stretch by stretch, after `change(file, rows)`; files are worked on in parallel."""
     n, p = problem.regressor.outputs[0].shape
 
-    def one(file: int) -> list[JointFactor]:
-        gather = Compressor(np.ones((n, p), dtype=bool))
+    def factors(file: int) -> list[JointFactor]:
+        compressor = Compressor(np.ones((n, p), dtype=bool))
         for rows in problem.rows(file):
             workers.check()
-            gather.add(*change(file, rows), rows.use)
-        return gather.result(file)
+            compressor.add(*change(file, rows), rows.use)
+        return compressor.result(file)
 
     with Workers(len(problem.recordings)) as workers:
-        return tuple(f for part in workers.map(one, range(len(problem.recordings))) for f in part)
+        return tuple(f for part in workers.map(factors, range(len(problem.recordings))) for f in part)
 
 
 @small_algebra
 def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
-    """Return S (n, n) of each file: the covariance between the joints' residuals, each pair over the rows that both have."""
+    """Return, for each file, the covariance (n, n) of the joints' residuals, each pair over the samples that both joints use."""
     result = []
     for file in range(len(problem.recordings)):
         n = problem.regressor.outputs[0].shape[0]
         products, counts = np.zeros((n, n)), np.zeros((n, n))
         for rows in problem.rows(file):
-            left = np.where(rows.use, rows.left(x), 0.0)
-            products += left.T @ left
+            residual = np.where(rows.use, rows.residual(x), 0.0)
+            products += residual.T @ residual
             counts += rows.use.T.astype(float) @ rows.use
         result.append(_positive(products / np.maximum(counts, 1.0)))
     return result
 
 
-def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
-    """Return factors of L^-1 Y, L^-1 tau with S = L L^T the covariance between a file's joints at x.
+def whitened_factors(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
+    """Return the factors of L^-1 Y, L^-1 tau, with S = L L^T the covariance of the residuals of a file's joints at x.
 
-    A sample of which some joints do not count is whitened by the covariance of those that do.
+    A sample in which some joints are not used is whitened by the covariance of those that are.
     """
     covariance = residual_covariance(problem, x)
 
-    def change(file: int, rows: Rows) -> Weighed:
+    def change(file: int, rows: Rows) -> WeightedRows:
         y, tau, use = rows.y.copy(), rows.tau.copy(), rows.use
         for pattern in np.unique(use, axis=0):
             at = np.flatnonzero((use == pattern).all(axis=1))
@@ -66,11 +66,14 @@ def whitened(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
             tau[np.ix_(at, joints)] = tau[np.ix_(at, joints)] @ half.T
         return y, tau
 
-    return gathered(problem, change)
+    return transformed_factors(problem, change)
 
 
 def _positive(s: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance whose correlations have no eigenvalue below 1e-3: pairs counted apart need not make one."""
+    """Return the nearest covariance whose correlation matrix has no eigenvalue below 1e-3.
+
+    Entries that are computed over different samples need not form a positive definite matrix.
+    """
     size = np.sqrt(np.where(np.diag(s) > 0, np.diag(s), 1.0))
     values, vectors = np.linalg.eigh(s / np.outer(size, size))
     return np.outer(size, size) * ((vectors * np.clip(values, 1e-3, None)) @ vectors.T)

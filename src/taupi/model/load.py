@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.model import catalogue
 from taupi.model.formats import FORMATS
 from taupi.model.robot import Robot
@@ -32,7 +32,10 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
                 f"{what} is built in and takes no ",
                 *[part for name in options for part in (", ", Argument(name))][1:],
                 ".",
-                remedy="Change it with robot.with_gravity(...), with_parameters(...), bind(...).",
+                remedy=InPython(
+                    "Change it with robot.with_gravity(...), with_parameters(...), bind(...).",
+                    "Write it to a file with taupi convert, and change that.",
+                ),
             )
         return catalogue.load(what)
     path = Path(what)

@@ -150,7 +150,7 @@ def lagrangian_blocks(robot: Robot) -> Program:
     """Return X, W, Z (links, n, 10) of the Slotine-Li regressor of `robot`, Y_r = X - W + Z (Gabiccini et al. 2009, eq. 50-58).
 
     >>> import taupi as tp
-    >>> X, W, Z = tp.lagrangian_blocks(tp.load("elbow2r"))([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8])
+    >>> X, W, Z = tp.closed_form.lagrangian_blocks(tp.load("elbow2r"))([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8])
     >>> X.shape
     (2, 2, 10)
     """

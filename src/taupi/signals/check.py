@@ -1,4 +1,4 @@
-"""What is wrong with a log: each finding with its rows, and what `clean_log` does about it."""
+"""Find what is wrong with a log: each finding with its rows, and what `clean_log` does about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals import rules
 from taupi.signals.log import Log
@@ -17,7 +17,17 @@ from taupi.signals.stretches import Stretches, mean_step
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, or worth knowing: its kind, the channel ("tau of j5"), the rows, the rule for cleaning."""
+    """One thing that is wrong with a log, or worth knowing.
+
+    Attributes:
+        kind: What it is, such as "gap" or "dead"; `taupi.signals.rules.RULES` lists all kinds.
+        channel: The signal and the joint, such as "tau of j5"; empty if it concerns the whole log.
+        message: One sentence for people.
+        rule: What `taupi.clean_log` does about it.
+        rows: (first, last) of each stretch of rows, both included; empty if it concerns all rows.
+        count: The number of rows in these stretches.
+        values: (name, number) of each number in the message, in SI units.
+    """
 
     kind: str
     channel: str
@@ -28,13 +38,23 @@ class Finding:
     values: tuple[tuple[str, float], ...] = ()
 
     def value(self, name: str) -> float:
-        """Return one of the numbers that the finding states."""
+        """Return the number called `name` in `values`, such as "longest_s"."""
         return dict(self.values)[name]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogReport:
-    """What `check_log` found: the log in one line, its rate (Hz), the jitter of its time stamps (s), the findings."""
+    """The result of `taupi.check_log`.
+
+    Attributes:
+        summary: The log in one line.
+        samples: The number of samples.
+        joints: The names of the joints.
+        rate_hz: Samples per second, from the mean step.
+        jitter_std: The standard deviation of the steps between time stamps, s.
+        jitter_max: The largest deviation of a step from the mean step, s.
+        findings: What is wrong or worth knowing, in order.
+    """
 
     summary: str
     samples: int
@@ -45,16 +65,16 @@ class LogReport:
     findings: tuple[Finding, ...]
 
     def of(self, kind: str) -> tuple[Finding, ...]:
-        """Return the findings of one kind."""
+        """Return the findings of one `kind`, such as "gap"."""
         return tuple(f for f in self.findings if f.kind == kind)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of findings that there are, each once."""
+        """The kinds of findings present, each once."""
         return tuple(dict.fromkeys(f.kind for f in self.findings))
 
     def data(self) -> dict[str, Any]:
-        """Return the report as plain data; rows are [first, last], at most 100 stretches a finding."""
+        """Return the report as plain data; rows are [first, last], at most 100 stretches per finding."""
         findings = [
             {
                 "kind": f.kind,
@@ -83,17 +103,17 @@ class LogReport:
         if not self.findings:
             lines.append("nothing found")
         for f in self.findings:
-            told = f"{f.channel}: {f.message}" if f.channel else f.message
-            lines += [f"{f.kind}: {told}", f"    clean: {f.rule}"]
+            message = f"{f.channel}: {f.message}" if f.channel else f.message
+            lines += [f"{f.kind}: {message}", f"    clean: {f.rule}"]
         return "\n".join(lines)
 
 
 def check_log(log: Log, robot: Robot | None = None) -> LogReport:
-    """Return what is wrong with a log, or worth knowing, with row numbers; each finding says what `clean_log` does.
+    """Return what is wrong with a `log`, or worth knowing, with row numbers; each finding says what `clean_log` does about it.
 
-    Time: jitter, gaps, duplicates, steps backwards. Values: missing, dead channels, saturation, derivatives that do not
-    agree. Motion: standstill, joints that never move or never reverse. With a `robot`: its limits. See
-    `taupi.signals.rules` for the thresholds.
+    Time: jitter, gaps, duplicates, steps backwards. Values: missing values, dead channels, saturation, recorded derivatives that
+    disagree with the signal. Motion: standstill, joints that never move or never reverse. With a `robot`, its joint limits are
+    checked too; by default they are not. The thresholds are in `taupi.signals.rules`.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(200) / 100
@@ -103,122 +123,121 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     (('gap',), ((99, 100),))
     """
     if not isinstance(log, Log):
-        raise TaupiError(f"log is {shown(log)}, expected a Log.")
+        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
     if robot is not None and robot.n != log.n:
-        raise TaupiError(f"log has {log.n} joints, expected {robot.n}: {', '.join(robot.joint_names)}.")
+        names = ", ".join(robot.joint_names)
+        raise TaupiError(Argument("log"), f" has {log.n} joints, expected {robot.n}: {names}.")
     if len(log) < 3:
-        raise TaupiError(f"log has {len(log)} samples, expected at least 3.")
-    found: list[Finding] = []
+        raise TaupiError(Argument("log"), f" has {len(log)} samples, expected at least 3.")
     steps = rules.good_steps(log.time)
     mean = mean_step(log.time) or float("nan")
     std = float(steps.std()) if len(steps) else float("nan")
     largest = float(np.abs(steps - mean).max()) if len(steps) else float("nan")
-    found += _time_findings(log, mean, std, largest)
-    still = rules.standstill(log)
-    found += _value_findings(log, still)
-    found += _motion_findings(log, still)
-    found += _derivative_findings(log)
+    still = rules.standstills(log)
+    findings = _time_findings(log, mean, std, largest)
+    findings += _value_findings(log, still)
+    findings += _motion_findings(log, still)
+    findings += _derivative_findings(log)
     if robot is not None:
-        found += _limit_findings(log, robot)
+        findings += _limit_findings(log, robot)
     rate = 1.0 / mean if mean > 0 else float("nan")
-    return LogReport(summary(log), len(log), log.names, rate, std, largest, tuple(found))
+    return LogReport(summary(log), len(log), log.names, rate, std, largest, tuple(findings))
 
 
-def _finding(kind: str, channel: str, message: str, runs: Stretches | None = None, **values: float) -> Finding:
-    rows, count = (tuple(runs.pairs()), runs.count) if runs is not None else ((), 0)
-    where = f", {runs}" if runs is not None else ""
+def _finding(kind: str, channel: str, message: str, stretches: Stretches | None = None, **values: float) -> Finding:
+    rows, count = (tuple(stretches.pairs()), stretches.count) if stretches is not None else ((), 0)
+    where = f", {stretches}" if stretches is not None else ""
     return Finding(kind, channel, message + where, rules.RULES[kind], rows, count, tuple(values.items()))
 
 
 def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Finding]:
-    found = []
-    for kind, told, mask in (
+    findings = []
+    for kind, message, mask in (
         ("time-missing", "time stamps are missing", ~np.isfinite(log.time)),
         ("time-reversed", "time steps backwards", np.concatenate(([False], np.diff(log.time) < 0))),
         ("time-duplicate", "time stands still: equal stamps", np.concatenate(([False], np.diff(log.time) == 0))),
     ):
         if mask.any():
-            found.append(_finding(kind, "", f"{told} {int(mask.sum())} times", Stretches.of(mask)))
+            findings.append(_finding(kind, "", f"{message} {int(mask.sum())} times", Stretches.of(mask)))
     gaps = rules.gaps(log.time)
     if len(gaps):
         longest = float(np.diff(log.time)[gaps].max())
-        runs = Stretches(gaps, gaps + 2)
+        stretches = Stretches(gaps, gaps + 2)
         message = f"{len(gaps)} gaps in time, the longest {longest:.4g} s"
-        found.append(_finding("gap", "", message, runs, count=len(gaps), longest_s=longest))
+        findings.append(_finding("gap", "", message, stretches, count=len(gaps), longest_s=longest))
     if mean > 0 and std > rules.JITTER * mean:
         message = f"time stamps jitter about {1 / mean:.5g} Hz: step {mean:.4g} s, std {std:.2g} s, at most {largest:.2g} s off"
-        found.append(_finding("jitter", "", message, None, rate_hz=1 / mean, std_s=std, max_s=largest))
-    return found
+        findings.append(_finding("jitter", "", message, None, rate_hz=1 / mean, std_s=std, max_s=largest))
+    return findings
 
 
 def _value_findings(log: Log, still: Stretches) -> list[Finding]:
-    found = []
+    findings = []
     moving = ~still.mask(len(log))
     for name, value in log.signals.items():
         for j, joint in enumerate(log.names):
             x, channel = value[:, j], f"{name} of {joint}"
             missing = ~np.isfinite(x)
             if missing.all():
-                found.append(_finding("dead", channel, "no number at all", None, share=1.0))
+                findings.append(_finding("dead", channel, "no number at all", None, share=1.0))
                 continue
             if missing.any():
-                found.append(
+                findings.append(
                     _finding("missing", channel, f"{int(missing.sum())} values are missing", Stretches.of(missing))
                 )
             if name in rules.EFFORTS:
-                found += _effort_findings(x, moving & ~missing, channel)
-    return _said_once(found)
+                findings += _effort_findings(x, moving & ~missing, channel)
+    return _without_repeats(findings)
 
 
-def _said_once(found: list[Finding]) -> list[Finding]:
-    """Leave out what is said of tau already: a dead current makes a dead torque."""
-    said = {(f.kind, f.channel) for f in found}
+def _without_repeats(findings: list[Finding]) -> list[Finding]:
+    """Leave out what is reported for tau already: a dead current makes a dead torque."""
+    reported = {(f.kind, f.channel) for f in findings}
     derived = ("current of ", "tau_m of ")
     return [
         f
-        for f in found
+        for f in findings
         if not (f.kind in ("dead", "saturated") and f.channel.startswith(derived))
-        or (f.kind, "tau of " + f.channel.split(" of ", 1)[1]) not in said
+        or (f.kind, "tau of " + f.channel.split(" of ", 1)[1]) not in reported
     ]
 
 
 def _effort_findings(x: np.ndarray, usable: np.ndarray, channel: str) -> list[Finding]:
-    value, share = rules.commonest(x[usable])
+    value, share = rules.most_common(x[usable])
     if share > rules.DEAD:
         return [
             _finding(
                 "dead", channel, f"{value:g} in {share:.1%} of the samples in motion", None, share=share, value=value
             )
         ]
-    runs = rules.saturated(x)
-    if not len(runs):
+    stretches = rules.saturation(x)
+    if not len(stretches):
         return []
-    levels = sorted({float(x[a]) for a, _ in runs})
-    told = " and ".join(f"{v:g}" for v in levels)
-    return [
-        _finding("saturated", channel, f"stays at its extreme {told} for {runs.count} samples", runs, level=levels[-1])
-    ]
+    levels = sorted({float(x[a]) for a, _ in stretches})
+    extremes = " and ".join(f"{v:g}" for v in levels)
+    message = f"stays at its extreme {extremes} for {stretches.count} samples"
+    return [_finding("saturated", channel, message, stretches, level=levels[-1])]
 
 
 def _motion_findings(log: Log, still: Stretches) -> list[Finding]:
-    found = []
+    findings = []
     if len(still):
         share = still.count / len(log)
-        found.append(_finding("standstill", "", f"no joint moves in {share:.1%} of the samples", still, share=share))
+        findings.append(_finding("standstill", "", f"no joint moves in {share:.1%} of the samples", still, share=share))
     for j, joint in enumerate(log.names):
         span, back = rules.travel(log.q[:, j])
-        if span <= rules.tiny(log.units[j]):
-            found.append(
+        if span <= rules.still_travel(log.units[j]):
+            findings.append(
                 _finding("still", f"q of {joint}", f"the joint moves by {span:.2g} {log.units[j]} in all", span=span)
             )
         elif back < rules.REVERSAL * span:
             message = f"the joint never reverses: it goes {span:.4g} {log.units[j]} one way and {back:.2g} back"
-            found.append(_finding("one-way", f"q of {joint}", message, None, span=span, back=back))
-    return found
+            findings.append(_finding("one-way", f"q of {joint}", message, None, span=span, back=back))
+    return findings
 
 
 def _derivative_findings(log: Log) -> list[Finding]:
-    found = []
+    findings = []
     for low, high in (("q", "qd"), ("qd", "qdd"), ("theta", "thetad"), ("thetad", "thetadd")):
         if low not in log.signals or high not in log.signals:
             continue
@@ -236,12 +255,12 @@ def _derivative_findings(log: Log) -> list[Finding]:
             message += f"; it is {1 / middle:.4g} times too large, so a unit is wrong, or the rate, which would be"
             message += f" {log.rate_hz / middle:.5g} Hz"
         names = ", ".join(log.names[j] for j in bad)
-        found.append(_finding("disagrees", f"{high} of {names}", message, None, error=worst, factor=factor))
-    return found
+        findings.append(_finding("disagrees", f"{high} of {names}", message, None, error=worst, factor=factor))
+    return findings
 
 
 def _limit_findings(log: Log, robot: Robot) -> list[Finding]:
-    found = []
+    findings = []
     for j, joint in enumerate(robot.driving_joints):
         limits = joint.limits
         for name, low, high in (
@@ -262,8 +281,8 @@ def _limit_findings(log: Log, robot: Robot) -> list[Finding]:
                 message = (
                     f"{int(mask.sum())} samples are outside the limits {span}, by up to {_beyond(x, low, high):.3g}"
                 )
-                found.append(_finding("limit", f"{name} of {joint.name}", message, Stretches.of(mask)))
-    return found
+                findings.append(_finding("limit", f"{name} of {joint.name}", message, Stretches.of(mask)))
+    return findings
 
 
 def _negative(limit: float | None) -> float | None:

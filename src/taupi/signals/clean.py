@@ -1,34 +1,26 @@
-"""A log by the rules: sorted, without duplicates, short gaps filled, on a uniform grid of time."""
+"""Clean a log: sort it, drop duplicates, fill short gaps, and bring it to uniform time steps."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from taupi.checks import positive
-from taupi.errors import Argument, InPython, TaupiError, shown, unknown
+from taupi.checks import one_of, positive
+from taupi.errors import Argument, InPython, TaupiError, shown
 from taupi.signals import rules
 from taupi.signals.log import Log
+from taupi.signals.smoothing import LONG_GAPS
 from taupi.signals.stretches import Stretches, mean_step, median_step
 
-# Stretches without samples up to so many steps are bridged by interpolation.
+# Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10
-# Time stamps that stay this close to a uniform grid, as a share of a step, are taken as they are.
+# Time stamps within this share of a step of a uniform grid count as uniform and stay as they are.
 UNIFORM = 1e-3
-# What to do about a file that cannot be streamed as it is.
-CLEAN_FIRST = (
-    InPython("clean it first with taupi.clean_log, or "),
-    "read it whole: ",
-    Argument("stream", False),
-    ".",
-)
-_LONG = ("refuse", "interpolate", "longest")
-_OTHER_WAYS = (Argument("long_gaps", "longest"), " or ", Argument("long_gaps", "interpolate"), ".")
 
 
 class UniformTime:
-    """Tells block by block whether time stamps lie on a uniform grid, t_0 + k h, each to 1e-3 of a step.
+    """Tell, block by block, whether time stamps lie on a uniform grid t_0 + k h, each within 1e-3 of a step.
 
-    Every stamp bounds the step h from both sides; stamps are uniform as long as some h is left.
+    Every stamp bounds the step h from both sides; the stamps are uniform as long as some h satisfies all bounds.
 
     >>> import numpy as np
     >>> time = UniformTime()
@@ -45,11 +37,11 @@ class UniformTime:
 
     @property
     def rate_hz(self) -> float:
-        """Samples per second over all stamps so far."""
+        """Samples per second, over all stamps so far."""
         return (self.samples - 1) / (self._last - self._first)
 
     def fits(self, time: np.ndarray) -> bool:
-        """Take the next stamps, and tell whether all so far are uniform."""
+        """Add the next stamps, and return whether all so far are uniform."""
         if not self.samples:
             self._first, self._slack = float(time[0]), UNIFORM * median_step(time)
         k = self.samples + np.arange(len(time))
@@ -61,7 +53,7 @@ class UniformTime:
         return self._low <= self._high
 
     def add(self, time: np.ndarray) -> None:
-        """Take the next stamps, and refuse them where they are not uniform."""
+        """Add the next stamps, and refuse them if they are not uniform."""
         row, step = self.samples, median_step(time)
         steps = np.diff(time, prepend=self._last if row else time[0] - step)
         if self.fits(time):
@@ -70,7 +62,10 @@ class UniformTime:
         raise TaupiError(
             f"time steps by {steps[worst]:.6g} s before row {row + worst}, and by {step:.6g} s elsewhere. A file that is "
             "streamed has to be uniform in time:",
-            remedy=CLEAN_FIRST,
+            remedy=(
+                *(InPython("clean it first with taupi.clean_log, or "), "read it whole with "),
+                *(Argument("stream", False), "."),
+            ),
         )
 
 
@@ -81,12 +76,13 @@ def clean_log(
     short_gap: float | None = None,
     long_gaps: str = "refuse",
 ) -> Log:
-    """Return a log that follows the rules of `check_log`: ordered, complete, and uniform in time.
+    """Return the `log` sorted, complete, and uniform in time, by the rules that `check_log` states.
 
-    Samples are sorted by time, and of equal stamps the first is kept. Missing values and gaps up to `short_gap` seconds (by
-    default ten steps) are interpolated. Longer ones are an error, unless `long_gaps` is "interpolate" or "longest" (keep the
-    longest stretch without any; `log.segments()` gives all of them). Then every signal is interpolated by cubic splines on a
-    grid of `rate_hz`, by default that of the mean step; stamps that are uniform already stay. `notes` say what was done.
+    Samples are sorted by time, and the first of equal stamps is kept. Missing values and gaps of up to `short_gap` seconds (by
+    default ten steps) are interpolated. Longer ones are refused, unless `long_gaps` is "interpolate", or "longest", which keeps
+    the longest stretch without one (`log.segments()` gives all of them); the default is "refuse". Then every signal is
+    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
+    uniform already stay as they are. `notes` of the result say what was done.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(100) / 100 + np.random.default_rng(0).uniform(0, 2e-3, 100)
@@ -95,64 +91,66 @@ def clean_log(
     (True, True)
     """
     if not isinstance(log, Log):
-        raise TaupiError(f"log is {shown(log)}, expected a Log.")
-    if long_gaps not in _LONG:
-        raise unknown("long_gaps", str(long_gaps), _LONG)
-    log = _ordered(log)
+        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
+    one_of(LONG_GAPS)("long_gaps", long_gaps)
+    log = _sorted_by_time(log)
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
-        raise TaupiError(f"log has {len(log)} samples with different time stamps, expected at least 4.")
+        raise TaupiError(Argument("log"), f" has {len(log)} samples with different time stamps, expected at least 4.")
     limit = SHORT_GAP * step if short_gap is None else positive("short_gap", short_gap)
-    log = _complete(log, limit, long_gaps)
-    log = _joined(log, limit, long_gaps)
-    return _uniform(log, rate_hz)
+    log = _without_missing_values(log, limit, long_gaps)
+    log = _without_long_gaps(log, limit, long_gaps)
+    return _on_uniform_grid(log, rate_hz)
 
 
-def _ordered(log: Log) -> Log:
+def _sorted_by_time(log: Log) -> Log:
     known = np.isfinite(log.time)
     if not known.all():
         log = log.rows(known, f"left out {int((~known).sum())} samples without a time stamp")
     if (np.diff(log.time) < 0).any():
         back = int((np.diff(log.time) < 0).sum())
         log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
-    fresh = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
-    if not fresh.all():
-        log = log.rows(fresh, f"left out {int((~fresh).sum())} samples with a time stamp that was there already")
+    first = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
+    if not first.all():
+        log = log.rows(first, f"left out {int((~first).sum())} samples with a time stamp that was there already")
     return log
 
 
-def _complete(log: Log, limit: float, long_gaps: str) -> Log:
-    """Fill missing values between samples; cut the ends where there is nothing to interpolate from."""
-    log = _ends(log)
+def _without_missing_values(log: Log, limit: float, long_gaps: str) -> Log:
+    """Interpolate missing values; cut the ends, where there is nothing to interpolate from."""
+    log = _without_incomplete_ends(log)
     changed: dict[str, np.ndarray] = {}
     filled, cut = 0, np.zeros(len(log), dtype=bool)
     for name, value in log.signals.items():
         missing = ~np.isfinite(value)
         if not missing.any():
             continue
-        new = value.copy()
+        complete = value.copy()
         for j in np.flatnonzero(missing.any(axis=0)):
-            runs = Stretches.of(missing[:, j])
-            lasting = log.time[runs.stops] - log.time[runs.starts - 1]
-            long = lasting > limit
-            if long.any() and long_gaps == "refuse":
-                at = Stretches(runs.starts[long], runs.stops[long])
+            stretches = Stretches.of(missing[:, j])
+            seconds = log.time[stretches.stops] - log.time[stretches.starts - 1]
+            too_long = seconds > limit
+            long = Stretches(stretches.starts[too_long], stretches.stops[too_long])
+            if len(long) and long_gaps == "refuse":
                 raise TaupiError(
-                    f"{name} of {log.names[j]} is missing for {lasting.max():.4g} s, {at}.",
-                    remedy=("Use ", InPython("log.drop_gaps(), "), Argument("short_gap", ...), ", ", *_OTHER_WAYS),
+                    f"{name} of {log.names[j]} is missing for {seconds.max():.4g} s, {long}.",
+                    remedy=(
+                        *("Use ", InPython("log.drop_gaps(), "), Argument("short_gap", ...), ", "),
+                        *(Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"), "."),
+                    ),
                 )
             if long_gaps == "longest":
-                cut |= Stretches(runs.starts[long], runs.stops[long]).mask(len(log))
-            good = ~missing[:, j]
-            new[:, j] = np.interp(log.time, log.time[good], value[good, j])
-            filled += runs.count
-        changed[name] = new
+                cut |= long.mask(len(log))
+            present = ~missing[:, j]
+            complete[:, j] = np.interp(log.time, log.time[present], value[present, j])
+            filled += stretches.count
+        changed[name] = complete
     if changed:
         log = log.with_(**changed, notes=f"interpolated {filled} missing values")
-    return _longest(log, cut) if cut.any() else log
+    return _longest_stretch(log, cut) if cut.any() else log
 
 
-def _ends(log: Log) -> Log:
+def _without_incomplete_ends(log: Log) -> Log:
     known = np.ones(len(log), dtype=bool)
     for name, value in log.signals.items():
         finite = np.isfinite(value)
@@ -172,14 +170,14 @@ def _ends(log: Log) -> Log:
     return log.rows(known, f"left out {int((~known).sum())} samples at the ends, where values are missing")
 
 
-def _longest(log: Log, cut: np.ndarray) -> Log:
-    runs = Stretches.of(~cut)
-    k = int(np.argmax(runs.lengths))
-    a, b = int(runs.starts[k]), int(runs.stops[k])
+def _longest_stretch(log: Log, cut: np.ndarray) -> Log:
+    stretches = Stretches.of(~cut)
+    k = int(np.argmax(stretches.lengths))
+    a, b = int(stretches.starts[k]), int(stretches.stops[k])
     return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
 
 
-def _joined(log: Log, limit: float, long_gaps: str) -> Log:
+def _without_long_gaps(log: Log, limit: float, long_gaps: str) -> Log:
     steps = np.diff(log.time)
     long = np.flatnonzero(steps > limit)
     if not len(long):
@@ -189,7 +187,10 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
         raise TaupiError(
             f"time has {len(long)} gap{'s' * (len(long) > 1)} longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is "
             f"after row {worst}.",
-            remedy=("Use ", InPython("log.segments(), "), *_OTHER_WAYS),
+            remedy=(
+                *("Use ", InPython("log.segments(), "), Argument("long_gaps", "longest"), " or "),
+                *(Argument("long_gaps", "interpolate"), "."),
+            ),
         )
     if long_gaps == "interpolate":
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")
@@ -199,7 +200,7 @@ def _joined(log: Log, limit: float, long_gaps: str) -> Log:
     return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
 
 
-def _uniform(log: Log, rate_hz: float | None) -> Log:
+def _on_uniform_grid(log: Log, rate_hz: float | None) -> Log:
     steps, mean = rules.good_steps(log.time), mean_step(log.time)
     std = float(steps.std())
     if rate_hz is None and UniformTime().fits(log.time):

@@ -1,4 +1,4 @@
-"""Which column of a file is which signal, in which unit, on which side of the gears: a mapping of a few lines."""
+"""Column mappings: which column of a file is which signal, in which unit, and on which side of the gears."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.signals.units import DIMENSION, factor
 
 Numbers = tuple[float, ...]
@@ -23,8 +23,14 @@ Numbers = tuple[float, ...]
 class Channel:
     """The columns of one signal, and how their numbers become SI: value = matrix (sign gain unit number) + offset.
 
-    `columns` is a list of names, or a template: `q{i}` with i from 0 or 1 (`first` says which, else the file does),
-    `pos_{joint}` with the joints' labels. `matrix` (n, k) combines k columns to n values.
+    Attributes:
+        columns: A list of names, or a template: `q{i}` counts, `pos_{joint}` takes the labels of the joints.
+        unit: The unit of the numbers, one or one per column; SI by default.
+        first: The number that `{i}` begins with; by default 0 or 1, whichever the file has.
+        gain: A factor, one or one per column; 1 by default.
+        sign: 1 or -1, one or one per column; 1 by default.
+        offset: Added last, in SI units, one or one per joint; 0 by default.
+        matrix: (n, k), combines k columns into n values; by default each column is one value.
     """
 
     columns: str | tuple[str, ...]
@@ -40,9 +46,16 @@ class Channel:
 class Motor:
     """The motor side: q = C diag(1/ratio) theta + offset, and by virtual work tau = C^-T diag(ratio) tau_m.
 
-    `ratio` (n,) is d(motor)/d(joint), `coupling` (n, n) is C of joint = C motor (after the gears), `offset` (n,) that of the
-    joints. tau_m = torque_per_ampere * current, or, of a motor driven by a voltage, torque_per_volt * (voltage -
-    volts_per_speed * thetad), the second term being its back-EMF (V s/rad, V s/m).
+    The motor torque is tau_m = torque_per_ampere * current, or, for a motor driven by a voltage, torque_per_volt * (voltage -
+    volts_per_speed * thetad), where the second term is the back-EMF.
+
+    Attributes:
+        ratio: Gear ratio d(motor)/d(joint), one or one per joint; 1 by default.
+        coupling: (n, n), C in joint = C motor, after the gears; by default each motor drives its own joint.
+        offset: Joint position where the motors are at 0, rad or m, one or one per joint; 0 by default.
+        torque_per_ampere: N m/A at the motor, one or one per joint.
+        torque_per_volt: N m/V at the motor, one or one per joint.
+        volts_per_speed: Back-EMF of the motor, V s/rad or V s/m, one or one per joint; none by default.
     """
 
     ratio: Numbers = ()
@@ -53,8 +66,8 @@ class Motor:
     volts_per_speed: Numbers = ()
 
     def matrices(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return (A, T) of q = A theta + offset and tau = T tau_m = A^-T tau_m, both (n, n)."""
-        ratio = fitted(self.ratio or (1.0,), n, "motor.ratio")
+        """Return (A, T) in q = A theta + offset and tau = T tau_m = A^-T tau_m, both (n, n), for `n` joints."""
+        ratio = one_per_joint(self.ratio or (1.0,), n, "motor.ratio")
         if not np.all(ratio):
             raise TaupiError("motor.ratio holds 0, expected d(motor angle)/d(joint angle), which is not 0.")
         coupling = np.array(self.coupling, dtype=float) if self.coupling else np.eye(n)
@@ -62,17 +75,22 @@ class Motor:
             raise TaupiError(f"motor.coupling has shape {coupling.shape}, expected ({n}, {n}): joint = C motor.")
         if np.linalg.matrix_rank(coupling) < n:
             raise TaupiError(
-                "motor.coupling has no inverse, expected C of joint = C motor with as many motors as joints."
+                "motor.coupling has no inverse, expected C in joint = C motor, with as many motors as joints."
             )
         return coupling / ratio, np.linalg.inv(coupling).T * ratio
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A column mapping: the channel of each signal, the joints, the rate where there is no time column, the motor side.
+    """A column mapping. Signals are guessed from the headers if it names none.
 
-    `labels` stand for {joint} in templates, by default the joints' own names. `topic` chooses that of a bag. A mapping that
-    names no signal leaves them to be guessed from the headers.
+    Attributes:
+        channels: The channel of each signal, by name.
+        joints: The names of the joints, in the order of the columns.
+        labels: What stands for `{joint}` in templates; by default the names of the joints.
+        rate_hz: Samples per second, for a file without a time column.
+        topic: The topic of a bag.
+        motor: How the motor side relates to the joints; by default there is none.
     """
 
     channels: Mapping[str, Channel] = field(default_factory=dict)
@@ -83,8 +101,8 @@ class Columns:
     motor: Motor | None = None
 
     @classmethod
-    def of(cls, value: Columns | Mapping[str, Any] | str | os.PathLike[str] | None) -> Columns:
-        """Return a mapping from a Columns, a dict, the path of a TOML file, or nothing.
+    def of(cls, value: ColumnsLike) -> Columns:
+        """Return the mapping that `value` is, a dict says, or the TOML file at a path holds; an empty one for None.
 
         >>> Columns.of({"time": "t", "q": {"columns": "q{i}", "unit": "deg"}}).channels["q"].unit
         'deg'
@@ -94,13 +112,15 @@ class Columns:
         if isinstance(value, Columns):
             return value
         if isinstance(value, str | os.PathLike):
-            return cls._parsed(_toml(value), Path(value).name)
+            return cls._from_mapping(_toml(value), Path(value).name)
         if not isinstance(value, Mapping):
-            raise TaupiError(f"columns is {shown(value)}, expected a mapping or the path of a .toml file.")
-        return cls._parsed(value, "columns")
+            raise TaupiError(
+                Argument("columns"), f" is {shown(value)}, expected a mapping or the path of a .toml file."
+            )
+        return cls._from_mapping(value, "columns")
 
     @classmethod
-    def _parsed(cls, data: Mapping[str, Any], where: str) -> Columns:
+    def _from_mapping(cls, data: Mapping[str, Any], where: str) -> Columns:
         known = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor"]
         for key in data:
             if key not in known:
@@ -116,6 +136,9 @@ class Columns:
             raise TaupiError(f"{where}: {len(labels)} labels for {len(joints)} joints, expected one each.")
         motor = _motor(data["motor"], where) if "motor" in data else None
         return cls(channels, joints, labels, rate, topic, motor)
+
+
+ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
 def _toml(path: str | os.PathLike[str]) -> Mapping[str, Any]:
@@ -150,7 +173,7 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
             factor(signal, u)
     first = value.get("first")
     if first is not None and (isinstance(first, bool) or not isinstance(first, int)):
-        raise TaupiError(f"{at}.first is {shown(first)}, expected the number that {{i}} begins with.")
+        raise TaupiError(f"{at}.first is {shown(first)}, expected the whole number that {{i}} begins with.")
     rest = {k: _numbers(value[k], f"{at}.{k}") for k in ("gain", "sign", "offset") if k in value}
     if any(abs(s) != 1 for s in rest.get("sign", ())):
         raise TaupiError(f"{at}.sign is {shown(value['sign'])}, expected 1 or -1 for each.")
@@ -216,8 +239,8 @@ def _matrix(value: Any, where: str) -> tuple[Numbers, ...]:
     return rows
 
 
-def fitted(values: Sequence[float], n: int, name: str) -> np.ndarray:
-    """Return one number, or one for each of n, as an array (n,)."""
+def one_per_joint(values: Sequence[float], n: int, name: str) -> np.ndarray:
+    """Return one number for all joints, or one for each of `n`, as an array (n,)."""
     if len(values) not in (1, n):
         raise TaupiError(f"{name} has {len(values)} values, expected 1 or {n}: one per joint.")
     return np.broadcast_to(np.array(values, dtype=float), (n,))

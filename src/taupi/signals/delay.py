@@ -1,4 +1,4 @@
-"""Delays between channels: how much later one says the same as another, and how to undo it."""
+"""Delays between channels: how far one lags behind another, and how to undo it."""
 
 from __future__ import annotations
 
@@ -7,51 +7,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.checks import positive
-from taupi.errors import TaupiError, shown, unknown
+from taupi.checks import finite, positive
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.signals.log import Log
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A delay in seconds (positive: y is later than x), and the correlation of the two once it is undone."""
+    """A delay, and how well the two signals agree once it is undone.
+
+    Attributes:
+        seconds: The delay, s; positive if y lags behind x.
+        correlation: The correlation of the two signals with the delay removed.
+    """
 
     seconds: float
     correlation: float
 
 
 def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: float | None = None) -> Delay:
-    """Return d of y(t) = x(t - d): the maximum of the cross-correlation, found between samples.
+    """Return the delay d in y(t) = x(t - d): where the cross-correlation is largest, to a fraction of a sample.
 
-    r(d) is the correlation of x(t) and y(t + d) over the samples that both have, so that the ends of the record do not pull
-    it. The best whole lag comes from products of Fourier transforms, the fraction from a least-squares fit of a cubic spline
-    of y. x, y (N,) or (N, n), the latter scaled to equal variance and added up. `max_delay` in seconds, by default a tenth
-    of the record.
+    r(d) is the correlation of x(t) and y(t + d) over the samples they share, so that the ends of the record do not bias it. The
+    best whole lag comes from products of Fourier transforms, the fraction from a least-squares fit of a cubic spline of y.
+
+    `x` and `y` are (N,), or (N, n) for n joints, which are scaled to equal variance and added up; `rate_hz` is in samples per
+    second. Delays of up to `max_delay` seconds are considered, by default a tenth of the record.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
     >>> x = lambda t: np.exp(-((t - 1) ** 2) / 0.02)
-    >>> tp.estimate_delay(x(t), x(t - 0.0123), 1000).seconds.__round__(5)
+    >>> tp.signals.estimate_delay(x(t), x(t - 0.0123), 1000).seconds.__round__(5)
     0.0123
     """
     from scipy.interpolate import CubicSpline
 
     rate = positive("rate_hz", rate_hz)
-    a, b = _scaled(x, "x"), _scaled(y, "y")
+    a, b = _standardise(x, "x"), _standardise(y, "y")
     if a.shape != b.shape:
-        raise TaupiError(f"y has shape {np.shape(y)}, expected that of x, {np.shape(x)}.")
+        raise TaupiError(Argument("y"), f" has shape {np.shape(y)}, expected that of x, {np.shape(x)}.")
     reach = len(a) / rate / 10 if max_delay is None else positive("max_delay", max_delay)
     reach = min(reach, (len(a) - 1) / rate / 2)
     lags = np.arange(-int(reach * rate), int(reach * rate) + 1)
     best = int(lags[np.argmax(_correlation(a, b, lags))])
-    lag = _refined(a, b, best)
+    lag = _refine(a, b, best)
     both = _overlap(len(a), lag)
     curve = CubicSpline(np.arange(len(b)), b)
     return Delay(float(lag / rate), _pearson(a[both], curve(np.flatnonzero(both) + lag)))
 
 
-def _refined(a: np.ndarray, b: np.ndarray, lag: float) -> float:
-    """Return the lag at which b(t + lag) = k a(t) + c fits best, by Gauss-Newton steps: k and c are eliminated joint by joint."""
+def _refine(a: np.ndarray, b: np.ndarray, lag: float) -> float:
+    """Return the lag at which b(t + lag) = k a(t) + c fits best, by Gauss-Newton steps; k and c are eliminated joint by joint."""
     from scipy.interpolate import CubicSpline
 
     curve = CubicSpline(np.arange(len(b)), b)
@@ -60,15 +66,16 @@ def _refined(a: np.ndarray, b: np.ndarray, lag: float) -> float:
         both = _overlap(len(a), lag)
         at = np.flatnonzero(both) + lag
         x = a[both] - a[both].mean(axis=0)
-        left, down = (_without(v - v.mean(axis=0), x) for v in (curve(at), slope(at)))
-        step = -float((left * down).sum() / (down * down).sum())
+        residual, gradient = (_project_out(x, v - v.mean(axis=0)) for v in (curve(at), slope(at)))
+        step = -float((residual * gradient).sum() / (gradient * gradient).sum())
         lag = float(np.clip(lag + step, start - 1, start + 1))
         if abs(step) < 1e-9:
             break
     return lag
 
 
-def _without(v: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _project_out(x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return v without its component along x, column by column."""
     return v - x * ((v * x).sum(axis=0) / np.maximum((x * x).sum(axis=0), 1e-300))
 
 
@@ -101,39 +108,41 @@ def _correlation(a: np.ndarray, b: np.ndarray, lags: np.ndarray) -> np.ndarray:
 
 
 def remove_delay(log: Log, signal: str, seconds: float) -> Log:
-    """Return the log with one signal brought forward by its delay, y(t + d), and the samples that then miss it cut off.
+    """Return the `log` with one `signal` shifted earlier by its delay d = `seconds`: y(t + d).
+
+    `signal` is its name, such as "tau". Samples that then have no value of it, at the end of the record, are cut off. A negative
+    delay shifts it later.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None], tau=np.sin(t - 0.025)[:, None])
-    >>> log = tp.remove_delay(log, "tau", 0.025)
+    >>> log = tp.signals.remove_delay(log, "tau", 0.025)
     >>> bool(np.abs(log.tau - log.q).max() < 1e-6)
     True
     """
     from scipy.interpolate import CubicSpline
 
     (value,) = log.need(signal)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float | np.number) or not np.isfinite(seconds):
-        raise TaupiError(f"seconds is {seconds!r}, expected a finite number.")
-    if abs(seconds) >= log.duration:
-        raise TaupiError(f"seconds is {seconds:g}, expected less than the log's {log.duration:g} s.")
-    at = log.time + float(seconds)
+    delay = finite("seconds", seconds)
+    if abs(delay) >= log.duration:
+        raise TaupiError(Argument("seconds"), f" is {delay:g}, expected less than the log's {log.duration:g} s.")
+    at = log.time + delay
     slack = 1e-9 / log.rate_hz
     keep = (at >= log.time[0] - slack) & (at <= log.time[-1] + slack)
     moved = CubicSpline(log.time, value)(np.clip(at, log.time[0], log.time[-1]))
-    return log.with_(**{signal: moved}).rows(keep, f"{signal} brought forward by {1e3 * seconds:.4g} ms")
+    return log.with_(**{signal: moved}).rows(keep, f"{signal} shifted earlier by {1e3 * delay:.4g} ms")
 
 
-# What moves with a signal that is brought forward.
+# The signals that are shifted together.
 _TOGETHER = {"q": ("q", "qd", "qdd"), "theta": ("theta", "thetad", "thetadd")}
 
 Delays = Mapping[str, "float | Sequence[float] | np.ndarray"]
 
 
 def without_delays(log: Log, delays: Delays) -> Log:
-    """Return the log with signals brought forward by their delays, y(t + d), in s: one for all joints, or one each.
+    """Return the `log` with signals shifted earlier by their `delays`, y(t + d): by name, seconds, one or one per joint.
 
-    A position takes its derivatives with it. Beyond the ends of the record, where nothing is known, the last value stays.
+    The derivatives of a position are shifted with it. Beyond the end of the record its last value is repeated.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100
@@ -145,17 +154,17 @@ def without_delays(log: Log, delays: Delays) -> Log:
 
     changed: dict[str, np.ndarray] = {}
     for name, seconds in delays.items():
-        late = np.asarray(seconds, dtype=float)
-        if late.shape not in ((), (log.n,)) or not np.isfinite(late).all():
+        delay = np.asarray(seconds, dtype=float)
+        if delay.shape not in ((), (log.n,)) or not np.isfinite(delay).all():
             raise TaupiError(
                 f"delays[{name!r}] is {shown(seconds)}, expected seconds, or one for each of {log.n} joints."
             )
-        if not late.any():
+        if not delay.any():
             continue
         log.need(name)
         for signal in _TOGETHER.get(name, (name,)):
             if signal in log.signals:
-                at = np.clip(log.time[:, None] + late, log.time[0], log.time[-1]) + np.zeros((1, log.n))
+                at = np.clip(log.time[:, None] + delay, log.time[0], log.time[-1]) + np.zeros((1, log.n))
                 value = log.signals[signal]
                 moved = [CubicSpline(log.time, value[:, j])(at[:, j]) for j in range(log.n)]
                 changed[signal] = np.stack(moved, axis=1)
@@ -163,21 +172,22 @@ def without_delays(log: Log, delays: Delays) -> Log:
 
 
 def signal_delay(log: Log, first: str, second: str, max_delay: float | None = None) -> Delay:
-    """Return by how much a log's second signal is later than its first: `signal_delay(log, "tau", "current")`."""
+    """Return how far a log's second signal lags behind its first: `signal_delay(log, "tau", "current")`."""
     if first == second:
         raise unknown("other signal", second, [s for s in log.signals if s != first])
     x, y = log.need(first, second)
     return estimate_delay(x, y, log.rate_hz, max_delay)
 
 
-def _scaled(x: np.ndarray, name: str) -> np.ndarray:
+def _standardise(x: np.ndarray, name: str) -> np.ndarray:
+    """Return x (N, n) with mean 0 and, for each column that is not constant, variance 1."""
     x = np.asarray(x, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or len(x) < 8:
-        raise TaupiError(f"{name} has shape {x.shape}, expected (N,) or (N, n) with at least 8 samples.")
+        raise TaupiError(Argument(name), f" has shape {x.shape}, expected (N,) or (N, n) with at least 8 samples.")
     if not np.isfinite(x).all():
-        raise TaupiError(f"{name} has values that are missing or not finite. Use taupi.clean_log first.")
+        raise TaupiError(Argument(name), " has values that are missing or not finite. Use taupi.clean_log first.")
     spread = x.std(axis=0)
     if not (spread > 0).any():
-        raise TaupiError(f"{name} is constant, so it has no delay.")
+        raise TaupiError(Argument(name), " is constant, so it has no delay.")
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

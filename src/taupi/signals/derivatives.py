@@ -1,11 +1,11 @@
-"""Derivatives of sampled signals: central and backward differences, and splines. Periodic ones are in `periodic`."""
+"""Derivatives of sampled signals: central and backward differences, and splines. Fourier series are in `periodic`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError
 
 # One-sided weights of x(t + k h) for x'(t), by the order of the central formula.
 _FIRST = {2: (1 / 2,), 4: (2 / 3, -1 / 12), 6: (3 / 4, -3 / 20, 1 / 60)}
@@ -15,8 +15,9 @@ _SECOND = {2: (1.0,), 4: (4 / 3, -1 / 12), 6: (3 / 2, -3 / 20, 1 / 90)}
 def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarray, np.ndarray]:
     """Return (dx/dt, d2x/dt2) of samples (N, ...) by central differences: sum_k c_k (x(t + kh) - x(t - kh)) / h.
 
-    `accuracy` 2, 4 or 6 is the order of the error in h: at a tenth of the rate, 4 is wrong by 0.5 % and 2 by 6.5 %. At the
-    ends the samples are extended by their point reflection, which is exact for a straight line only.
+    `x` is sampled `rate_hz` times per second, h = 1 / rate_hz. `accuracy`, 2, 4 or 6, is the order of the error in h, 4 by
+    default: at a tenth of the rate, 4 is off by 0.5 % and 2 by 6.5 %. At the ends the samples are extended by point reflection,
+    which is exact only for a straight line.
 
     >>> import numpy as np
     >>> t = np.arange(100) / 100
@@ -25,17 +26,17 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
     (True, True)
     """
     if accuracy not in _FIRST:
-        raise TaupiError(f"accuracy is {accuracy!r}, expected one of 2, 4, 6.")
+        raise TaupiError(Argument("accuracy"), f" is {accuracy!r}, expected one of 2, 4, 6.")
     x = np.asarray(x, dtype=float)
     rate, m = positive("rate_hz", rate_hz), len(_FIRST[accuracy])
     if x.ndim < 1 or len(x) <= 2 * m:
-        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than {2 * m} samples.")
+        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with more than {2 * m} samples.")
     head = 2 * x[:1] - x[m:0:-1]
     tail = 2 * x[-1:] - x[-2 : -m - 2 : -1]
-    long, n = np.concatenate((head, x, tail)), len(x)
+    extended, n = np.concatenate((head, x, tail)), len(x)
     first, second = np.zeros_like(x), -2 * sum(_SECOND[accuracy]) * x
     for k, (a, b) in enumerate(zip(_FIRST[accuracy], _SECOND[accuracy], strict=True), start=1):
-        after, before = long[m + k : m + k + n], long[m - k : m - k + n]
+        after, before = extended[m + k : m + k + n], extended[m - k : m - k + n]
         first += a * (after - before)
         second += b * (after + before)
     return first * rate, second * rate**2
@@ -44,8 +45,9 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
 def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (dx/dt, d2x/dt2) of samples (N, ...) by backward differences, (x(t) - x(t - h)) / h, taken twice.
 
-    What a controller can compute while it runs. The velocity is that of half a sample ago, the acceleration that of a whole
-    one, so a log that is at hand whole is better served by `central`. The first two samples are held.
+    This is what a controller can compute while it runs. `x` is sampled `rate_hz` times per second. The velocity is that of half
+    a sample ago and the acceleration that of one sample ago, so `central` is better for a recorded log. The first values are
+    repeated at the start, where there are no earlier samples.
 
     >>> import numpy as np
     >>> t = np.arange(100) / 100
@@ -56,17 +58,17 @@ def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     x = np.asarray(x, dtype=float)
     rate = positive("rate_hz", rate_hz)
     if x.ndim < 1 or len(x) < 3:
-        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with more than 2 samples.")
+        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with more than 2 samples.")
     steps = np.diff(x, axis=0)
     first, second = np.concatenate((steps[:1], steps)), np.diff(steps, axis=0)
     return first * rate, np.concatenate((second[:1], second[:1], second)) * rate**2
 
 
 def quintic(x: np.ndarray, rate_hz: float, knots_hz: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (x, dx/dt, d2x/dt2) of the quintic spline that is nearest to the samples (N, ...): min sum (x - s)^2.
+    """Return (s, ds/dt, d2s/dt2) of the quintic spline s nearest to the samples x (N, ...): min sum (x - s)^2.
 
-    Its knots are uniform, about `knots_hz` of them a second; it follows what is slower than half of that. Unlike a smoothing
-    spline it is the same projection for every signal.
+    `x` is sampled `rate_hz` times per second. The knots are uniform, about `knots_hz` per second; the spline follows what is
+    slower than half of that. Unlike a smoothing spline it is the same projection for every signal.
 
     >>> import numpy as np
     >>> t = np.arange(1000) / 1000
@@ -81,19 +83,20 @@ def quintic(x: np.ndarray, rate_hz: float, knots_hz: float) -> tuple[np.ndarray,
     pieces = round((len(x) - 1) / rate * positive("knots_hz", knots_hz)) or 1
     if x.ndim < 1 or len(x) < pieces + 5:
         raise TaupiError(
-            f"x has shape {x.shape}, expected (N, ...) with at least {pieces + 5} samples for so many knots."
+            Argument("x"),
+            f" has shape {x.shape}, expected (N, ...) with at least {pieces + 5} samples for {knots_hz:g} knots per second.",
         )
     end = at[-1]
     knots = np.concatenate([[0.0] * 5, np.linspace(0.0, end, pieces + 1), [end] * 5])
-    made = make_lsq_spline(at, x, knots, k=5)
-    return made(at), made.derivative(1)(at) * rate, made.derivative(2)(at) * rate**2
+    curve = make_lsq_spline(at, x, knots, k=5)
+    return curve(at), curve.derivative(1)(at) * rate, curve.derivative(2)(at) * rate**2
 
 
 def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (x, dx/dt, d2x/dt2) of a cubic smoothing spline, which minimises sum (x - s)^2 + lambda int s''^2 dt.
+    """Return (s, ds/dt, d2s/dt2) of the cubic smoothing spline s that minimises sum (x - s)^2 + lambda int s''^2 dt.
 
-    `smoothing` is lambda in s^3 (times the rate); by default generalised cross-validation chooses it for each column (Woltring
-    1986), on the 4000 samples in which the column moves most.
+    `x` (N, ...) is sampled `rate_hz` times per second. `smoothing` is lambda, in s^3; by default generalised cross-validation
+    chooses it for each column (Woltring 1986), on the 4000 samples in which the column moves most.
 
     >>> import numpy as np
     >>> t = np.arange(400) / 100
@@ -106,7 +109,7 @@ def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tup
 
     x = np.asarray(x, dtype=float)
     if x.ndim < 1 or len(x) < 6:
-        raise TaupiError(f"x has shape {x.shape}, expected (N, ...) with at least 6 samples.")
+        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with at least 6 samples.")
     # In units of the sample step the band matrices are well conditioned, whatever the rate.
     rate, at = positive("rate_hz", rate_hz), np.arange(len(x), dtype=float)
     flat = x.reshape(len(x), -1)
@@ -125,8 +128,8 @@ def _cross_validated(x: np.ndarray, most: int = 4000) -> float:
     from scipy.optimize import minimize_scalar
 
     if len(x) > most:
-        way = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(x)))))
-        start = int(np.argmax(way[most:] - way[:-most]))
+        travel = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(x)))))
+        start = int(np.argmax(travel[most:] - travel[:-most]))
         x = x[start : start + most]
     n = len(x)
     window = np.hanning(n + 2)[1:-1] ** 2
@@ -135,19 +138,9 @@ def _cross_validated(x: np.ndarray, most: int = 4000) -> float:
     curve = (2 * np.sin(w / 2)) ** 4 / ((2 + np.cos(w)) / 3)
 
     def score(log_lam: float) -> float:
-        left = 1 - 1 / (1 + 10**log_lam * curve)
-        return float(np.log((left**2 * power).sum() + 1e-300) - 2 * np.log(left.mean()))
+        removed = 1 - 1 / (1 + 10**log_lam * curve)  # share of each frequency that stays in the residual
+        return float(np.log((removed**2 * power).sum() + 1e-300) - 2 * np.log(removed.mean()))
 
     grid = np.linspace(-3, 15, 73)
     best = grid[int(np.argmin([score(g) for g in grid]))]
     return float(10 ** minimize_scalar(score, bounds=(best - 0.25, best + 0.25), method="bounded").x)
-
-
-METHODS = ("central", "spline", "quintic", "fourier", "backward", "recorded")
-
-
-def check_method(name: str) -> str:
-    """Return the name of a way to differentiate, or say which there are."""
-    if name not in METHODS:
-        raise unknown("way to differentiate", str(name), METHODS)
-    return name

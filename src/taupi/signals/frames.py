@@ -1,42 +1,41 @@
-"""Logs from and to pandas DataFrames. pandas itself is only needed by who asks for one."""
+"""Logs from and to pandas DataFrames. pandas is needed only to make one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.guess import parse
-from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, build, settle
+from taupi.signals.columns import Columns, ColumnsLike
+from taupi.signals.guess import parse_header
+from taupi.signals.log import DataFrame, Log, LogSource
+from taupi.signals.tables import Table, log_from_table, resolve_layout
 
 
-def from_frame(frame: Any, robot: Robot | None, columns: Columns | Mapping[str, Any] | str | None) -> Log:
-    """Return the log in a DataFrame; columns that hold no numbers are left alone."""
+def from_frame(frame: DataFrame, robot: Robot | None, columns: ColumnsLike) -> Log:
+    """Return the log in a DataFrame; columns that hold no numbers are ignored."""
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
-        raise TaupiError(f"frame is {shown(type(frame).__name__)}, expected a pandas DataFrame.")
+        raise TaupiError(Argument("frame"), f" is {shown(type(frame).__name__)}, expected a pandas DataFrame.")
     arrays: dict[str, np.ndarray] = {}
     index = getattr(frame, "index", None)
     title = getattr(index, "name", None)
-    if isinstance(title, str) and (told := parse(title)) and told.signal == "time":
+    if isinstance(title, str) and (header := parse_header(title)) and header.signal == "time":
         arrays[title] = _numbers(index, title)
     for name in frame.columns:
         values = np.asarray(frame[name])
         if str(name) in arrays:
-            raise TaupiError(f"frame has two columns named {shown(str(name))}. Give each its own name.")
+            raise TaupiError(Argument("frame"), f" has two columns named {shown(str(name))}. Give each its own name.")
         if values.dtype.kind in "fiubM":
             arrays[str(name)] = _numbers(values, str(name))
     if not arrays:
-        raise TaupiError("frame has no columns of numbers.")
+        raise TaupiError(Argument("frame"), " has no columns of numbers.")
     table = Table(arrays, "frame")
-    return build(table, settle(table, Columns.of(columns), robot), LogSource(format="pandas"))
+    return log_from_table(table, resolve_layout(table, Columns.of(columns), robot), LogSource(format="pandas"))
 
 
-def to_frame(log: Log) -> Any:
+def to_frame(log: Log) -> DataFrame:
     """Return a log as a DataFrame: time, then one column per signal and joint."""
     try:
         import pandas as pd

@@ -1,4 +1,4 @@
-"""Guess which header is which signal, say so, and refuse where two readings are possible."""
+"""Guess which signal a column holds from its header; state the guess, and refuse headers that could mean two things."""
 
 from __future__ import annotations
 
@@ -28,10 +28,22 @@ _SIGNAL = {word: signal for signal, words in _WORDS.items() for word in words}
 _MOTOR = {"q": "theta", "qd": "thetad", "qdd": "thetadd", "tau": "tau_m"} | {
     s: s for s in ("theta", "current", "voltage")
 }
-_WANTED = ("des", "desired", "target", "ref", "reference", "cmd", "command", "commanded", "setpoint", "goal", "nominal")
+_COMMANDED = (
+    "des",
+    "desired",
+    "target",
+    "ref",
+    "reference",
+    "cmd",
+    "command",
+    "commanded",
+    "setpoint",
+    "goal",
+    "nominal",
+)
 _ERRORS = ("err", "error", "std", "sigma", "var", "filtered", "filt")
 _FILLERS = ("joint", "joints", "j", "axis", "actual", "measured", "meas", "act", "state", "states", "link")
-# Units as they stand in headers, longest first: "rad_s2" is two words.
+# Units as headers spell them, longest first: "rad_s2" is two words.
 _UNIT_WORDS = sorted(
     {tuple(re.split(r"[^a-z0-9]+", u.lower())): u for units in UNITS.values() for u in units}.items(),
     key=lambda item: -len(item[0]),
@@ -41,19 +53,22 @@ _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m"}
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a header says: the signal, its unit, the joint's label, and whether it is a wanted, not a measured, value."""
+    """What a header says: the signal, its unit, the label of the joint, and whether it was measured.
+
+    `measured` is False for commanded values, errors and the like. `stem` is the header without the label.
+    """
 
     name: str
     signal: str
     unit: str
     label: str
-    wanted: bool
+    measured: bool
     stem: str
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The columns of each signal, in the order of the labels, their unit, and what to say about it."""
+    """The columns of each signal, in the order of the labels, their units, and notes on the guess."""
 
     columns: Mapping[str, tuple[str, ...]]
     units: Mapping[str, str]
@@ -61,14 +76,14 @@ class Guess:
     notes: tuple[str, ...]
 
 
-def parse(name: str) -> Header | None:
-    """Return what a header says, or None where it says nothing that we know.
+def parse_header(name: str) -> Header | None:
+    """Return what a header says, or None if it names no known signal.
 
-    >>> h = parse("motor_pos_rad_3")
+    >>> h = parse_header("motor_pos_rad_3")
     >>> h.signal, h.unit, h.label
     ('theta', 'rad', '3')
-    >>> parse("current_des_A_1").wanted, parse("qdot2").signal, parse("comment")
-    (True, 'qd', None)
+    >>> parse_header("current_des_A_1").measured, parse_header("qdot2").signal, parse_header("comment")
+    (False, 'qd', None)
     """
     tokens = _tokens(name)
     low = [t.lower() for t in tokens]
@@ -84,71 +99,71 @@ def parse(name: str) -> Header | None:
     elif low[at] == "tau" and "m" in low[at + 1 : at + 2]:
         signal = "tau_m"
         used.add(at + 1)
-    aside = [k for k, t in enumerate(low) if t in _WANTED or t in _ERRORS]
-    used.update(aside)
+    not_measured = [k for k, t in enumerate(low) if t in _COMMANDED or t in _ERRORS]
+    used.update(not_measured)
     signal, unit, places = _unit(signal, tokens, used)
     used.update(places)
     label, places = _label(tokens, low, used)
     stem = " ".join(t for k, t in enumerate(low) if k not in places)
-    return Header(name, signal, unit, label, bool(aside), stem)
+    return Header(name, signal, unit, label, not not_measured, stem)
 
 
 def guess(names: Mapping[str, int], where: str) -> Guess:
     """Return the guess for a file's columns, name -> width (1, or k for an array of k columns).
 
-    Two readings of one signal are refused with the candidates; wanted values (des, ref, cmd ...) never stand for measured.
+    If several columns could be one signal, they are refused with the candidates; commanded values (des, ref, cmd ...) are never
+    taken for measured ones.
     """
-    headers = [h for h in map(parse, names) if h is not None]
-    left = [n for n in names if parse(n) is None]
-    aside = [h.name for h in headers if h.wanted]
+    headers = [h for h in map(parse_header, names) if h is not None]
+    unknown_names = [n for n in names if parse_header(n) is None]
+    not_measured = [h.name for h in headers if not h.measured]
     columns: dict[str, tuple[str, ...]] = {}
     units: dict[str, str] = {}
     labels: tuple[str, ...] = ()
     for signal in DIMENSION:
-        mine = [h for h in headers if h.signal == signal and not h.wanted]
-        if not mine:
+        candidates = [h for h in headers if h.signal == signal and h.measured]
+        if not candidates:
             continue
-        stems = list(dict.fromkeys(h.stem for h in mine))
-        if len(stems) > 1 or (signal == "time" and len(mine) > 1):
-            first = (
-                [next(h.name for h in mine if h.stem == s) for s in stems] if len(stems) > 1 else [h.name for h in mine]
-            )
-            told = ", ".join(repr(n) for n in first[:6])
+        by_stem = {h.stem: h.name for h in reversed(candidates)}
+        if len(by_stem) > 1 or (signal == "time" and len(candidates) > 1):
+            ambiguous = [h.name for h in candidates if len(by_stem) == 1 or by_stem[h.stem] == h.name]
+            readings = ", ".join(repr(n) for n in ambiguous[:6])
             which = Argument("columns", {signal: ...})
-            raise TaupiError(f"{where}: {signal} could be {told}.", remedy=("Say which: ", which, "."))
+            raise TaupiError(f"{where}: {signal} could be {readings}.", remedy=("Say which: ", which, "."))
         if signal != "time":
-            mine, labels = _ordered(mine, labels, signal, where)
-        columns[signal] = tuple(h.name for h in mine)
-        units[signal] = mine[0].unit
-    notes = [_told(columns, units)]
-    if aside:
-        notes.append(f"left out, as they are not measured: {_few(aside)}")
-    if left:
-        notes.append(f"left out, as no signal is known by these names: {_few(left)}")
+            candidates, labels = _by_joint(candidates, labels, signal, where)
+        columns[signal] = tuple(h.name for h in candidates)
+        units[signal] = candidates[0].unit
+    notes = [_guess_note(columns, units)]
+    if not_measured:
+        notes.append(f"left out, as they are not measured: {_listed(not_measured)}")
+    if unknown_names:
+        notes.append(f"left out, as no signal is known by these names: {_listed(unknown_names)}")
     return Guess(columns, units, labels, tuple(notes))
 
 
-def _ordered(
-    mine: list[Header], labels: tuple[str, ...], signal: str, where: str
+def _by_joint(
+    headers: list[Header], labels: tuple[str, ...], signal: str, where: str
 ) -> tuple[list[Header], tuple[str, ...]]:
-    by_label = {h.label: h for h in mine}
-    if len(by_label) < len(mine):
-        told = _few([h.name for h in mine])
-        raise TaupiError(f"{where}: {signal} has several columns for one joint ({told}).", remedy=_SAY_WHICH)
+    """Return the headers of a signal in the order of the joints' labels, and the labels."""
+    by_label = {h.label: h for h in headers}
+    if len(by_label) < len(headers):
+        names = _listed([h.name for h in headers])
+        raise TaupiError(f"{where}: {signal} has several columns for one joint ({names}).", remedy=_SAY_WHICH)
     own = list(by_label)
     if all(label.isdigit() for label in own):
         own.sort(key=int)
     if labels and set(own) != set(labels):
-        if len(mine) == 1 and own == [""]:  # an array of several columns
-            return mine, labels
+        if len(headers) == 1 and own == [""]:  # an array of several columns
+            return headers, labels
         raise TaupiError(
-            f"{where}: {signal} has the joints {_few(own)}, but other signals {_few(labels)}.", remedy=_SAY_WHICH
+            f"{where}: {signal} has the joints {_listed(own)}, but other signals {_listed(labels)}.", remedy=_SAY_WHICH
         )
     order = labels or tuple(own)
     return [by_label[label] for label in order], order
 
 
-def _told(columns: Mapping[str, tuple[str, ...]], units: Mapping[str, str]) -> str:
+def _guess_note(columns: Mapping[str, tuple[str, ...]], units: Mapping[str, str]) -> str:
     parts = []
     for signal, names in columns.items():
         span = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
@@ -156,7 +171,7 @@ def _told(columns: Mapping[str, tuple[str, ...]], units: Mapping[str, str]) -> s
     return "columns guessed from their headers: " + "; ".join(parts)
 
 
-def _few(names: list[str] | tuple[str, ...]) -> str:
+def _listed(names: list[str] | tuple[str, ...]) -> str:
     names = [n or "(none)" for n in names]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 

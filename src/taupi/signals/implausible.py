@@ -1,22 +1,21 @@
-"""Logs that a fit must not be given: numbers that no robot has, rows that are missing where nothing fills them."""
+"""Refuse logs that cannot be fitted: numbers that no robot has, missing rows in a stream, torques that are all zero."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from taupi.errors import TaupiError
-from taupi.signals.clean import CLEAN_FIRST
+from taupi.errors import Argument, InPython, TaupiError
 from taupi.signals.log import Log
 from taupi.signals.stretches import median_step
 
-# Beyond this no radian and no newton metre is one of a robot's: it is a driver's mark for nothing, or damage.
+# No robot has a position, velocity or torque beyond this (SI units): it is how a driver marks missing data, or damage.
 ABSURD = 1e9
-# Seconds between samples from which on nothing of a robot's motion is seen.
+# With this many seconds between samples, a robot's motion cannot be seen.
 SLOW = 0.5
 
 
 def refuse_absurd(log: Log, first_row: int = 0) -> None:
-    """Refuse a log, or the block of one that begins at `first_row`, with a number beyond 1e9.
+    """Refuse a log, or the block of one that begins at `first_row`, that holds a number beyond 1e9.
 
     >>> import taupi as tp
     >>> refuse_absurd(tp.Log([0, 1], [[0.5], [1e300]]))
@@ -27,12 +26,12 @@ def refuse_absurd(log: Log, first_row: int = 0) -> None:
         wrong = np.isfinite(value) & (np.abs(value) > ABSURD)
         if wrong.any():
             row, joint = np.argwhere(wrong)[0].tolist()
-            told = f"{name} of {log.names[joint]} is {value[row, joint]:.3g} in row {first_row + row}"
-            raise TaupiError(f"{told}, more than any robot has. Mend the log.")
+            place = f"{name} of {log.names[joint]} is {value[row, joint]:.3g} in row {first_row + row}"
+            raise TaupiError(f"{place}, more than any robot has. Mend the log.")
 
 
 def refuse_slow(log: Log) -> None:
-    """Refuse a log with half a second or more between samples: no motion, but most often milliseconds taken for seconds."""
+    """Refuse a log with half a second or more between samples: most often milliseconds were taken for seconds."""
     step = median_step(log.time)
     if step >= SLOW:
         raise TaupiError(
@@ -41,15 +40,18 @@ def refuse_slow(log: Log) -> None:
 
 
 def refuse_missing(log: Log, first_row: int = 0) -> None:
-    """Refuse a block with a value or a time stamp that is missing: in a stream nothing fills it."""
+    """Refuse a block with a missing value or time stamp: in a stream nothing fills it."""
     for name, value in {"time": log.time[:, None], **log.signals}.items():
         wrong = ~np.isfinite(value)
         if wrong.any():
             row, joint = np.argwhere(wrong)[0].tolist()
-            told = name if name == "time" else f"{name} of {log.names[joint]}"
+            channel = name if name == "time" else f"{name} of {log.names[joint]}"
             raise TaupiError(
-                f"{told} is missing in row {first_row + row}. A file that is streamed has to be complete:",
-                remedy=CLEAN_FIRST,
+                f"{channel} is missing in row {first_row + row}. A file that is streamed has to be complete:",
+                remedy=(
+                    *(InPython("clean it first with taupi.clean_log, or "), "read it whole with "),
+                    *(Argument("stream", False), "."),
+                ),
             )
 
 

@@ -1,22 +1,28 @@
-"""A log: what a robot's joints did over time, as frozen arrays that know where they come from."""
+"""A log: what a robot's joints did over time, as frozen arrays with a record of where they come from."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, ordinal, shown, unknown
+from taupi.checks import whole_number
+from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
 from taupi.signals.stretches import Stretches, gap_rows
 
 if TYPE_CHECKING:
-    from taupi.signals.columns import Columns
+    from numpy.typing import ArrayLike
 
-# Joint side, then motor side; each is (N, n) or None. Units are those of a turning joint.
+    from taupi.model.robot import Robot
+    from taupi.signals.columns import ColumnsLike
+
+DataFrame = Any  # pandas.DataFrame, which is not needed to import this module
+
+# Joint side, then motor side; each is (N, n) or None. Units are those of a revolute joint.
 SIGNALS: dict[str, str] = {
     "q": "rad",
     "qd": "rad/s",
@@ -33,7 +39,7 @@ SIGNALS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Where a log was read from: the path, the sha256 of its bytes, the name of the format."""
+    """Where a log was read from: the `path`, the `sha256` of its bytes, the name of the `format`."""
 
     path: str = ""
     sha256: str = ""
@@ -42,7 +48,14 @@ class LogSource:
 
 @dataclass(frozen=True, slots=True)
 class Filtering:
-    """How a log was filtered, "zero-phase", "causal" or "none", with which Butterworth, and how it was differentiated."""
+    """How a log was filtered and differentiated.
+
+    Attributes:
+        kind: "zero-phase", "causal" or "none".
+        cutoff_hz: The cutoff of the Butterworth filter, Hz; None if it was not filtered.
+        order: The order of the filter.
+        derivatives: How the positions were differentiated, as in `taupi.prepare`.
+    """
 
     kind: str
     cutoff_hz: float | None
@@ -59,12 +72,27 @@ class Filtering:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
-    """N samples of n joints: time (N,) in s; q, qd, qdd, tau, current, voltage (N, n) and the motor side: theta,
-    thetad, thetadd, tau_m.
+    """N samples of n joints, in SI units. Only `time` and `q` are required; a signal that was not recorded is None.
 
-    SI units. Only `time` and `q` are needed; what was not recorded is None. `names` are the joints', `units` their "rad" or
-    "m". `filtering` says how the log was filtered and differentiated, None for one as it was recorded; `notes` say in words
-    what was done to it and what was found on the way. The arrays cannot be written to.
+    The arrays are read-only.
+
+    Attributes:
+        time: (N,), s.
+        q: Joint positions (N, n), rad or m.
+        qd: Joint velocities (N, n), rad/s or m/s.
+        qdd: Joint accelerations (N, n), rad/s^2 or m/s^2.
+        tau: Joint torques or forces (N, n), N m or N.
+        current: Motor currents (N, n), A.
+        voltage: Motor voltages (N, n), V.
+        theta: Motor positions (N, n), rad or m.
+        thetad: Motor velocities (N, n), rad/s or m/s.
+        thetadd: Motor accelerations (N, n), rad/s^2 or m/s^2.
+        tau_m: Motor torques or forces (N, n), N m or N.
+        names: The names of the joints; j1, j2, ... by default.
+        units: "rad" or "m" for each joint; "rad" by default.
+        source: The file the log was read from.
+        notes: What was done to the log, in words.
+        filtering: How the log was filtered and differentiated; None for a log as it was recorded.
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -101,7 +129,7 @@ class Log:
         n = q.shape[1]
         names = tuple(self.names) or tuple(f"j{i + 1}" for i in range(n))
         units = tuple(self.units) or ("rad",) * n
-        _check_words(names, units, n)
+        _check_names_and_units(names, units, n)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "notes", tuple(self.notes))
@@ -111,10 +139,10 @@ class Log:
                 continue
             array = q if name == "q" else _array(value, name, 2)
             if array.shape != (len(time), n):
-                raise TaupiError(f"{name} has shape {array.shape}, expected {_expected(len(time), names)}")
+                raise TaupiError(Argument(name), f" has shape {array.shape}, expected {_expected(len(time), names)}")
             object.__setattr__(self, name, array)
 
-    # What it is ---------------------------------------------------------------------------------------------------
+    # Contents -----------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.time)
@@ -126,7 +154,7 @@ class Log:
 
     @property
     def signals(self) -> dict[str, np.ndarray]:
-        """What was recorded, by name: the arrays that are not None."""
+        """The signals that were recorded, by name."""
         return {name: getattr(self, name) for name in SIGNALS if getattr(self, name) is not None}
 
     @property
@@ -136,29 +164,31 @@ class Log:
 
     @property
     def rate_hz(self) -> float:
-        """Samples a second: one over the mean step; NaN where there are no two samples."""
+        """Samples per second, from the mean step; NaN for fewer than two samples."""
         return (len(self) - 1) / self.duration if self.duration > 0 else float("nan")
 
     @property
     def is_prepared(self) -> bool:
-        """Whether it is ready for a regressor: filtered, or left unfiltered on purpose, with its accelerations."""
+        """Whether the log is ready for a regressor: filtered, or left unfiltered on purpose, with accelerations."""
         return self.filtering is not None and self.qdd is not None
 
     def need(self, *names: str) -> tuple[np.ndarray, ...]:
-        """Return signals by name; one that was not recorded is an error that lists what there is."""
-        have = self.signals
+        """Return the signals called `names`; if one was not recorded, the error lists those that were."""
+        recorded = self.signals
         for name in names:
             if name not in SIGNALS:
                 raise unknown("signal", name, SIGNALS)
-            if name not in have:
+            if name not in recorded:
                 place = f" in {self.source.path}" if self.source.path else ""
-                raise TaupiError(f"{name} is missing{place}. The log has {', '.join(have)}; map the columns of {name}.")
-        return tuple(have[name] for name in names)
+                raise TaupiError(
+                    f"{name} is missing{place}. The log has {', '.join(recorded)}; map the columns of {name}."
+                )
+        return tuple(recorded[name] for name in names)
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
     def with_(self, **fields: Any) -> Log:
-        """Return a copy with other fields; `notes=` are added to those that are there."""
+        """Return a copy with other values of the `fields` named; `notes`, one or several, are appended to the log's own."""
         known = [f.name for f in dataclasses.fields(self)]
         for name in fields:
             if name not in known:
@@ -169,20 +199,20 @@ class Log:
         return dataclasses.replace(self, **fields)
 
     def rows(self, index: slice | np.ndarray, note: str | None = None) -> Log:
-        """Return the samples that a slice, a mask or row numbers choose."""
+        """Return the samples that `index` selects, a slice, a mask or row numbers; a `note` is appended to the notes."""
         signals = {name: value[index] for name, value in self.signals.items()}
         return self.with_(time=self.time[index], **signals, **({"notes": note} if note else {}))
 
     def slice(self, start: float | None = None, stop: float | None = None) -> Log:
-        """Return the samples with start <= time < stop, in the log's own seconds.
+        """Return the samples with `start` <= time < `stop`, in seconds of the log's own time; by default from end to end.
 
         >>> import numpy as np, taupi as tp
         >>> log = tp.Log(np.arange(10) / 10, np.zeros((10, 2)))
         >>> len(log.slice(0.2, 0.5))
         3
         """
-        low = -np.inf if start is None else _number(start, "start")
-        high = np.inf if stop is None else _number(stop, "stop")
+        low = -np.inf if start is None else _seconds("start", start)
+        high = np.inf if stop is None else _seconds("stop", stop)
         keep = (self.time >= low) & (self.time < high)
         if not keep.any():
             span = f"{self.time[0]:g} .. {self.time[-1]:g} s" if len(self) else "no samples"
@@ -190,37 +220,40 @@ class Log:
         return self.rows(keep, f"sliced to {low:g} <= time < {high:g} s: {int(keep.sum())} of {len(self)} samples")
 
     def drop_gaps(self) -> Log:
-        """Return the samples in which every recorded value, and the time, is finite; the others are left out."""
+        """Return the log without the samples in which the time, or any recorded value, is missing."""
         keep = np.isfinite(self.time)
         for value in self.signals.values():
             keep &= np.isfinite(value).all(axis=1)
-        lost = Stretches.of(~keep)
-        note = f"left out {lost.count} samples with missing values: {lost}" if lost else "no sample has missing values"
+        gaps = Stretches.of(~keep)
+        note = f"left out {gaps.count} samples with missing values: {gaps}" if gaps else "no sample has missing values"
         return self.rows(keep, note)
 
     def segments(self, gap: float | None = None) -> tuple[Log, ...]:
-        """Return the log cut wherever time steps by more than `gap` seconds (by default 3.5 median steps), or backwards."""
+        """Return the pieces of the log between gaps: where time steps by more than `gap` seconds, or backwards.
+
+        By default a gap is longer than 3.5 median steps.
+        """
         cuts = gap_rows(self.time, gap) + 1
         edges = [0, *cuts.tolist(), len(self)]
         pairs = itertools.pairwise(edges)
         return tuple(self.rows(slice(a, b), f"rows {a} .. {b - 1} of {len(self)}") for a, b in pairs if b > a)
 
     def decimate(self, k: int) -> Log:
-        """Return every k-th sample. Nothing is filtered: do that first, see `taupi.prepare`."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise TaupiError(f"k is {shown(k)}, expected a whole number of at least 1.")
-        return self.rows(slice(None, None, int(k)), f"kept every {ordinal(int(k))} sample") if k > 1 else self
+        """Return every `k`-th sample. Nothing is filtered; `taupi.prepare` filters first."""
+        k = whole_number("k", k)
+        return self.rows(slice(None, None, k), f"kept every {ordinal(k)} sample") if k > 1 else self
 
     def select(self, joints: Sequence[str | int]) -> Log:
-        """Return some of the joints, by name or number, in the order given."""
+        """Return the log of some `joints`, by name or number (from 0), in that order."""
         if isinstance(joints, str) or not isinstance(joints, Sequence | np.ndarray):
-            raise TaupiError(f"joints is {shown(joints)}, expected a list of names or numbers.")
+            raise TaupiError(Argument("joints"), f" is {shown(joints)}, expected a list of names or numbers.")
         index = [self._joint(j) for j in joints]
         if not index:
-            raise TaupiError(f"joints is empty, expected some of {', '.join(self.names)}.")
+            raise TaupiError(Argument("joints"), f" is empty, expected some of {', '.join(self.names)}.")
         signals = {name: value[:, index] for name, value in self.signals.items()}
-        words = {"names": tuple(self.names[i] for i in index), "units": tuple(self.units[i] for i in index)}
-        return self.with_(**signals, **words, notes=f"joints {', '.join(words['names'])} of {', '.join(self.names)}")
+        names, units = tuple(self.names[i] for i in index), tuple(self.units[i] for i in index)
+        note = f"joints {', '.join(names)} of {', '.join(self.names)}"
+        return self.with_(**signals, names=names, units=units, notes=note)
 
     def _joint(self, joint: str | int) -> int:
         if isinstance(joint, str):
@@ -234,8 +267,10 @@ class Log:
     # Frames -------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_frame(cls, frame: Any, robot: Any = None, columns: Columns | Mapping[str, Any] | str | None = None) -> Log:
-        """Return a log from a pandas DataFrame; `columns` as in `taupi.read_log`. An index named like a time is one.
+    def from_frame(cls, frame: DataFrame, robot: Robot | None = None, columns: ColumnsLike = None) -> Log:
+        """Return the log in a pandas DataFrame, `frame`; `robot` and `columns` are as in `taupi.read_log`.
+
+        An index whose name is that of a time, such as "t", is the time.
 
         >>> import taupi as tp
         >>> class Frame(dict):  # a DataFrame behaves like this
@@ -248,7 +283,7 @@ class Log:
 
         return from_frame(frame, robot, columns)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame: time, then one column per signal and joint, `q_j1` and so on."""
         from taupi.signals.frames import to_frame
 
@@ -260,41 +295,41 @@ class Log:
         return log_text(self)
 
 
-def _array(value: Any, name: str, dimensions: int) -> np.ndarray:
+def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(f"{name} is {shown(value)}, expected an array of numbers.") from None
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
     if array.ndim != dimensions:
         shape = "(N,)" if dimensions == 1 else "(N, n)"
         hint = " A single joint has shape (N, 1)." if dimensions == 2 and array.ndim == 1 else ""
-        raise TaupiError(f"{name} has shape {array.shape}, expected {shape}.{hint}")
+        raise TaupiError(Argument(name), f" has shape {array.shape}, expected {shape}.{hint}")
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def _check_words(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:
+def _check_names_and_units(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:
     if n == 0:
-        raise TaupiError("q has no columns, expected one per joint.")
-    for what, words in (("names", names), ("units", units)):
-        if len(words) != n or not all(isinstance(w, str) for w in words):
-            raise TaupiError(f"{what} is {shown(words)}, expected {n} texts: one per joint.")
+        raise TaupiError(Argument("q"), " has no columns, expected one per joint.")
+    for argument, texts in (("names", names), ("units", units)):
+        if len(texts) != n or not all(isinstance(text, str) for text in texts):
+            raise TaupiError(Argument(argument), f" is {shown(texts)}, expected {n} texts: one per joint.")
     if len(set(names)) < n:
-        twice = next(w for w in names if names.count(w) > 1)
-        raise TaupiError(f"names holds {shown(twice)} twice. Give each joint its own name.")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise TaupiError(Argument("names"), f" holds {shown(duplicate)} twice. Give each joint its own name.")
     for unit in units:
         if unit not in ("rad", "m"):
-            raise TaupiError(f"units holds {shown(unit)}, expected 'rad' or 'm' for each joint.")
+            raise TaupiError(Argument("units"), f" holds {shown(unit)}, expected 'rad' or 'm' for each joint.")
 
 
 def _expected(samples: int, names: tuple[str, ...]) -> str:
-    told = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
-    return f"({samples}, {len(names)}): one row per time stamp, one value per joint ({told})."
+    joints = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
+    return f"({samples}, {len(names)}): one row per time stamp, one value per joint ({joints})."
 
 
-def _number(value: Any, name: str) -> float:
+def _seconds(name: str, value: float) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TaupiError(f"{name} is {shown(value)}, expected a number of seconds.") from None
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number of seconds.") from None

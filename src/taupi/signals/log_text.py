@@ -1,4 +1,4 @@
-"""Logs and reports as people read them: a summary line and a table."""
+"""Logs as text: a summary line and a table."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taupi.tables import table
+
 if TYPE_CHECKING:
     from taupi.signals.log import Log
-
-
-def table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows as lines of aligned columns, the first a heading."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]
 
 
 def summary(log: Log) -> str:

@@ -1,4 +1,4 @@
-"""Periodic motions: their period, their mean over periods with the noise that this shows, their Fourier derivatives."""
+"""Periodic motions: their period, their mean with the noise that the scatter over periods shows, and Fourier series of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import TaupiError
+from taupi.errors import Argument, InPython, TaupiError
 from taupi.signals.log import Log
 
-# A lag counts as a period if the motion and its shifted self correlate like this.
+# A lag counts as a period if the motion correlates with itself, shifted by the lag, at least this well.
 _ALIKE = 0.97
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period in seconds, how many the record holds, and how well the motion correlates with itself one period later."""
+    """The period of a motion.
+
+    Attributes:
+        seconds: The period, s.
+        count: How many periods the record holds.
+        correlation: How well the motion correlates with itself one period later.
+    """
 
     seconds: float
     count: float
@@ -25,7 +31,13 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class PeriodMean:
-    """The mean period as a log, the standard deviation over periods of each signal (M, n), and how many were averaged."""
+    """The mean of a periodic log over its periods.
+
+    Attributes:
+        log: The mean period, M samples.
+        std: The standard deviation over the periods of each signal (M, n), by name.
+        count: How many periods were averaged.
+    """
 
     log: Log
     std: dict[str, np.ndarray]
@@ -33,14 +45,14 @@ class PeriodMean:
 
 
 def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
-    """Return the period of a motion q (N, n) by autocorrelation, or None where it does not repeat within half the record.
+    """Return the period of a motion `q` (N, n), sampled `rate_hz` times per second; None if it does not repeat within half of it.
 
-    r(k) = sum_t x(t) x(t + k) / sqrt(sum_t x(t)^2 sum_t x(t + k)^2) over the overlap, with all joints scaled to equal
-    variance; the first peak near the highest, refined by a parabola.
+    The autocorrelation r(k) = sum_t x(t) x(t + k) / sqrt(sum_t x(t)^2 sum_t x(t + k)^2) is taken over the overlap, with all
+    joints scaled to equal variance. The period is its first peak that is about as high as the highest, refined by a parabola.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(3000) / 100
-    >>> tp.find_period((np.sin(2 * np.pi * t / 7.003) + np.cos(4 * np.pi * t / 7.003))[:, None], 100).seconds.__round__(3)
+    >>> tp.signals.find_period((np.sin(2 * np.pi * t / 7.003) + np.cos(4 * np.pi * t / 7.003))[:, None], 100).seconds.__round__(3)
     7.003
     """
     q = np.asarray(q, dtype=float)
@@ -69,25 +81,27 @@ def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
 
 
 def average_periods(log: Log, period: float | None = None) -> PeriodMean:
-    """Return the mean of a log over its whole periods, and the standard deviation over periods as an estimate of noise.
+    """Return the mean of a `log` over its complete periods, and the standard deviation over them as an estimate of the noise.
 
-    Each period is interpolated on the same grid of M points; mean and deviation (with K - 1) are over the K periods. The mean
-    has 1/sqrt(K) of the noise. `period` is in seconds; left out, it is found.
+    Each period is interpolated on the same grid of M points; mean and standard deviation (with K - 1) are over the K periods. The
+    mean has 1/sqrt(K) of the noise. `period` is in seconds; by default `find_period` finds it.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 200
     >>> q = np.sin(2 * np.pi * t / 5)[:, None] + 1e-3 * np.random.default_rng(0).normal(size=(4000, 1))
-    >>> mean = tp.average_periods(tp.Log(t, q))
+    >>> mean = tp.signals.average_periods(tp.Log(t, q))
     >>> mean.count, len(mean.log), bool(0.7e-3 < np.sqrt((mean.std["q"] ** 2).mean()) < 1.1e-3)
     (4, 1000, True)
     """
     from scipy.interpolate import CubicSpline
 
     seconds = period_of(log, period)
-    # The last grid point of the last period needs no sample after it, hence the step that is added.
+    # One step is added, since the last grid point of the last period needs no sample after it.
     count = int(np.floor((log.duration + 1 / log.rate_hz) / seconds + 1e-6))
     if count < 2:
-        raise TaupiError(f"log has {log.duration / seconds:.2f} periods of {seconds:g} s, expected at least 2.")
+        raise TaupiError(
+            Argument("log"), f" has {log.duration / seconds:.2f} periods of {seconds:g} s, expected at least 2."
+        )
     points = max(4, round(seconds * log.rate_hz))
     grid = np.arange(points) * (seconds / points)
     at = np.minimum(log.time[0] + grid + seconds * np.arange(count)[:, None], log.time[-1])
@@ -105,9 +119,10 @@ def fourier(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (x, dx/dt, d2x/dt2) of the Fourier series x = a0 + sum_k a_k cos(k w t) + b_k sin(k w t) that fits best.
 
-    x (N, ...) need not hold whole periods. Derivatives are those of the series: exact, without any loss of amplitude
-    (Swevers et al. 1997). Without `harmonics`, the series ends after the highest harmonic that stands out of the
-    residual's noise by five standard deviations in any column.
+    `x` (N, ...), sampled `rate_hz` times per second, need not hold complete periods; the `period` is in seconds. The derivatives
+    are those of the series: exact, without any loss of amplitude (Swevers et al. 1997). `harmonics` is the number of harmonics;
+    by default the series ends with the highest one that exceeds the noise of the residual by five standard deviations in any
+    column.
 
     >>> import numpy as np
     >>> t = np.arange(500) / 100
@@ -121,46 +136,51 @@ def fourier(
     most = int(min(0.4 * rate * seconds, len(x) / 8))
     if most < 1 or (harmonics is not None and not 1 <= harmonics <= max(most, 1)):
         raise TaupiError(
-            f"harmonics is {harmonics!r}, expected 1 to {most} for {len(x)} samples and a period of {seconds:g} s."
+            Argument("harmonics"),
+            f" is {harmonics!r}, expected 1 to {most} for {len(x)} samples and a period of {seconds:g} s.",
         )
     if len(x) < rate * seconds:
-        raise TaupiError(f"x has {len(x) / rate:.4g} s, expected at least one period of {seconds:g} s.")
+        raise TaupiError(Argument("x"), f" has {len(x) / rate:.4g} s, expected at least one period of {seconds:g} s.")
     t = np.arange(len(x)) / rate
     top = harmonics or _harmonics(flat, t, seconds, min(most, 200))
     w = 2 * np.pi * np.arange(1, top + 1) / seconds
     c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
     A = np.concatenate((np.ones((len(t), 1)), c, s), axis=1)
-    fit = _solved(A, flat)
-    a, b = fit[1 : top + 1], fit[top + 1 :]
+    coefficients = _least_squares(A, flat)
+    a, b = coefficients[1 : top + 1], coefficients[top + 1 :]
     first = c @ (w[:, None] * b) - s @ (w[:, None] * a)
     second = -(c @ (w[:, None] ** 2 * a) + s @ (w[:, None] ** 2 * b))
-    return (A @ fit).reshape(x.shape), first.reshape(x.shape), second.reshape(x.shape)
+    return (A @ coefficients).reshape(x.shape), first.reshape(x.shape), second.reshape(x.shape)
 
 
 def _harmonics(x: np.ndarray, t: np.ndarray, seconds: float, most: int) -> int:
     w = 2 * np.pi * np.arange(1, most + 1) / seconds
     A = np.concatenate((np.ones((len(t), 1)), np.cos(np.outer(t, w)), np.sin(np.outer(t, w))), axis=1)
-    fit = _solved(A, x)
-    noise = np.sqrt(((x - A @ fit) ** 2).sum(axis=0) / max(1, len(t) - A.shape[1]))
-    amplitude = np.hypot(fit[1 : most + 1], fit[most + 1 :])
-    # The floor of rounding keeps noiseless signals from adding harmonics that are none.
+    coefficients = _least_squares(A, x)
+    noise = np.sqrt(((x - A @ coefficients) ** 2).sum(axis=0) / max(1, len(t) - A.shape[1]))
+    amplitude = np.hypot(coefficients[1 : most + 1], coefficients[most + 1 :])
+    # The last term, for rounding, keeps noiseless signals from gaining harmonics that they do not have.
     loud = amplitude > 5 * noise * np.sqrt(2 / len(t)) + 1e-10 * np.abs(x).max(axis=0)
-    found = np.flatnonzero(loud.any(axis=1))
-    return int(found[-1]) + 1 if len(found) else 1
+    orders = np.flatnonzero(loud.any(axis=1))
+    return int(orders[-1]) + 1 if len(orders) else 1
 
 
-def _solved(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    # Over a period or more the columns are nearly orthogonal: the normal equations lose few digits and are much quicker.
+def _least_squares(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # Over a period or more the columns are nearly orthogonal: the normal equations lose few digits and are much faster.
     return np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
 
 
 def period_of(log: Log, period: float | None) -> float:
-    """Return the period that is given, or that which is found in a log's q; none is an error."""
+    """Return the `period` (s), or, if it is None, that of the log's q; refuse a log that has none."""
     if period is not None:
         return positive("period", period)
-    found = find_period(log.q, log.rate_hz)
-    if found is None:
+    motion = find_period(log.q, log.rate_hz)
+    if motion is None:
         raise TaupiError(
-            "no period was found: the motion does not repeat within half of the log. Give period=... in seconds."
+            "no period was found: the motion does not repeat within half of the log.",
+            remedy=(
+                *(InPython("Give period=... in seconds to taupi.prepare, or choose other ", "Choose other "),),
+                *(Argument("derivatives"), "."),
+            ),
         )
-    return found.seconds
+    return motion.seconds

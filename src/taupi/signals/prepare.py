@@ -1,4 +1,4 @@
-"""From a log as it was recorded to signals for a regressor: q, qd, qdd and tau that belong together."""
+"""From a recorded log to the signals a regressor needs: q, qd, qdd and tau that have passed the same filter."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from taupi.signals import rules
 from taupi.signals.clean import clean_log
 from taupi.signals.delay import Delays, without_delays
 from taupi.signals.derivatives import backward, central, quintic, spline
-from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapped, settle_rows
+from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
 from taupi.signals.log import Filtering, Log
 from taupi.signals.periodic import fourier, period_of
 from taupi.signals.rules import EFFORTS
 from taupi.signals.smoothing import LOCAL_DERIVATIVES, Smoothing
 from taupi.signals.standstill import trim_standstill
 
-# Samples that are kept per period of the cutoff: enough for every detail that is left, few enough to be almost independent.
+# Samples kept per period of the cutoff: enough for every detail that the filter leaves, few enough to be almost independent.
 PER_PERIOD = 10
-# A position with its derivatives, on the side of the joints and on that of the motors.
+# A position with its derivatives, on the joint side and on the motor side.
 _SIDES = (("q", "qd", "qdd"), ("theta", "thetad", "thetadd"))
 FILTERINGS = ("zero-phase", "causal", "none")
-# Without a filter the ends are less sure by as many samples as differences reach.
+# Without a filter, the ends are inaccurate over as many samples as differences reach.
 _REACH = 3
 _DIFFERENCES = {"central": central, "backward": backward}
 
 
 @dataclass(frozen=True)
 class Smoother:
-    """Filters a stretch of a uniform log and differentiates it: a log at once, or a block with its neighbours.
+    """Filters and differentiates a uniform log: all of it, or a block with its neighbours.
 
-    `measured` are the positions whose recorded velocity is taken, `delays` what is brought forward first. Everything else is as
-    in `taupi.prepare`.
+    `measured` names the positions whose recorded velocity is used; `delays` are removed first. Everything else is as in
+    `taupi.prepare`.
     """
 
     rate_hz: float
@@ -54,53 +54,53 @@ class Smoother:
 
     @property
     def edge(self) -> int:
-        """How many samples at each end of a record are less sure than the rest: a period of the cutoff."""
+        """How many samples at each end of a record are less accurate than the rest: one period of the cutoff."""
         return edge_rows(self.rate_hz, self.cutoff_hz)
 
     @property
     def reach(self) -> int | None:
-        """How many neighbours decide about a sample, to 1e-12; None where the whole record does."""
+        """How many neighbours on each side a sample depends on, to 1e-12; None if it depends on the whole record."""
         if self.derivatives not in LOCAL_DERIVATIVES:
             return None
-        late = max((float(np.abs(d).max()) for d in (self.delays or {}).values()), default=0.0)
-        return settle_rows(self.rate_hz, self.cutoff_hz, self.order) + 4 + int(np.ceil(late * self.rate_hz))
+        delay = max((float(np.abs(d).max()) for d in (self.delays or {}).values()), default=0.0)
+        return settle_rows(self.rate_hz, self.cutoff_hz, self.order) + 4 + int(np.ceil(delay * self.rate_hz))
 
     def __call__(self, log: Log) -> Log:
         """Return the log with every signal filtered and every position differentiated."""
         log = without_delays(log, self.delays) if self.delays else log
-        signals = {name: self._filtered(log.signals[name]) for name in EFFORTS if name in log.signals}
+        signals = {name: self._filter(log.signals[name]) for name in EFFORTS if name in log.signals}
         for side in _SIDES:
             if side[0] in log.signals:
-                signals |= dict(zip(side, self._differentiated(log, side), strict=True))
+                signals |= dict(zip(side, self._differentiate(log, side), strict=True))
         return log.with_(**signals, notes=self.notes(log), filtering=self.record)
 
     @property
     def record(self) -> Filtering:
-        """What a log says that has been through it."""
+        """How it filters and differentiates, as the log records it."""
         return Filtering(
             self.filtering, None if self.filtering == "none" else self.cutoff_hz, self.order, self.derivatives
         )
 
     def notes(self, log: Log) -> list[str]:
-        """Return in words what is done to a log with these signals."""
-        return [self.record.note, *(self._how(*side) for side in _SIDES if side[0] in log.signals)]
+        """Return notes on what is done to a log with these signals."""
+        return [self.record.note, *(self._derivative_note(*side) for side in _SIDES if side[0] in log.signals)]
 
-    def _filtered(self, x: np.ndarray) -> np.ndarray:
+    def _filter(self, x: np.ndarray) -> np.ndarray:
         if self.filtering == "none":
             return x
         return butterworth(x, self.rate_hz, self.cutoff_hz, self.order, self.filtering == "causal")
 
-    def _differentiated(self, log: Log, side: tuple[str, str, str]) -> tuple[np.ndarray, ...]:
+    def _differentiate(self, log: Log, side: tuple[str, str, str]) -> tuple[np.ndarray, ...]:
         """Return a position with its two derivatives."""
         (x, xd, _), rate = side, self.rate_hz
         value = log.signals[x]
         if self.derivatives == "recorded":
-            return tuple(self._filtered(v) for v in log.need(*side))
+            return tuple(self._filter(v) for v in log.need(*side))
         if x in self.measured:
-            speed = self._filtered(*log.need(xd))
-            return self._filtered(value), speed, central(speed, rate)[0]
+            speed = self._filter(*log.need(xd))
+            return self._filter(value), speed, central(speed, rate)[0]
         if self.derivatives in _DIFFERENCES:
-            smooth = self._filtered(value)
+            smooth = self._filter(value)
             return smooth, *_DIFFERENCES[self.derivatives](smooth, rate)
         if self.derivatives == "spline":
             return spline(value, rate)
@@ -109,21 +109,21 @@ class Smoother:
         assert self.period is not None
         return fourier(value, rate, self.period)
 
-    def _how(self, x: str, xd: str, xdd: str) -> str:
+    def _derivative_note(self, x: str, xd: str, xdd: str) -> str:
         if self.derivatives == "recorded":
             return f"{xd}, {xdd} as recorded"
         if x in self.measured:
             return f"{xd} as measured, {xdd} by its central differences"
-        ways = {
+        methods = {
             "spline": f"smoothing splines of {x}",
-            "quintic": f"quintic splines of {x}, {2 * self.cutoff_hz:.4g} knots a second",
+            "quintic": f"quintic splines of {x}, {2 * self.cutoff_hz:.4g} knots per second",
             "fourier": f"a Fourier series of {x}, period {self.period or 0:.6g} s",
         }
-        return f"{xd}, {xdd} by {ways.get(self.derivatives, f'{self.derivatives} differences of {x}')}"
+        return f"{xd}, {xdd} by {methods.get(self.derivatives, f'{self.derivatives} differences of {x}')}"
 
 
 def measured_velocities(log: Log, settings: Smoothing) -> tuple[str, ...]:
-    """Return the positions of a log whose recorded velocity is to be taken: asked for, or seen to agree with the position."""
+    """Return the positions of a log whose recorded velocity is to be used: all if asked for, else those it agrees with."""
     if settings.velocity != "auto":
         return tuple(x for x, _, _ in _SIDES if x in log.signals) if settings.velocity == "measured" else ()
     if settings.derivatives != "central":
@@ -147,17 +147,18 @@ def prepare(
     rate_hz: float | None = None,
     delays: Delays | None = None,
 ) -> Log:
-    """Return a `log` whose q, qd, qdd and tau have passed the same filter and fit a regressor: F(tau) = F(Y) pi.
+    """Return the `log` ready for a regressor: q, qd, qdd and tau filtered alike, so that F(tau) = F(Y) pi.
 
-    In this order, each with a line in `notes`: clean (`clean_log`, with `rate_hz`, `short_gap`, `long_gaps`); trim the
-    standstill at both ends; choose a cutoff from q's spectrum if `cutoff_hz` is None (`choose_cutoff`, `score`); filter q
-    and all efforts by the same zero-phase Butterworth; differentiate q by `derivatives`; cut a period of the cutoff at each
-    end; keep every `decimate`-th sample.
+    Steps, in this order, each with a line in `notes`: clean the log (`clean_log`; `rate_hz` is the rate of its grid, Hz, by
+    default that of the mean step); cut off the standstill at both ends; choose a cutoff from the spectrum of q if `cutoff_hz` is
+    None (`choose_cutoff`, which takes `score`); filter q and all efforts by the same Butterworth filter; differentiate q by
+    `derivatives`; cut one period of the cutoff at each end; keep every `decimate`-th sample. The motor side, if there is one, is
+    treated in the same way.
 
-    A "fourier" series has the `period` (s), found if left out. For what others do: `filtering` "causal" passes forwards only,
-    "none" not at all. Splines and series smooth q themselves, so that `filtering` is for the efforts then. The motor side, where
-    there is one, is treated alike. `delays` {"theta": s} brings signals forward first (`without_delays`), a torque that is held
-    from sample to sample by half of one.
+    `filtering` is "zero-phase" by default; "causal" filters forwards only, as a controller does, and "none" not at all. Splines
+    and series smooth q themselves, so `filtering` then applies to the efforts only. `period` is that of a "fourier" series, s; by
+    default `find_period` finds it. `delays`, such as {"theta": 0.002}, are seconds by which signals are shifted earlier first; a
+    torque that is held from sample to sample has a delay of minus half a sample.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 1000
@@ -169,7 +170,7 @@ def prepare(
     >>> print(*log.notes, sep="\\n")
     filtered by a zero-phase Butterworth of order 4, cutoff 10 Hz
     qd, qdd by central differences of q
-    cut 100 samples at each end, where the filter is less sure
+    cut 100 samples at each end, where the filter is less accurate
     kept every 10th sample
     """
     one_of(FILTERINGS)("filtering", filtering)
@@ -178,26 +179,28 @@ def prepare(
     if smoothing.trim:
         log = trim_standstill(log)
     rate, cutoff_hz = log.rate_hz, smoothing.cutoff_hz
-    smooths = filtering != "none" or derivatives == "quintic"
-    if cutoff_hz is None and smooths:
+    needs_cutoff = filtering != "none" or derivatives == "quintic"
+    if cutoff_hz is None and needs_cutoff:
         choice = choose_cutoff(log.q, rate, score)
         cutoff_hz, log = choice.hz, log.with_(notes=choice.note)
     cutoff = rate / 2 if cutoff_hz is None else cutoff_hz
-    edge = edge_rows(rate, cutoff) if smooths else 0 if derivatives == "recorded" else _REACH
+    edge = edge_rows(rate, cutoff) if needs_cutoff else 0 if derivatives == "recorded" else _REACH
     refuse_short(len(log), cutoff, edge)
     if derivatives == "fourier":
         period = period_of(log, period)
     measured = measured_velocities(log, smoothing)
     log = Smoother(rate, cutoff, smoothing.order, derivatives, measured, filtering, period, delays)(log)
     if edge:
-        log = log.rows(slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less sure")
+        log = log.rows(
+            slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less accurate"
+        )
     step = smoothing.decimate
     return log.decimate(max(1, int(rate / (PER_PERIOD * cutoff))) if step is None else step)
 
 
-def refuse_short(samples: int, cutoff_hz: float, edge: int, further: int = 0) -> None:
-    """Refuse a log of which nothing is left once `edge` samples are cut at each end, and `further` ones by another filter."""
-    if samples <= 2 * (edge + further) + 8:
+def refuse_short(samples: int, cutoff_hz: float, edge: int, more: int = 0) -> None:
+    """Refuse a log of which nothing remains once `edge` samples, and `more` by another filter, are cut at each end."""
+    if samples <= 2 * (edge + more) + 8:
         raise TaupiError(
             f"log has {samples} samples, too few for a cutoff of {cutoff_hz:.3g} Hz: {edge} are cut at each end."
         )
@@ -216,17 +219,18 @@ def prepare_blocks(
 ) -> Iterator[Log]:
     """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared at once; memory holds one block.
 
-    The rows must be complete, in order, and uniform at `rate_hz`; `cutoff_hz` may come from `choose_cutoff` on the first
-    block. Each block is filtered by a Butterworth of this `order` and differentiated by the `derivatives` "central", "backward"
-    or "recorded" (or its qd is taken, with `velocity="measured"`), with as many neighbours on both sides as the filter remembers
-    (some ten periods of the cutoff), which are then dropped. `delays` as in `prepare`. A period is cut at both ends of the
-    record, and every `decimate`-th sample kept, as `prepare` does.
+    The rows must be complete, in order, and uniform at `rate_hz` samples per second; `cutoff_hz` (Hz) may come from
+    `choose_cutoff` on the first block. Each block is filtered by a zero-phase Butterworth filter of this `order` and
+    differentiated by `derivatives`, "central", "backward" or "recorded"; with `velocity="measured"`, instead of "position", the
+    recorded qd is used and differentiated once. As many neighbours as the filter remembers (about ten periods of the cutoff) are
+    included on both sides of a block, and then dropped. `delays` are as in `prepare`. One period is cut at both ends of the
+    record, and every `decimate`-th sample is kept, by default each.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(5000) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None])
     >>> pieces = [log.rows(slice(a, a + 1000)) for a in range(0, 5000, 1000)]
-    >>> qdd = np.concatenate([b.qdd for b in tp.prepare_blocks(pieces, 100, 5)])
+    >>> qdd = np.concatenate([b.qdd for b in tp.signals.prepare_blocks(pieces, 100, 5)])
     >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, decimate=1, trim=False).qdd).max() < 1e-8)
     True
     """
@@ -236,27 +240,27 @@ def prepare_blocks(
     rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
     measured = tuple(x for x, _, _ in _SIDES) if velocity == "measured" else ()
     smoother = Smoother(rate, cutoff, order, derivatives, measured, delays=delays)
-    yield from smoothed_blocks(uniform_blocks(blocks, rate), smoother, decimate)
+    yield from smooth_blocks(_checked_blocks(blocks, rate), smoother, decimate)
 
 
-def smoothed_blocks(blocks: Iterable[Log], smoother: Smoother, decimate: int = 1) -> Iterator[Log]:
-    """Yield blocks smoothed, without the record's edges, every `decimate`-th sample kept.
+def smooth_blocks(blocks: Iterable[Log], smoother: Smoother, decimate: int = 1) -> Iterator[Log]:
+    """Yield smoothed blocks, without the edges of the record, keeping every `decimate`-th sample.
 
-    A smoother that needs the whole record at once gets it: give it one block.
+    For a smoother that needs the whole record (`reach` is None), `blocks` must be a single block.
     """
-    row, held = 0, None
+    row, pending = 0, None
     for piece, keep in _with_neighbours(blocks, smoother.reach):
         log = smoother(piece).rows(keep)
-        # The end of the record is only known when the next piece does not come, so each piece waits for the next.
-        if held is not None:
-            yield from _in_step(*held, smoother.edge, decimate, None)
-        held, row = (log, row), row + len(log)
-    if held is not None:
-        yield from _in_step(*held, smoother.edge, decimate, row)
+        # Only when no further piece comes is the end of the record known, so each piece waits for the next.
+        if pending is not None:
+            yield from _decimated(*pending, smoother.edge, decimate, None)
+        pending, row = (log, row), row + len(log)
+    if pending is not None:
+        yield from _decimated(*pending, smoother.edge, decimate, row)
 
 
-def uniform_blocks(blocks: Iterable[Log], rate_hz: float) -> Iterator[Log]:
-    """Yield blocks, each seen to be uniform at a rate and to have the signals of the first."""
+def _checked_blocks(blocks: Iterable[Log], rate_hz: float) -> Iterator[Log]:
+    """Yield blocks after checking that each is uniform at `rate_hz` and has the signals of the first."""
     names: list[str] = []
     for block in blocks:
         steps = np.diff(block.time)
@@ -275,26 +279,29 @@ def uniform_blocks(blocks: Iterable[Log], rate_hz: float) -> Iterator[Log]:
 
 
 def _with_neighbours(blocks: Iterable[Log], reach: int | None) -> Iterator[tuple[Log, slice]]:
-    """Yield stretches of a log with up to `reach` neighbours on both sides, and where the stretch itself is in them."""
+    """Yield pieces of a log with up to `reach` neighbours on both sides, and the slice of each piece without them."""
     if reach is None:
         (log,) = blocks
         yield log, slice(0, len(log))
         return
     first: list[Log] = []
 
-    def stacked() -> Iterator[np.ndarray]:
+    def arrays() -> Iterator[np.ndarray]:
         for block in blocks:
             first[:] = first or [block]
             yield np.concatenate([block.time[:, None], *block.signals.values()], axis=1)
 
-    for piece, keep in overlapped(stacked(), reach):
+    for piece, keep in overlapping_pieces(arrays(), reach):
         n = first[0].n
         signals = {name: piece[:, 1 + k * n : 1 + (k + 1) * n] for k, name in enumerate(first[0].signals)}
         yield first[0].with_(time=piece[:, 0], **signals), keep
 
 
-def _in_step(log: Log, row: int, edge: int, decimate: int, end: int | None) -> Iterator[Log]:
-    """Yield a piece that begins at `row` of the record, without the record's edges, in step with the decimation."""
+def _decimated(log: Log, row: int, edge: int, decimate: int, end: int | None) -> Iterator[Log]:
+    """Yield the samples to keep of a piece that begins at `row` of the record: every `decimate`-th, counted from the first edge.
+
+    `end` is the number of rows of the record, for its last piece.
+    """
     start = max(row, edge)
     start += (edge - start) % decimate
     stop = row + len(log) if end is None else min(row + len(log), end - edge)

@@ -1,31 +1,27 @@
-"""How files of logs are read: the settings that every verb which takes a log shares."""
+"""How log files are read: the settings shared by all functions and commands that take a log."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from taupi.checks import or_none, positive, truth, whole_number
 from taupi.settings import Settings
 
 if TYPE_CHECKING:
-    from taupi.signals.columns import Columns
-
-    ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
+    from taupi.signals.columns import ColumnsLike
 
 
 @dataclass(frozen=True)
 class Reading(Settings):
-    """How a file of a log is read.
+    """How a log file is read.
 
     Attributes:
-        columns: Which column is which signal, in which unit, and what the gears are: a mapping, or the path of a TOML file; by
-            default guessed from the headers.
-        rate_hz: Samples per second, for files without a time column.
-        topic: The topic of a bag, where several could be meant.
-        format: The format of the file; by default seen from its name and its first bytes.
+        columns: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path
+            of a TOML file; guessed from the headers by default.
+        rate_hz: Samples per second, Hz, for a file without a time column.
+        topic: Topic of a ROS bag, needed if it has several of joint states.
+        format: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
     """
 
     columns: ColumnsLike = None
@@ -38,11 +34,12 @@ class Reading(Settings):
 
 @dataclass(frozen=True)
 class Streaming(Reading):
-    """How files of logs are read, at once or block by block: everything in `Reading`, and what follows.
+    """How log files are read, at once or block by block: everything in `Reading`, and the following.
 
     Attributes:
-        stream: Whether a file is read block by block, in bounded memory; by default where it is larger than 64 MB and can be.
-        block: Samples per block of a file that is streamed.
+        stream: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its
+            format and the derivatives allow it.
+        block: Samples per block of a streamed file.
     """
 
     stream: bool | None = None

@@ -1,4 +1,4 @@
-"""The thresholds by which a log is judged, each with its reason, and what cleaning does to each kind of finding."""
+"""The thresholds of `check_log`, each with its reason, and what cleaning does about each kind of finding."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from taupi.signals.stretches import GAP, Stretches, median_step
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# Steps that scatter by more than this share of their mean are jitter: a derivative by equal steps is then wrong by as much.
+# Steps that scatter by more than this share of their mean are jitter: differences over equal steps are then wrong by as much.
 JITTER = 0.01
 # An effort that has one and the same value in more than half of the samples in motion measures nothing.
 DEAD = 0.5
-# A run of as many samples at the channel's extreme is a limit that was reached, where there are at least two runs.
+# This many consecutive samples at the channel's extreme are a limit that was reached, if it happens at least twice.
 STUCK = 5
-# A joint that comes back by less than this share of its range has Coulomb friction and offset in one.
+# For a joint that comes back by less than this share of its range, Coulomb friction and offset cannot be separated.
 REVERSAL = 0.01
-# A mean velocity below this share of the joint's largest, for all joints and as long as this, is standstill.
+# Standstill: over a window of 0.1 s every joint moves by less than 1 % of its largest such displacement, for at least 0.25 s.
 STILL, STILL_SECONDS, STILL_WINDOW = 0.01, 0.25, 0.1
-# A recorded derivative that is off by more than this share (in the mean over windows of 50 ms) is another signal.
+# A recorded derivative that is off by more than this share (averaged over windows of 50 ms) is another signal.
 DISAGREES = 0.25
 
 EFFORTS = ("tau", "current", "voltage", "tau_m")
@@ -43,13 +43,13 @@ RULES: dict[str, str] = {
 }
 
 
-def tiny(unit: str) -> float:
-    """Return the travel below which a joint counts as still: 1e-4 rad or 10 um."""
+def still_travel(unit: str) -> float:
+    """Return the travel below which a joint counts as still: 1e-4 rad, or 10 um where the `unit` is "m"."""
     return 1e-5 if unit == "m" else 1e-4
 
 
 def good_steps(time: np.ndarray) -> np.ndarray:
-    """Return the steps of time that go forward and over no lost sample: up to 1.5 median steps."""
+    """Return the time steps that go forward and skip no sample: those below 1.5 median steps."""
     steps = np.diff(time)
     return steps[(steps > 0) & (steps < 1.5 * median_step(time))]
 
@@ -60,7 +60,7 @@ def gaps(time: np.ndarray) -> np.ndarray:
     return np.flatnonzero(steps > GAP * median_step(time))
 
 
-def commonest(x: np.ndarray) -> tuple[float, float]:
+def most_common(x: np.ndarray) -> tuple[float, float]:
     """Return the value that occurs most often, and its share of the samples."""
     if not len(x):
         return 0.0, 0.0
@@ -69,36 +69,34 @@ def commonest(x: np.ndarray) -> tuple[float, float]:
     return float(values[k]) + 0.0, float(counts[k] / len(x))
 
 
-def saturated(x: np.ndarray) -> Stretches:
-    """Return the runs of at least `STUCK` samples at the channel's largest or smallest value, where there are two or more."""
+def saturation(x: np.ndarray) -> Stretches:
+    """Return the stretches of at least `STUCK` samples at a channel's largest, or smallest, value, if there are at least two."""
     high, low = np.fmax.reduce(x), np.fmin.reduce(x)
-    none = Stretches.of(np.zeros(len(x), dtype=bool))
-    if high == low:
-        return none
-    kept = [r for r in (Stretches.of(x == high).at_least(STUCK), Stretches.of(x == low).at_least(STUCK)) if len(r) >= 2]
     mask = np.zeros(len(x), dtype=bool)
-    for runs in kept:
-        mask |= runs.mask(len(x))
-    return Stretches.of(mask) if kept else none
+    for extreme in (high, low) if high != low else ():
+        stretches = Stretches.of(x == extreme).at_least(STUCK)
+        if len(stretches) >= 2:
+            mask |= stretches.mask(len(x))
+    return Stretches.of(mask)
 
 
 def still_window(step: float) -> int:
-    """Return half of the window over which a standstill is judged, in samples that are `step` seconds apart."""
+    """Return half of the window over which displacement is measured, in samples `step` seconds apart."""
     return max(1, round(STILL_WINDOW / step / 2))
 
 
 def still_rows(step: float) -> int:
-    """Return how many samples that are `step` seconds apart a standstill has at least."""
+    """Return the least length of a standstill, in samples `step` seconds apart."""
     return max(3, round(STILL_SECONDS / step))
 
 
 def displacement(q: np.ndarray, half: int) -> np.ndarray:
-    """Return |q(k + half) - q(k - half)| (N - 2 half, n) for the rows k of q (N, n) that have such neighbours."""
+    """Return |q(k + half) - q(k - half)| (N - 2 half, n) for those rows k of q (N, n) that have both neighbours."""
     return np.abs(q[2 * half :] - q[: -2 * half])
 
 
-def standstill(log: Log) -> Stretches:
-    """Return the stretches in which no joint moves: |q(t + w/2) - q(t - w/2)| small for all, w = 0.1 s."""
+def standstills(log: Log) -> Stretches:
+    """Return the stretches in which no joint moves: |q(t + w/2) - q(t - w/2)| is small for every joint, w = 0.1 s."""
     step = median_step(log.time)
     if step <= 0:
         return Stretches.of(np.zeros(len(log), dtype=bool))
@@ -111,7 +109,7 @@ def standstill(log: Log) -> Stretches:
 
 
 def travel(x: np.ndarray) -> tuple[float, float]:
-    """Return how far a joint goes in all, and how far against its main direction: the smaller of the largest fall and rise."""
+    """Return the range of a joint, and how far it goes against its main direction: the smaller of the largest fall and rise."""
     known = x[np.isfinite(x)]
     if not len(known):
         return 0.0, 0.0
@@ -121,7 +119,10 @@ def travel(x: np.ndarray) -> tuple[float, float]:
 
 
 def disagreement(time: np.ndarray, x: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return per joint ||dx - sum xd dt|| / ||dx|| over windows of 50 ms, and the factor k that fits dx = k sum xd dt best."""
+    """Compare a recorded derivative xd with the signal x, over windows of 50 ms.
+
+    Return, per joint, ||dx - sum xd dt|| / ||dx||, and the factor k for which dx = k sum xd dt fits best.
+    """
     step = median_step(time)
     wide = min(max(5, round(0.05 / step)) if step > 0 else 5, max(1, len(time) // 10))
     steps = np.clip(np.diff(time), 0, None)[:, None]

@@ -9,7 +9,7 @@ from taupi.checks import one_of, or_none, positive, truth, whole_number
 from taupi.settings import Settings
 
 VELOCITIES = ("auto", "position", "measured")
-# Differences are local; splines and series are fitted to the whole record at once.
+# Differences need a few neighbours; splines and series are fitted to the whole record at once, and cannot be streamed.
 LOCAL_DERIVATIVES = ("central", "backward", "recorded")
 DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 LONG_GAPS = ("refuse", "interpolate", "longest")
@@ -20,17 +20,18 @@ class Smoothing(Settings):
     """How a log is cleaned, filtered and differentiated.
 
     Attributes:
-        cutoff_hz: Cutoff of the zero-phase Butterworth filter, Hz; by default chosen from the data.
-        decimate: Keep every so many samples; by default as many as leave ten per period of the cutoff.
-        order: Order of the filter.
-        derivatives: How q is differentiated: "central" differences of fourth order, a smoothing "spline", a least-squares
-            "quintic" spline with two knots per period of the cutoff, a "fourier" series, "backward" differences, or not at all,
-            with the qd and qdd as "recorded".
-        velocity: "measured" takes the recorded qd and differentiates it once, "position" differentiates q, "auto" takes the
-            recorded qd where there is one that agrees with q and derivatives are "central".
-        trim: Whether a standstill before and after the motion is left out.
-        short_gap: Gaps of up to so many seconds are interpolated; by default ten samples.
-        long_gaps: What becomes of longer gaps: "refuse", "interpolate", or keep the "longest" stretch without one.
+        cutoff_hz: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+        decimate: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+        order: Order of the filter; higher is steeper.
+        derivatives: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares
+            "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward"
+            differences, or not at all, taking qd and qdd as "recorded".
+        velocity: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it
+            once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+        trim: Whether the standstill before and after the motion is cut off.
+        short_gap: Longest gap that is interpolated, s; ten samples by default.
+        long_gaps: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch
+            without one.
     """
 
     cutoff_hz: float | None = None

@@ -1,4 +1,4 @@
-"""Standstill before and after the motion of a log, found in bounded memory: a log in memory is one block."""
+"""Find the standstill before and after the motion of a log, in bounded memory: a log in memory is one block."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.signals.filters import overlapped
+from taupi.signals.filters import overlapping_pieces
 from taupi.signals.log import Log
 from taupi.signals.rules import STILL, displacement, still_rows, still_window
 from taupi.signals.stretches import Stretches
 
-# A joint that has left its first (last) position by less than this share of its range has not begun (has ended) its motion.
+# A joint has begun its motion once it is farther from its first position than this share of its range; the end likewise.
 _AWAY = 0.02
 
 Positions = Callable[[], Iterable[np.ndarray]]  # the blocks of q (N, n), from the start at each call
@@ -20,7 +20,7 @@ Positions = Callable[[], Iterable[np.ndarray]]  # the blocks of q (N, n), from t
 
 @dataclass(frozen=True)
 class MotionRows:
-    """Rows start <= k < stop of a record of so many `samples`: between the standstills at its ends."""
+    """The rows start <= k < stop of a record of `samples` rows that lie between the standstills at its ends."""
 
     start: int
     stop: int
@@ -28,14 +28,14 @@ class MotionRows:
 
     @property
     def note(self) -> str:
-        """What was left out, in words; empty where nothing is."""
+        """What is cut off, in words; empty if nothing is."""
         if self.start == 0 and self.stop == self.samples:
             return ""
         return f"trimmed standstill: {self.start} samples at the start, {self.samples - self.stop} at the end"
 
 
 def trim_standstill(log: Log) -> Log:
-    """Return the log without the standstill before the motion begins and after it has ended."""
+    """Return the log without the standstill before and after the motion."""
     rows = motion_rows(lambda: [log.q], log.rate_hz)
     return log.rows(slice(rows.start, rows.stop), rows.note) if rows.note else log
 
@@ -43,8 +43,8 @@ def trim_standstill(log: Log) -> Log:
 def motion_rows(positions: Positions, rate_hz: float) -> MotionRows:
     """Return where the motion of a uniform record begins and ends, in at most two passes over its blocks.
 
-    A standstill counts at the start if no joint has left its first position by then, by more than 2 % of its range; likewise at
-    the end.
+    A standstill counts as one at the start if no joint has moved away from its first position before it ends, by more than 2 % of
+    its range; likewise at the end.
     """
     half, least = still_window(1 / rate_hz), still_rows(1 / rate_hz)
     extremes = _extremes(positions, half, least)
@@ -55,7 +55,7 @@ def motion_rows(positions: Positions, rate_hz: float) -> MotionRows:
 
 @dataclass(frozen=True)
 class _Extremes:
-    """Of a record: the range of each joint (n,), its largest displacement over a window (n,), its first and last position."""
+    """Of each joint of a record (n,): its range, its largest displacement over a window, its first and last position."""
 
     samples: int
     range: np.ndarray
@@ -66,11 +66,11 @@ class _Extremes:
 
 
 def _windows(positions: Positions, half: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield q (N, n) block by block with |q(k + half) - q(k - half)|, the record's ends held."""
-    for piece, keep in overlapped(positions(), half):
+    """Yield q (N, n) block by block with |q(k + half) - q(k - half)|; beyond the record's ends q is constant."""
+    for piece, keep in overlapping_pieces(positions(), half):
         after = len(piece) - keep.stop
-        held = np.pad(piece, ((half - keep.start, half - after), (0, 0)), mode="edge")
-        yield piece[keep], displacement(held, half)
+        padded = np.pad(piece, ((half - keep.start, half - after), (0, 0)), mode="edge")
+        yield piece[keep], displacement(padded, half)
 
 
 def _extremes(positions: Positions, half: int, least: int) -> _Extremes:
@@ -92,27 +92,25 @@ def _extremes(positions: Positions, half: int, least: int) -> _Extremes:
 def _ends(positions: Positions, half: int, least: int, extremes: _Extremes) -> MotionRows:
     limit, samples = _AWAY * extremes.range, extremes.samples
     standstills: list[list[int]] = []  # [start, stop) of each
-    leaves, arrives, row = (
-        samples,
-        0,
-        0,
-    )  # where a joint first leaves its first position, and all have come to their last
+    departure = samples  # where the first joint leaves its first position
+    arrival = 0  # where all joints have arrived at their last position
+    row = 0
     for q, moved in _windows(positions, half):
         still = np.asarray((moved <= STILL * extremes.largest).all(axis=1))
         for a, b in Stretches.of(still):
-            if standstills and standstills[-1][1] == row + a:  # it goes on from the block before
+            if standstills and standstills[-1][1] == row + a:  # continued from the block before
                 standstills[-1][1] = row + b
                 continue
             if standstills and standstills[-1][1] - standstills[-1][0] < least:
                 standstills.pop()
             standstills.append([row + a, row + b])
-        away, short = ((np.abs(q - x) > limit).any(axis=1) for x in (extremes.first, extremes.last))
-        leaves = min(leaves, row + int(np.argmax(away))) if away.any() else leaves
-        arrives = row + len(q) - int(np.argmax(short[::-1])) if short.any() else arrives
+        gone, coming = ((np.abs(q - x) > limit).any(axis=1) for x in (extremes.first, extremes.last))
+        departure = min(departure, row + int(np.argmax(gone))) if gone.any() else departure
+        arrival = row + len(q) - int(np.argmax(coming[::-1])) if coming.any() else arrival
         row += len(q)
-        if leaves < samples and not extremes.settles:
+        if departure < samples and not extremes.settles:
             break
     lasting = [(a, b) for a, b in standstills if b - a >= least]
-    start = max((b for _, b in lasting if b <= leaves and b < samples), default=0)
-    ends = [a for a, _ in lasting if a >= arrives and a > start] if extremes.settles else []
+    start = max((b for _, b in lasting if b <= departure and b < samples), default=0)
+    ends = [a for a, _ in lasting if a >= arrival and a > start] if extremes.settles else []
     return MotionRows(start, min(ends, default=samples), samples)

@@ -1,4 +1,4 @@
-"""Tables of raw columns, and the log that a mapping makes of one."""
+"""Tables of raw columns, and how a column mapping turns one into a log."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Channel, Columns, Motor, fitted
-from taupi.signals.guess import guess, parse
+from taupi.signals.columns import Channel, Columns, Motor, one_per_joint
+from taupi.signals.guess import guess, parse_header
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.stretches import median_step
 from taupi.signals.units import DIMENSION, factor, joint_unit
 
-Pick = tuple[str, int]  # a column's name, and which of its columns where it is an array
+Pick = tuple[str, int]  # the name of a column, and the index into it if it is an array of several
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Raw columns of a file: name -> (N,) or (N, k). `labels` are the joints of arrays; `own` a mapping in the file."""
+    """Raw columns of a file: name -> (N,) or (N, k).
+
+    `labels` are the joints of arrays, `own` is the mapping that a file written by us carries.
+    """
 
     columns: Mapping[str, np.ndarray]
     where: str
@@ -33,13 +36,13 @@ class Table:
 
     @property
     def widths(self) -> dict[str, int]:
-        """How many columns each name stands for."""
+        """The number of columns under each name."""
         return {k: v.shape[1] if v.ndim == 2 else 1 for k, v in self.columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A mapping settled for one file: the columns of each signal, the joints' names and order, what to say of it."""
+    """A column mapping resolved for one file: the columns of each signal, the names and order of the joints, and notes."""
 
     picks: Mapping[str, tuple[Pick, ...]]
     columns: Columns
@@ -48,12 +51,12 @@ class Layout:
     order: tuple[int, ...]
     notes: tuple[str, ...]
     where: str
-    sprung: bool = False  # whether the robot has elastic joints, so that motors are not where their links are
-    filtering: Filtering | None = None  # as a file of our own says
+    elastic: bool = False  # whether the robot has elastic joints, so that motors and links have different positions
+    filtering: Filtering | None = None  # what a file written by us says
 
 
-def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
-    """Return the layout of a file's table: columns found or guessed, joints named and brought into the robot's order."""
+def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
+    """Return the layout of a table: columns looked up or guessed, joints named and put in the robot's order."""
     notes = list(table.notes)
     own = table.own if not columns.channels else None
     if own is not None:
@@ -62,24 +65,24 @@ def settle(table: Table, columns: Columns, robot: Robot | None = None) -> Layout
         notes += [str(n) for n in own.get("notes", ())]  # type: ignore[attr-defined]
     labels = columns.labels or columns.joints or table.labels
     if not set(columns.channels) - {"time"}:
-        found = guess(table.widths, table.where)
-        given = columns.channels
-        made = {k: Channel(v, found.units[k]) for k, v in found.columns.items() if k not in given}
+        guessed = guess(table.widths, table.where)
+        mapped = columns.channels
+        channels = {k: Channel(v, guessed.units[k]) for k, v in guessed.columns.items() if k not in mapped}
         if columns.rate_hz:
-            made.pop("time", None)
-        columns = dataclasses.replace(columns, channels={**made, **given})
-        labels = columns.joints or table.labels or found.labels
-        notes += found.notes
+            channels.pop("time", None)
+        columns = dataclasses.replace(columns, channels={**channels, **mapped})
+        labels = columns.joints or table.labels or guessed.labels
+        notes += guessed.notes
     elif "time" not in columns.channels and not columns.rate_hz:
-        columns, said = _with_time(table, columns)
-        notes += said
+        columns, time_notes = _with_time(table, columns)
+        notes += time_notes
     picks = {k: _picks(k, c, table, labels) for k, c in columns.channels.items()}
-    n = _count(picks, columns, table.where)
-    names, order, said = _joints(labels, columns, robot, n, table.where)
+    n = _joint_count(picks, columns, table.where)
+    names, order, order_notes = _joints(labels, columns, robot, n, table.where)
     units = _joint_units(columns, robot, own, n, order)
-    sprung = robot is not None and bool(robot.elastic_joints)
+    elastic = robot is not None and bool(robot.elastic_joints)
     filtering = None if own is None else _filtering(own.get("filtering"), table.where)
-    return Layout(picks, columns, names, units, order, tuple(notes + said), table.where, sprung, filtering)
+    return Layout(picks, columns, names, units, order, tuple(notes + order_notes), table.where, elastic, filtering)
 
 
 def _filtering(data: object, where: str) -> Filtering | None:
@@ -91,24 +94,23 @@ def _filtering(data: object, where: str) -> Filtering | None:
         raise TaupiError(f"{where}: filtering is {shown(data)}, expected what taupi.write_log wrote.") from None
 
 
-def build(table: Table, layout: Layout, source: LogSource) -> Log:
-    """Return the log of a table by a layout: units, signs, gears and couplings applied, joints in order."""
-    raw = {k: _stacked(table, picks) for k, picks in layout.picks.items()}
+def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
+    """Return the log in a table with this layout: units, signs, gears and couplings applied, joints in order."""
+    raw = {k: _columns(table, picks) for k, picks in layout.picks.items()}
     time = _time(raw.pop("time", None), table, layout)
-    signals = {k: _scaled(k, v, layout.columns.channels[k], layout.where) for k, v in raw.items()}
+    signals = {k: _in_si(k, v, layout.columns.channels[k], layout.where) for k, v in raw.items()}
     notes = list(layout.notes)
-    _motor_side(signals, layout, notes, time)
+    _add_joint_side(signals, layout, notes, time)
     if "q" not in signals:
         gears = Argument("columns", {"motor": {"ratio": ...}})
         raise TaupiError(
             f"{layout.where}: q is missing, only the motor side is known.", remedy=("Give the gears: ", gears, ".")
         )
     order = list(layout.order)
-    kept = order == list(range(next(iter(signals.values())).shape[1]))
-    chosen = signals if kept else {k: v[:, order] for k, v in signals.items()}
+    in_order = order == list(range(next(iter(signals.values())).shape[1]))
     return Log(
         time,
-        **chosen,
+        **(signals if in_order else {k: v[:, order] for k, v in signals.items()}),
         names=layout.names,
         units=layout.units,
         source=source,
@@ -118,19 +120,20 @@ def build(table: Table, layout: Layout, source: LogSource) -> Log:
 
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """Return the mapping with the one column that is named like a time, if there is one."""
-    found = [h for h in map(parse, table.columns) if h is not None and h.signal == "time" and not h.wanted]
-    if len(found) != 1:
+    """Return the mapping with the column whose header names a time, if there is exactly one."""
+    headers = [h for h in map(parse_header, table.columns) if h is not None and h.signal == "time" and h.measured]
+    if len(headers) != 1:
         return columns, []
-    channel = Channel((found[0].name,), found[0].unit)
-    note = f"time guessed from its header: {found[0].name} ({found[0].unit or 'SI'})"
-    return dataclasses.replace(columns, channels={**columns.channels, "time": channel}), [note]
+    (header,) = headers
+    note = f"time guessed from its header: {header.name} ({header.unit or 'SI'})"
+    channels = {**columns.channels, "time": Channel((header.name,), header.unit)}
+    return dataclasses.replace(columns, channels=channels), [note]
 
 
 def _picks(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> tuple[Pick, ...]:
     widths, spec = table.widths, channel.columns
     if isinstance(spec, str) and re.search(r"\{(i|joint)[^}]*\}", spec) and spec not in widths:
-        return tuple((name, 0) for name in _expanded(signal, channel, table, labels))
+        return tuple((name, 0) for name in _expand_template(signal, channel, table, labels))
     result: list[Pick] = []
     for name in (spec,) if isinstance(spec, str) else spec:
         if name not in widths:
@@ -139,10 +142,10 @@ def _picks(signal: str, channel: Channel, table: Table, labels: tuple[str, ...])
     return tuple(result)
 
 
-def _expanded(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> list[str]:
+def _expand_template(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> list[str]:
     template, widths = str(channel.columns), table.widths
 
-    def named(**values: object) -> str:
+    def column(**values: object) -> str:
         try:
             return template.format(**values)
         except (KeyError, IndexError, ValueError, AttributeError):
@@ -151,20 +154,20 @@ def _expanded(signal: str, channel: Channel, table: Table, labels: tuple[str, ..
     if "{joint" in template:
         if not labels:
             raise TaupiError(f"{signal} is {template!r} but no joints are named. Add joints = [...] to the mapping.")
-        names = [named(joint=label, i=k) for k, label in enumerate(labels)]
+        names = [column(joint=label, i=k) for k, label in enumerate(labels)]
     else:
-        first = channel.first if channel.first is not None else (0 if named(i=0) in widths else 1)
-        names, i = [named(i=first)], first
-        while named(i=i + 1) in widths:
+        first = channel.first if channel.first is not None else (0 if column(i=0) in widths else 1)
+        names, i = [column(i=first)], first
+        while column(i=i + 1) in widths:
             i += 1
-            names.append(named(i=i))
+            names.append(column(i=i))
     for name in names:
         if name not in widths:
             raise unknown("column", name, widths, table.where)
     return names
 
 
-def _count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
+def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
     sizes = {}
     for name, chosen in picks.items():
         if name != "time":
@@ -180,8 +183,8 @@ def _count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) 
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
-            told = "q" if "q" in sizes else next(iter(sizes))
-            raise TaupiError(f"{where}: {name} has {size} columns but {told} has {n}, expected one per joint.")
+            other = "q" if "q" in sizes else next(iter(sizes))
+            raise TaupiError(f"{where}: {name} has {size} columns but {other} has {n}, expected one per joint.")
     if columns.joints and len(columns.joints) != n:
         raise TaupiError(f"{where}: {len(columns.joints)} joints are named but q has {n} columns, expected one each.")
     return n
@@ -194,7 +197,7 @@ def _plain(name: str) -> str:
 def _joints(
     labels: tuple[str, ...], columns: Columns, robot: Robot | None, n: int, where: str
 ) -> tuple[tuple[str, ...], tuple[int, ...], list[str]]:
-    """Return the joints' names, the order of the file's joints that they are, and what to say of it."""
+    """Return the names of the joints, the index of each among the file's joints, and notes."""
     own = columns.joints or labels
     numbered = len(own) != n or all(label.isdigit() or not label for label in own)
     if robot is None:
@@ -208,8 +211,8 @@ def _joints(
         if _plain(name) not in places:
             raise unknown("joint", name, own, where)
     order = tuple(places[_plain(name)] for name in robot.joint_names)
-    said = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
-    return robot.joint_names, order, said
+    notes = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
+    return robot.joint_names, order, notes
 
 
 def _joint_units(
@@ -225,7 +228,8 @@ def _joint_units(
     return tuple(joint_unit(each[k]) if k < len(each) else "rad" for k in order)
 
 
-def _stacked(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
+def _columns(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
+    """Return the columns of a signal side by side (N, k)."""
     rows = len(table.columns[picks[0][0]])
     result = np.empty((rows, len(picks)))
     for place, (name, k) in enumerate(picks):
@@ -236,17 +240,18 @@ def _stacked(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
     return result
 
 
-def _scaled(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.ndarray:
+def _in_si(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.ndarray:
+    """Return the values of a signal in SI units: matrix (sign gain unit number) + offset."""
     k = raw.shape[1]
     units = (channel.unit,) if isinstance(channel.unit, str) else channel.unit
-    scale = fitted([factor(signal, u) if u else 1.0 for u in units], k, f"{where}: {signal}.unit")
+    scale = one_per_joint([factor(signal, u) if u else 1.0 for u in units], k, f"{where}: {signal}.unit")
     for name, numbers in (("gain", channel.gain), ("sign", channel.sign)):
-        scale = scale * fitted(numbers or (1.0,), k, f"{where}: {signal}.{name}")
+        scale = scale * one_per_joint(numbers or (1.0,), k, f"{where}: {signal}.{name}")
     value = raw if np.all(scale == 1) else raw * scale
     if channel.matrix:
         value = value @ np.array(channel.matrix).T
     if channel.offset:
-        value = value + fitted(channel.offset, value.shape[1], f"{where}: {signal}.offset")
+        value = value + one_per_joint(channel.offset, value.shape[1], f"{where}: {signal}.offset")
     return value
 
 
@@ -256,12 +261,12 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
         if rate is None:
             raise TaupiError(
                 f"{where} has no time column that is known.",
-                remedy=("Say ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), "."),
+                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), "."),
             )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
     channel = layout.columns.channels["time"]
-    time = _scaled("time", raw, channel, where)[:, 0]
+    time = _in_si("time", raw, channel, where)[:, 0]
     step = median_step(time)
     if not channel.unit and not channel.gain and step > 5.0:
         likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")
@@ -272,62 +277,66 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     return time
 
 
-def _motor_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str], time: np.ndarray) -> None:
-    """Add the joint side of what was recorded on the motor side, where the mapping states the gears.
+def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str], time: np.ndarray) -> None:
+    """Add to `signals` the joint side of what was recorded on the motor side, if the mapping states the gears.
 
-    Of a robot with elastic joints the motors' positions stay beside the links', as seen behind the gears.
+    For a robot with elastic joints, the motors' positions are kept beside the links', reflected to the joint side of the gears.
     """
     motor = layout.columns.motor
     if motor is None:
         return
     where, n = layout.where, next(iter(signals.values())).shape[1]
     A, T = motor.matrices(n)
-    done = _motor_torque(signals, motor, time, where)
-    offset = fitted(motor.offset or (0.0,), n, f"{where}: motor.offset")
-    behind = layout.sprung and "q" in signals
-    if "theta" in signals and ("q" not in signals or behind):
-        signals["theta" if behind else "q"] = signals["theta"] @ A.T + offset
-        done.append(f"{'theta' if behind else 'q'} = C diag(1/ratio) theta + offset")
-    if "thetad" in signals and ("qd" not in signals or behind):
-        signals["thetad" if behind else "qd"] = signals["thetad"] @ A.T
-        done.append(f"{'thetad' if behind else 'qd'} = C diag(1/ratio) thetad")
-    if layout.sprung and not behind:  # one position a joint, which is not to be taken for two
+    formulas = _add_motor_torque(signals, motor, time, where)
+    offset = one_per_joint(motor.offset or (0.0,), n, f"{where}: motor.offset")
+    both_sides = layout.elastic and "q" in signals
+    if "theta" in signals and ("q" not in signals or both_sides):
+        name = "theta" if both_sides else "q"
+        signals[name] = signals["theta"] @ A.T + offset
+        formulas.append(f"{name} = C diag(1/ratio) theta + offset")
+    if "thetad" in signals and ("qd" not in signals or both_sides):
+        name = "thetad" if both_sides else "qd"
+        signals[name] = signals["thetad"] @ A.T
+        formulas.append(f"{name} = C diag(1/ratio) thetad")
+    if layout.elastic and not both_sides:  # one position per joint, which must not be taken for two
         for name in ("theta", "thetad", "thetadd"):
             signals.pop(name, None)
     if "tau" not in signals and "tau_m" in signals:
         signals["tau"] = signals["tau_m"] @ T.T
-        done.append("tau = C^-T diag(ratio) tau_m")
-    if done:
-        notes.append("from the motor side: " + "; ".join(done))
+        formulas.append("tau = C^-T diag(ratio) tau_m")
+    if formulas:
+        notes.append("from the motor side: " + "; ".join(formulas))
 
 
-def _motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.ndarray, where: str) -> list[str]:
-    """Add tau_m from current or voltage where it was not recorded and the gains are known; return what was done."""
+def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.ndarray, where: str) -> list[str]:
+    """Add tau_m from current or voltage, if it was not recorded and the gains are known; return the formula used."""
     if "tau_m" in signals:
         return []
     n = next(iter(signals.values())).shape[1]
     if "current" in signals and motor.torque_per_ampere:
-        signals["tau_m"] = signals["current"] * fitted(motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere")
+        signals["tau_m"] = signals["current"] * one_per_joint(
+            motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere"
+        )
         return ["tau_m = torque_per_ampere current"]
     if "voltage" not in signals or not motor.torque_per_volt:
         return []
-    gain = fitted(motor.torque_per_volt, n, f"{where}: motor.torque_per_volt")
+    gain = one_per_joint(motor.torque_per_volt, n, f"{where}: motor.torque_per_volt")
     if not motor.volts_per_speed:
         signals["tau_m"] = signals["voltage"] * gain
         return ["tau_m = torque_per_volt voltage"]
     speed = signals.get("thetad")
     if speed is None and "theta" not in signals:
         raise TaupiError(f"{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.")
-    if speed is None:  # differences are linear, as the filters to come are: it makes no difference which is first
+    if speed is None:  # differences are linear, and so are the filters applied later: their order does not matter
         speed = np.gradient(signals["theta"], time, axis=0)
     signals["tau_m"] = gain * (
-        signals["voltage"] - speed * fitted(motor.volts_per_speed, n, f"{where}: volts_per_speed")
+        signals["voltage"] - speed * one_per_joint(motor.volts_per_speed, n, f"{where}: volts_per_speed")
     )
     return ["tau_m = torque_per_volt (voltage - volts_per_speed thetad)"]
 
 
-def embedded(log: Log, flat: bool) -> dict[str, object]:
-    """Return the mapping that a written file carries, so that it reads back as it was; `flat` names a column per joint."""
+def embedded_mapping(log: Log, flat: bool) -> dict[str, object]:
+    """Return the mapping that a written file carries, so that it reads back as it was; `flat` has one column per joint."""
     data: dict[str, object] = {"taupi_log": 1, "time": "time", "joints": list(log.names), "units": list(log.units)}
     for name in log.signals:
         data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name

@@ -1,4 +1,4 @@
-"""Units at the edge: what a file's numbers are multiplied by to be SI."""
+"""Units of files: the factors that convert their numbers to SI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from taupi.errors import TaupiError, shown, unknown
 
 _DEG, _TURN = math.pi / 180, 2 * math.pi
 
-# dimension -> unit -> factor to SI. Lengths stand beside angles: a joint turns or slides.
+# dimension -> unit -> factor to SI. Lengths stand beside angles: a joint is revolute or prismatic.
 UNITS: dict[str, dict[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     "position": {"rad": 1.0, "deg": _DEG, "mrad": 1e-3, "turn": _TURN, "rev": _TURN, "m": 1.0, "mm": 1e-3, "cm": 1e-2},
@@ -40,7 +40,7 @@ _LENGTH = ("m", "mm", "cm")
 
 
 def factor(signal: str, unit: str) -> float:
-    """Return what a number in a unit is multiplied by to be SI: `factor("q", "deg")` is pi / 180.
+    """Return the factor that converts a signal in some unit to SI: `factor("q", "deg")` is pi / 180.
 
     >>> factor("time", "ms")
     0.001
@@ -56,7 +56,7 @@ def factor(signal: str, unit: str) -> float:
 
 
 def example(signal: str) -> str:
-    """Return the units that people write most for a signal, for messages."""
+    """Return the most common units of a signal, for messages."""
     return ", ".join(repr(u) for u in list(UNITS[DIMENSION[signal]])[:3])
 
 

@@ -93,7 +93,7 @@ class Sinusoids:
     def document(cls, name: str) -> Sinusoids:
         """Return a motion that the adaptive laws are compared on: `name` is "planar2" or "puma560".
 
-        Kubozono et al. print none; these two are those of `taupi.reproduce("kubozono")`.
+        Kubozono et al. print none; these two are those of `taupi.papers.reproduce("kubozono")`.
         """
         if name not in _DOCUMENT:
             raise unknown("motion", name, _DOCUMENT)
@@ -226,7 +226,7 @@ class BSpline(Piecewise):
     ) -> BSpline:
         """Return the spline of `count` random control points over `duration` (s), of which the first and last three are equal.
 
-        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. `taupi.reproduce("zollo2014")` excites the PUMA so.
+        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. The study "zollo2014" excites the PUMA so.
         """
         middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):
@@ -252,7 +252,7 @@ class BSpline(Piecewise):
 
         Each joint goes from peak to opposite peak in legs of random length, uniform in `legs` (s), for `duration` (s); a peak is
         `peak` (rad, one or one per joint) times a number uniform in (`least`, 1). `seed` is that of the random numbers.
-        `taupi.reproduce("zollo2014")` excites the two-joint arm so.
+        `taupi.papers.reproduce("zollo2014")` excites the two-joint arm so.
         """
         middle = _numbers(centre, "centre", 1)
         step, end = positive("spacing", spacing), positive("duration", duration)

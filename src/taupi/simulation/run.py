@@ -14,7 +14,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_file
 from taupi.signals.formats.files import readable
 from taupi.signals.log import Log
-from taupi.signals.tables import embedded
+from taupi.signals.tables import embedded_mapping
 from taupi.simulation.references import Motion
 from taupi.tables import table
 
@@ -265,7 +265,7 @@ def _write(run: Run, stream: Any) -> None:
         "provenance": dict(run.provenance),
         "channels": shapes,
     }
-    log = embedded(run.to_log(), flat=True)
+    log = embedded_mapping(run.to_log(), flat=True)
     log |= {"tau_m": [f"tau_{joint}" for joint in run.names]} if run.theta is not None else {}
     own = {_OWN: json.dumps(about).encode(), b"taupi_log": json.dumps(log).encode()}
     table_ = pa.table({k: pa.array(np.ascontiguousarray(v)) for k, v in flat.items()}).replace_schema_metadata(own)

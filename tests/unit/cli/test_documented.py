@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import taupi as tp
+from taupi import cli
 from taupi.cli import commands
 from taupi.cli.commands import COMMANDS
 from taupi.cli.exit_codes import ExitCode
@@ -38,3 +40,9 @@ def test_every_option_has_help_and_every_command_examples(name):
 @pytest.mark.parametrize("code", ExitCode)
 def test_every_exit_code_is_on_the_page(code):
     assert f"\n| {code.value} | " in PAGE.partition("## How it ends")[2]
+
+
+def test_commands_use_public_names_that_have_not_moved():
+    files = Path(cli.__file__).parent.rglob("*.py")
+    used = {name for file in files for name in re.findall(r"\btp\.(\w+)", file.read_text(encoding="utf-8"))}
+    assert sorted(used - set(tp.__all__)) == []

@@ -16,7 +16,7 @@ def trial(law=None, plant=None, duration=2.0, known=0.5, **options):
     law = law or tp.SlotineLi(ARM, K=[60.0, 20.0])
     plant = plant or tp.RigidPlant(ARM)
     run = tp.simulate(plant, law, MOTION, duration=duration, parameters=known * law.parameters.values, **options)
-    return tp.Trial(run, law, plant)
+    return tp.laws.Trial(run, law, plant)
 
 
 def test_s_is_the_combined_error():
@@ -66,31 +66,31 @@ def test_a_rise_is_said_with_its_reason():
 
 
 def test_a_law_with_more_memory_has_v_but_no_rates():
-    made = trial(tp.CompositeAdaptation(ARM, adapt="base"), duration=0.3)
+    made = trial(tp.laws.CompositeAdaptation(ARM, adapt="base"), duration=0.3)
     assert np.isfinite(made.lyapunov.V).all() and np.isnan(made.lyapunov.rate).all()
     assert made.lyapunov.V[-1] < made.lyapunov.V[0]
-    assert trial(tp.CompositeAdaptation(ARM, adapt="base", forgetting=1.0), duration=0.1).lyapunov is None
+    assert trial(tp.laws.CompositeAdaptation(ARM, adapt="base", forgetting=1.0), duration=0.1).lyapunov is None
 
 
 def test_natural_adaptation_far_from_its_reference_is_told():
-    law, plant = tp.NaturalAdaptation(ARM, gamma=0.1), tp.RigidPlant(ARM)
+    law, plant = tp.laws.NaturalAdaptation(ARM, gamma=0.1), tp.RigidPlant(ARM)
     start = law.real(0.9 * law.parameters.values)
     run = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start, initial=MOTION(0.0).q + 0.2)
     s = run.qd[0] - MOTION(0.0).qd + 5 * (run.q[0] - MOTION(0.0).q)
     kinetic = s @ tp.mass_matrix(ARM)(run.q[0]) @ s / 2
-    (told,) = [r for r in tp.Trial(run, law, plant).remarks if "gamma" in r]
+    (told,) = [r for r in tp.laws.Trial(run, law, plant).remarks if "gamma" in r]
     assert told.startswith(f"gamma is 0.1 J, far below V_1 = {kinetic:.2g} J") and f"give gamma={kinetic:.2g}." in told
     near = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start)
-    assert not any("gamma" in r for r in tp.Trial(near, law, plant).remarks)
+    assert not any("gamma" in r for r in tp.laws.Trial(near, law, plant).remarks)
 
 
 def test_a_task_with_as_many_coordinates_as_joints_is_no_motion_of_the_joints():
-    law, plant = tp.OperationalSlotineLi(ARM, task="xy", K=50.0), tp.RigidPlant(ARM)
+    law, plant = tp.laws.OperationalSlotineLi(ARM, task="xy", K=50.0), tp.RigidPlant(ARM)
     q = np.array([0.3, 0.9])
-    r = tp.task_coordinates(ARM, task="xy")(q)
+    r = tp.operational.task_coordinates(ARM, task="xy")(q)
     run = tp.simulate(plant, law, lambda t: (r, [0.0, 0.0], [0.0, 0.0]), duration=0.05, initial=q)
     assert not run.tracks and "largest error\n" in repr(run) and repr(run).endswith("-")
-    made = tp.Trial(run, law, plant)
+    made = tp.laws.Trial(run, law, plant)
     assert made.s is None and "rms_error_last" not in made.summary() and made.lyapunov is not None
     with pytest.raises(TaupiError, match="no reference of its joints"):
         _ = run.error
@@ -101,11 +101,11 @@ def test_a_task_with_as_many_coordinates_as_joints_is_no_motion_of_the_joints():
 
 def test_what_is_unknown_is_none():
     run = tp.simulate(tp.RigidPlant(ARM), duration=0.1, initial=[0.1, 0.2])
-    bare = tp.Trial(run)
+    bare = tp.laws.Trial(run)
     assert (bare.s, bare.truth, bare.lyapunov, bare.robot, bare.remarks) == (None, None, None, None, ())
     assert bare.name == "none" and "largest_torque" in bare.summary() and "V_first" not in bare.summary()
     with pytest.raises(TaupiError, match="expected a Run"):
-        tp.Trial(3)
+        tp.laws.Trial(3)
 
 
 def test_the_numbers_of_a_summary():

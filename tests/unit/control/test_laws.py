@@ -14,8 +14,8 @@ MAKERS = {
     "slotine_li": lambda **k: tp.SlotineLi(ARM, **k),
     "niemeyer_slotine": lambda **k: tp.NiemeyerSlotine(ARM, **k),
     "walker": lambda **k: tp.Walker(ARM, **k),
-    "composite": lambda **k: tp.CompositeAdaptation(ARM, **k),
-    "natural": lambda **k: tp.NaturalAdaptation(ARM, **k),
+    "composite": lambda **k: tp.laws.CompositeAdaptation(ARM, **k),
+    "natural": lambda **k: tp.laws.NaturalAdaptation(ARM, **k),
     "pd_gravity": lambda **k: tp.PDGravity(ARM, **k),
     "computed_torque": lambda **k: tp.ComputedTorque(ARM, **k),
 }
@@ -24,7 +24,7 @@ LAW = pytest.mark.parametrize("name", MAKERS)
 
 def real(law, estimate):
     """The robot of these tests is flat, which the law about bodies does not take."""
-    return law.real(estimate) if isinstance(law, tp.NaturalAdaptation) else estimate
+    return law.real(estimate) if isinstance(law, tp.laws.NaturalAdaptation) else estimate
 
 
 @LAW
@@ -61,7 +61,7 @@ def test_step_is_one_step_of_eulers_rule(name):
     assert error((after.parameters - estimate) / dt, rate) < (1e-3 if name == "natural" else 1e-8)
     assert after.memory.shape == start.memory.shape
     both = np.stack([start.vector] * 3)
-    _, many = law.step(tp.LawState(both[:, : len(estimate)], both[:, len(estimate) :]), *state, dt=dt)
+    _, many = law.step(tp.laws.LawState(both[:, : len(estimate)], both[:, len(estimate) :]), *state, dt=dt)
     assert error(many.parameters, np.stack([after.parameters] * 3)) < 1e-13
 
 
@@ -72,7 +72,9 @@ def test_programs_compose_over_symbols():
     law = tp.NiemeyerSlotine(ARM, Gamma_inv=0.1)
     p = law.size
     ports = [*law.program().inputs]
-    twice = tp.trace("twice", lambda *x: law.program()(*map(cs.SX, x))[0] * 2, ports, [tp.Port("tau", (2,))])
+    twice = tp.program.trace(
+        "twice", lambda *x: law.program()(*map(cs.SX, x))[0] * 2, ports, [tp.program.Port("tau", (2,))]
+    )
     state = [x[0] for x in random_states(ARM, 1, 5)]
     estimate = np.linspace(0.1, 1, p)
     assert error(twice(*state, estimate), 2 * law.torque(*state, parameters=estimate)) < 1e-13
@@ -122,10 +124,10 @@ BAD = [
     ({"adapt": 3}, "adapt is 3, expected names"),
     ({"terms": "vicsous"}, "Did you mean 'viscous'"),
     ({"modifications": "dead zone"}, "A modification is 'dead zone', expected DeadZone"),
-    ({"modifications": tp.Projection(lower={"*.mass": 0})}, "No parameter"),
-    ({"modifications": tp.Projection(lower=1.0, upper=0.0)}, "lower is above upper for upper_arm.m"),
-    ({"modifications": tp.Projection(lower=[1.0, 2.0])}, "expected 20 numbers"),
-    ({"modifications": tp.Projection(lower=0), "Gamma_inv": np.eye(20)}, "goes with a diagonal Gamma_inv"),
+    ({"modifications": tp.laws.Projection(lower={"*.mass": 0})}, "No parameter"),
+    ({"modifications": tp.laws.Projection(lower=1.0, upper=0.0)}, "lower is above upper for upper_arm.m"),
+    ({"modifications": tp.laws.Projection(lower=[1.0, 2.0])}, "expected 20 numbers"),
+    ({"modifications": tp.laws.Projection(lower=0), "Gamma_inv": np.eye(20)}, "goes with a diagonal Gamma_inv"),
 ]
 
 
@@ -144,20 +146,29 @@ def test_bad_settings_say_what_is_wrong(settings, told):
         (lambda: tp.Walker(ARM, form="open"), "No form of Walker's law 'open'"),
         (lambda: tp.PDGravity(ARM, Kp=-1), "Kp has an entry of -1"),
         (lambda: tp.ComputedTorque(ARM, Kd=[1, 2, 3]), "Kd has shape"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=-1), "forgetting is -1, expected"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, gain_limit=1), r"gain_limit is 1\.0, expected more than 1"),
-        (lambda: tp.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
-        (lambda: tp.NaturalAdaptation(ARM, adapt="base"), "adapt is 'base', expected whole links"),
-        (lambda: tp.NaturalAdaptation(ARM, adapt="*.m"), r"part of upper_arm, expected all ten"),
-        (lambda: tp.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
-        (lambda: tp.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
-        (lambda: tp.OperationalSlotineLi(ARM, task="xyz"), "No task"),
-        (lambda: tp.DeadZone(0.0), "width is 0.0, expected"),
-        (lambda: tp.SigmaModification(-1.0), "sigma is -1.0, expected"),
-        (lambda: tp.lyapunov(ARM), "law is Robot, expected a control law"),
-        (lambda: tp.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
-        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5), "expected two or more rising"),
-        (lambda: tp.check_lyapunov(tp.SlotineLi(ARM), [0, 1], *[np.zeros((2, 2))] * 5, plant=[1]), "plant has shape"),
+        (lambda: tp.laws.CompositeAdaptation(ARM, forgetting=-1), "forgetting is -1, expected"),
+        (
+            lambda: tp.laws.CompositeAdaptation(ARM, forgetting=1, gain_limit=1),
+            r"gain_limit is 1\.0, expected more than 1",
+        ),
+        (lambda: tp.laws.CompositeAdaptation(ARM, forgetting=1, Gamma_inv=0), "Gamma_inv with forgetting"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, adapt="base"), "adapt is 'base', expected whole links"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, adapt="*.m"), r"part of upper_arm, expected all ten"),
+        (lambda: tp.laws.NaturalAdaptation(ARM, gamma=[1, 2, 3]), "gamma has shape"),
+        (lambda: tp.laws.OperationalSlotineLi(ARM, task="position"), "cannot have full row rank"),
+        (lambda: tp.laws.OperationalSlotineLi(ARM, task="xyz"), "No task"),
+        (lambda: tp.laws.DeadZone(0.0), "width is 0.0, expected"),
+        (lambda: tp.laws.SigmaModification(-1.0), "sigma is -1.0, expected"),
+        (lambda: tp.laws.lyapunov(ARM), "law is Robot, expected a control law"),
+        (lambda: tp.laws.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
+        (
+            lambda: tp.laws.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5),
+            "expected two or more rising",
+        ),
+        (
+            lambda: tp.laws.check_lyapunov(tp.SlotineLi(ARM), [0, 1], *[np.zeros((2, 2))] * 5, plant=[1]),
+            "plant has shape",
+        ),
     ],
 )
 def test_other_bad_input(make, told):
@@ -180,17 +191,17 @@ def test_bad_calls():
 
 
 def test_natural_adaptation_refuses_a_start_that_no_body_has():
-    law = tp.NaturalAdaptation(ARM)
+    law = tp.laws.NaturalAdaptation(ARM)
     with pytest.raises(tp.TaupiError, match=r"link 'upper_arm' has a pseudo-inertia with eigenvalue .*law.real"):
         law.init(-law.parameters.values)
     law.init(law.real(-law.parameters.values))
     robot = random_robot(3, joints=2)
-    plain = tp.NaturalAdaptation(robot)
+    plain = tp.laws.NaturalAdaptation(robot)
     assert error(plain.real(plain.parameters.values, 1e-9), plain.parameters.values) < 1e-12
 
 
 def test_operational_law_refuses_singular_configurations():
-    law = tp.OperationalSlotineLi(ARM, task="xy", K=1.0)
+    law = tp.laws.OperationalSlotineLi(ARM, task="xy", K=1.0)
     with pytest.raises(tp.TaupiError, match="singular"):
         law.torque(REST, REST, REST, REST, REST)
 
@@ -199,15 +210,15 @@ def test_dead_zone_sigma_and_projection():
     state = [x[0] for x in random_states(ARM, 1, 5)]
     plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
     estimate = plain.parameters.values + 0.1
-    s = tp.reference_motion(*state, Lambda=5.0)[2]
-    wide = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.DeadZone(float(np.abs(s).max()) + 1))
+    s = tp.laws.reference_motion(*state, Lambda=5.0)[2]
+    wide = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.DeadZone(float(np.abs(s).max()) + 1))
     assert not wide.adaptation(*state, parameters=estimate).any()
     assert error(wide.torque(*state, parameters=estimate), plain.torque(*state, parameters=estimate)) == 0
-    leaking = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=(tp.SigmaModification(0.3),))
+    leaking = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=(tp.laws.SigmaModification(0.3),))
     difference = leaking.adaptation(*state, parameters=estimate) - plain.adaptation(*state, parameters=estimate)
     assert error(difference, -0.3 * 0.5 * np.full(20, 0.1)) < 1e-12
     rate = plain.adaptation(*state, parameters=estimate)
-    boxed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(estimate, estimate + 1e-3))
+    boxed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(estimate, estimate + 1e-3))
     assert error(boxed.adaptation(*state, parameters=estimate), np.maximum(rate, 0)) < 1e-12
     _, after = boxed.step(boxed.init(estimate), *state, dt=10.0)
     assert error(after.parameters, np.where(rate > 0, estimate + 1e-3, estimate)) < 1e-12
@@ -222,7 +233,7 @@ def test_a_projection_has_two_bounds():
     assert (rate > 0).any() and (rate < 0).any()
 
     def projected(lower, upper):
-        law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(lower, upper))
+        law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(lower, upper))
         _, after = law.step(law.init(estimate), *state, dt=10.0)
         return law.adaptation(*state, parameters=estimate), after.parameters
 
@@ -241,7 +252,7 @@ def test_a_projection_bounds_what_it_names():
     names, estimate = ARM.parameters.names, ARM.parameters.values + 0.1
     plain = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5)
     limit = {name: value for name, value in zip(names, estimate, strict=True) if name.endswith((".m", ".mx"))}
-    law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.Projection(upper=limit))
+    law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=tp.laws.Projection(upper=limit))
     rate = plain.adaptation(*state, parameters=estimate)
     bounded = np.array([name in limit for name in names])
     assert (rate[bounded] > 0).any() and (rate[~bounded] > 0).any()
@@ -261,8 +272,8 @@ def test_gains_stand_in_the_order_of_the_contract():
         tp.SlotineLi: "robot Lambda K Gamma_inv terms adapt modifications",
         tp.NiemeyerSlotine: "robot Lambda K Gamma_inv terms adapt modifications",
         tp.Walker: "robot Lambda gamma Gamma_inv terms adapt modifications form",
-        tp.NaturalAdaptation: "robot Lambda K gamma Gamma_inv terms adapt",
-        tp.OperationalSlotineLi: "robot task frame Lambda K Gamma_inv terms adapt modifications damping",
+        tp.laws.NaturalAdaptation: "robot Lambda K gamma Gamma_inv terms adapt",
+        tp.laws.OperationalSlotineLi: "robot task frame Lambda K Gamma_inv terms adapt modifications damping",
         tp.ComputedTorque: "robot Kp Kd terms",
     }
     for law, order in orders.items():
@@ -274,7 +285,7 @@ def test_gains_stand_in_the_order_of_the_contract():
 
 
 def test_dead_zone_is_the_same_in_both_forms():
-    state, zone = random_states(ARM, 3, 5), tp.DeadZone(0.7)
+    state, zone = random_states(ARM, 3, 5), tp.laws.DeadZone(0.7)
     closed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     recursive = tp.NiemeyerSlotine(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     assert error(recursive.adaptation(*state), closed.adaptation(*state)) < 1e-11

@@ -86,7 +86,14 @@ def test_a_term_along_a_direction_is_the_term_in_turned_coordinates(states):
     arm = tp.load("puma560")
     c = (0, 0, 0, 0, 1, "1/2")
     q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 20, 6))
-    y = tp.regressor(arm, terms=("viscous", tp.Along("motor6", tp.Coulomb(0.2), c), tp.Along("motor6", tp.Rotor(), c)))
+    y = tp.regressor(
+        arm,
+        terms=(
+            "viscous",
+            tp.terms.Along("motor6", tp.terms.Coulomb(0.2), c),
+            tp.terms.Along("motor6", tp.terms.Rotor(), c),
+        ),
+    )
     direction = np.array([0, 0, 0, 0, 1, 0.5])
     columns = y(q, qd, qdd)
     assert np.allclose(columns[..., -2], np.tanh(qd @ direction / 0.2)[:, None] * direction)
@@ -94,26 +101,26 @@ def test_a_term_along_a_direction_is_the_term_in_turned_coordinates(states):
     assert y.parameters.names[-2:] == ("motor6.coulomb", "motor6.rotor")
     for wrong, words in (((1, 1), "expected 6"), ((0,) * 6, "zero everywhere")):
         with pytest.raises(TaupiError, match=words):
-            tp.regressor(arm, terms=(tp.Along("m", tp.Viscous(), wrong),))
+            tp.regressor(arm, terms=(tp.terms.Along("m", tp.terms.Viscous(), wrong),))
     with pytest.raises(TaupiError, match="expected a term"):
-        tp.Along("m", "viscous", c)
+        tp.terms.Along("m", "viscous", c)
 
 
 def test_smooth_friction_and_springs():
     arm = tp.load("elbow2r")
     q, qd, qdd = np.random.default_rng(2).uniform(-1, 1, (3, 20, 2))
-    y = tp.regressor(arm, terms=(tp.Coulomb((0.1, 0.0)),))(q, qd, qdd)[..., 20:]
+    y = tp.regressor(arm, terms=(tp.terms.Coulomb((0.1, 0.0)),))(q, qd, qdd)[..., 20:]
     assert np.allclose(y[:, 0, 0], np.tanh(qd[:, 0] / 0.1)) and np.allclose(y[:, 1, 1], np.sign(qd[:, 1]))
     r, h, rest, a = lever = (0.05, 0.2, 0.1, 0.4)
-    column = tp.regressor(arm, terms=(tp.Spring(lever),))(q, qd, qdd)[:, 0, 20]
+    column = tp.regressor(arm, terms=(tp.terms.Spring(lever),))(q, qd, qdd)[:, 0, 20]
     # The spring's energy, differentiated: tau = d/dq (l - rest)^2 / 2 by central differences.
     ends = lambda x: np.hypot(h + r * np.cos(a - x), r * np.sin(a - x))  # noqa: E731
     energy = lambda x: (ends(x) - rest) ** 2 / 2  # noqa: E731
     step = 1e-6
     assert np.allclose(column, (energy(q[:, 0] + step) - energy(q[:, 0] - step)) / (2 * step), atol=1e-8)
     with pytest.raises(TaupiError, match="velocity is"):
-        tp.Coulomb(-1.0)
+        tp.terms.Coulomb(-1.0)
     with pytest.raises(TaupiError, match="lever is"):
-        tp.Spring((0.1, 0.1, 0.1, 0.0))
+        tp.terms.Spring((0.1, 0.1, 0.1, 0.0))
     with pytest.raises(TaupiError, match="velocity has 1 values"):
-        tp.regressor(arm, terms=(tp.Coulomb((0.1,)),))
+        tp.regressor(arm, terms=(tp.terms.Coulomb((0.1,)),))

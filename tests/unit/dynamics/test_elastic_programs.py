@@ -36,7 +36,7 @@ def states(robot, count=5, seed=0):
 def test_formulas_are_those_of_the_page():
     """The planar arm by hand: motor rows, springs and the coupling of rotor 2 with link 1."""
     robot = reads(SYMBOLIC)
-    torque = tp.elastic_inverse_dynamics(robot).explicit().sympy()
+    torque = tp.elastic.inverse_dynamics(robot).explicit().sympy()
     q2, t2 = sympy.symbols("q2 theta2")
     K2, J2, k2, D2, v2 = sympy.symbols("K2 J2 k2 D2 v2")
     t2d, t2dd, q2d, q1dd = sympy.symbols("thetad2 thetadd2 qd2 qdd1")
@@ -55,7 +55,7 @@ def test_every_target_means_the_same(tmp_path):
         return tmp_path / program.name
 
     robot = tp.load("zollo2r").with_transmissions(motor_axis=[(0, 0, 1), (0, "0.6", "0.8")])
-    for program in (tp.elastic_regressor(robot), tp.elastic_mass_matrix(robot), tp.elastic_inverse_dynamics(robot)):
+    for program in (tp.elastic_regressor(robot), tp.elastic.mass_matrix(robot), tp.elastic.inverse_dynamics(robot)):
         x = states(robot)[: len(program.inputs)]
         want = program.compile("numpy")(*x)
         assert error(program(*x), want) < 1e-13
@@ -69,7 +69,7 @@ def test_every_target_means_the_same(tmp_path):
         names = {f"{p.name}{k + 1}": v for p, a in zip(program.inputs, one, strict=True) for k, v in enumerate(a)}
         got = np.array(sympy.lambdify([], formulas.subs(names))(), dtype=float).reshape(want[0].shape)
         assert error(got, want[0]) < 1e-12
-    forward = tp.elastic_forward_dynamics(robot)
+    forward = tp.elastic.forward_dynamics(robot)
     x = [np.random.default_rng(1).uniform(-1, 1, (3, 2)) for _ in range(5)]
     for got, want in zip(by_c(forward, folder(forward))(*x), forward.compile("numpy")(*x), strict=True):
         assert error(got, want) < 1e-12
@@ -81,7 +81,7 @@ def test_a_subset_of_joints():
     Y = tp.elastic_regressor(arm)
     assert Y.outputs[0].shape == (8, 60 + 3 * 6 + 2) and Y.inputs[3].shape == (2,)
     assert Y.parameters.names[-2:] == ("joint2.stiffness", "joint3.stiffness")
-    assert tp.elastic_mass_matrix(arm).outputs[0].shape == (8, 8)
+    assert tp.elastic.mass_matrix(arm).outputs[0].shape == (8, 8)
     with pytest.raises(TaupiError, match=r"theta has shape \(6,\), expected \(..., 2\): one value per elastic joint"):
         Y(*[np.zeros(6)] * 6)
 
@@ -114,11 +114,13 @@ def test_terms_on_either_side():
     )
     x = states(robot)
     qd, thetad = x[1], x[4]
-    extra = tp.elastic_inverse_dynamics(robot)(*x) - tp.elastic_inverse_dynamics(robot, terms=())(*x)
+    extra = tp.elastic.inverse_dynamics(robot)(*x) - tp.elastic.inverse_dynamics(robot, terms=())(*x)
     between = [3, 4] * (thetad - qd)
     assert error(extra[:, 2:], [1, 2] * thetad + between) < 1e-12
     assert error(extra[:, :2], [5, 6] * qd + [0.5, 0.6] * np.sign(qd) - between) < 1e-12
-    smooth = tp.elastic_regressor(robot, terms=(tp.Coulomb(0.1), tp.LinkSide(tp.Coulomb((0.2, 0.3))), tp.Damping()))
+    smooth = tp.elastic_regressor(
+        robot, terms=(tp.terms.Coulomb(0.1), tp.terms.LinkSide(tp.terms.Coulomb((0.2, 0.3))), tp.terms.Damping())
+    )
     Y = smooth(*x)
     place = smooth.parameters.layout.index
     assert error(Y[:, 2, place("joint1.coulomb")], np.tanh(thetad[:, 0] / 0.1)) < 1e-12
@@ -130,12 +132,12 @@ def test_tip_wrench():
     robot = tp.load("zollo2r")
     q, qd, qdd, theta, thetad, thetadd = (x[0] for x in states(robot))
     f = np.array([0.1, 0.2, 0.3, 4.0, 5.0, 6.0])
-    with_wrench = tp.elastic_inverse_dynamics(robot, tip_wrench="geometric")(q, qd, qdd, theta, thetad, thetadd, f)
-    without = tp.elastic_inverse_dynamics(robot)(q, qd, qdd, theta, thetad, thetadd)
+    with_wrench = tp.elastic.inverse_dynamics(robot, tip_wrench="geometric")(q, qd, qdd, theta, thetad, thetadd, f)
+    without = tp.elastic.inverse_dynamics(robot)(q, qd, qdd, theta, thetad, thetadd)
     assert error(with_wrench - without, np.r_[tp.jacobian(robot)(q).T @ f, 0, 0]) < 1e-12
     u = [3.0, -2.0]
-    a, b = tp.elastic_forward_dynamics(robot, tip_wrench="geometric")(q, qd, theta, thetad, u, f)
-    back = tp.elastic_inverse_dynamics(robot, tip_wrench="geometric")(q, qd, a, theta, thetad, b, f)
+    a, b = tp.elastic.forward_dynamics(robot, tip_wrench="geometric")(q, qd, theta, thetad, u, f)
+    back = tp.elastic.inverse_dynamics(robot, tip_wrench="geometric")(q, qd, a, theta, thetad, b, f)
     assert error(back, [0, 0, *u]) < 1e-10
 
 
@@ -166,9 +168,9 @@ def test_default_axis_is_the_joints_own():
     ).with_transmissions(stiffness=1, rotor_inertia=1, gear_ratio=2)
     stated = robot.with_transmissions(motor_axis=[(0, 0, 1), (0, 0, 1)])
     q = [0.3, 0.4]
-    assert error(tp.elastic_mass_matrix(robot)(q), tp.elastic_mass_matrix(stated)(q)) == 0
+    assert error(tp.elastic.mass_matrix(robot)(q), tp.elastic.mass_matrix(stated)(q)) == 0
     across = robot.with_transmissions(motor_axis=(0, 1, 0))
-    assert tp.elastic_mass_matrix(robot)(q)[0, 3] == 2 and tp.elastic_mass_matrix(across)(q)[0, 3] == 0
+    assert tp.elastic.mass_matrix(robot)(q)[0, 3] == 2 and tp.elastic.mass_matrix(across)(q)[0, 3] == 0
 
 
 @pytest.mark.parametrize(
@@ -180,14 +182,14 @@ def test_default_axis_is_the_joints_own():
         (lambda r: tp.elastic_regressor(r, terms=("vicous",)), "No term 'vicous'. Did you mean 'viscous'"),
         (lambda r: tp.elastic_regressor(r, terms=("link_vicous",)), "Did you mean 'link_viscous'"),
         (lambda r: tp.elastic_regressor(r, terms=("rotor",)), "No term 'rotor'"),
-        (lambda r: tp.elastic_regressor(r, terms=(tp.Rotor(),)), "rotor or the spring.*leave it out"),
-        (lambda r: tp.elastic_regressor(r, terms=("damping", tp.Damping())), "'damping' is given twice"),
+        (lambda r: tp.elastic_regressor(r, terms=(tp.terms.Rotor(),)), "rotor or the spring.*leave it out"),
+        (lambda r: tp.elastic_regressor(r, terms=("damping", tp.terms.Damping())), "'damping' is given twice"),
         (lambda r: tp.elastic_regressor(r, terms=3), "terms is 3, expected names"),
-        (lambda r: tp.LinkSide(tp.Damping()), "of is Damping.*expected a term such as"),
-        (lambda r: tp.elastic_forward_dynamics(r, algorithm="lu"), "No algorithm 'lu'"),
-        (lambda r: tp.elastic_inverse_dynamics(r, tip_wrench="x"), "No tip_wrench"),
+        (lambda r: tp.terms.LinkSide(tp.terms.Damping()), "of is Damping.*expected a term such as"),
+        (lambda r: tp.elastic.forward_dynamics(r, algorithm="lu"), "No algorithm 'lu'"),
+        (lambda r: tp.elastic.inverse_dynamics(r, tip_wrench="x"), "No tip_wrench"),
         (
-            lambda r: tp.elastic_forward_dynamics(r.with_transmissions(rotor_inertia=[0, 1])),
+            lambda r: tp.elastic.forward_dynamics(r.with_transmissions(rotor_inertia=[0, 1])),
             "rotor_inertia is 0 at joint1",
         ),
         (lambda r: r.with_transmissions(joints="joint3", stiffness=1), "No joint 'joint3'"),
@@ -217,9 +219,9 @@ def test_mimic_joints_need_the_factorisation():
         """
     ).with_transmissions(stiffness=100, rotor_inertia=0.1)
     with pytest.raises(TaupiError, match=r"mimic or coupled joints.*cholesky"):
-        tp.elastic_forward_dynamics(robot, algorithm="articulated")
-    qdd, thetadd = tp.elastic_forward_dynamics(robot)([0.1], [0.2], [0.3], [0.4], [5.0])
-    tau = tp.elastic_inverse_dynamics(robot)([0.1], [0.2], qdd, [0.3], [0.4], thetadd)
+        tp.elastic.forward_dynamics(robot, algorithm="articulated")
+    qdd, thetadd = tp.elastic.forward_dynamics(robot)([0.1], [0.2], [0.3], [0.4], [5.0])
+    tau = tp.elastic.inverse_dynamics(robot)([0.1], [0.2], qdd, [0.3], [0.4], thetadd)
     assert error(tau, [0, 5]) < 1e-12
 
 
@@ -238,17 +240,17 @@ def test_geared_and_permuted_coordinates():
         qdd = tp.forward_dynamics(arm)(q, qd, tau)
         assert error(tp.inverse_dynamics(arm)(q, qd, qdd), tau) < 1e-12
         theta, thetad = rng.uniform(-1, 1, (2, 2))
-        qdd, thetadd = tp.elastic_forward_dynamics(arm)(q, qd, theta, thetad, tau)
-        assert error(tp.elastic_inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd), [0, 0, *tau]) < 1e-10
+        qdd, thetadd = tp.elastic.forward_dynamics(arm)(q, qd, theta, thetad, tau)
+        assert error(tp.elastic.inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd), [0, 0, *tau]) < 1e-10
 
 
 def test_a_constant_program_is_emitted(tmp_path):
-    program = tp.elastic_stiffness_matrix(tp.load("zollo2r"))
+    program = tp.elastic.stiffness_matrix(tp.load("zollo2r"))
     assert "3000" in program.c() and program().shape == (4, 4)
 
 
 def test_forward_dynamics_take_the_algorithm_with_fewest_operations():
     robot = tp.load("puma560_elastic")
-    cost = {k: tp.elastic_forward_dynamics(robot, algorithm=k).operations.total for k in ("articulated", "cholesky")}
+    cost = {k: tp.elastic.forward_dynamics(robot, algorithm=k).operations.total for k in ("articulated", "cholesky")}
     rigid = tp.forward_dynamics(robot, terms=("viscous", "coulomb")).operations.total
-    assert tp.elastic_forward_dynamics(robot).operations.total == min(cost.values()) < 1.25 * rigid
+    assert tp.elastic.forward_dynamics(robot).operations.total == min(cost.values()) < 1.25 * rigid

@@ -295,6 +295,9 @@ def test_numbers_as_people_write_them():
     shown = [shown_number(Fraction(x)) for x in ("3", "-0.05", "1/3", "12345678901/3", "1/8", "0.18645124", "-20")]
     assert shown == ["3", "-0.05", "1/3", "12345678901/3", "0.125", "0.18645124", "-20"]
     assert shown_number(Fraction(1, 2**90)).startswith("~8.07")
+    # Fifteen characters are shown as they are, one more is rounded.
+    assert shown_number(Fraction(1234567, 9999991)) == "1234567/9999991"
+    assert shown_number(Fraction(-1234567, 9999991)) == "~-0.1234568111"
     assert str(Combination("x", (("a", Fraction(-1)), ("b", Fraction(-1, 2))))) == "-a - 0.5*b"
 
 

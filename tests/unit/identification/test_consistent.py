@@ -16,12 +16,14 @@ def robot():
 def test_it_is_the_default(robot):
     import inspect
 
-    assert inspect.signature(tp.identify).parameters["estimator"].default == tp.Consistent.name == "consistent"
+    assert (
+        inspect.signature(tp.identify).parameters["estimator"].default == tp.estimators.Consistent.name == "consistent"
+    )
 
 
 def test_where_bodies_have_the_free_solution_it_is_that(robot):
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=0.001, samples=2000)
-    free, fit = tp.WeightedLeastSquares().fit(problem), tp.Consistent().fit(problem)
+    free, fit = tp.estimators.WeightedLeastSquares().fit(problem), tp.estimators.Consistent().fit(problem)
     assert np.allclose(fit.values, free.values, rtol=1e-6, atol=1e-9)
     assert_real(fit.parameters.values, 6)
 
@@ -34,7 +36,7 @@ def test_elsewhere_it_predicts_better_with_real_bodies(robot):
         problem = problem_of(robot, truth, noise=0.3, samples=60, seed=seed)
         q, qd, qdd = np.random.default_rng(1000 + seed).normal(size=(3, 200, 6))
         wanted = problem.regressor(q, qd, qdd) @ problem.base.project(truth)
-        for e in (tp.WeightedLeastSquares(), tp.Consistent()):
+        for e in (tp.estimators.WeightedLeastSquares(), tp.estimators.Consistent()):
             fit = e.fit(problem)
             errors[e.name].append(np.linalg.norm(problem.regressor(q, qd, qdd) @ fit.values - wanted))
         assert_real(fit.parameters.values, 6)
@@ -46,7 +48,7 @@ def test_friction_that_insists_on_being_negative_stays_so(robot):
     layout = tp.base_parameters(robot, terms=("rotor", "viscous", "coulomb", "offset")).standard.names
     truth[layout.index("elbow_joint.viscous")] = -5.0
     problem = problem_of(robot, truth, noise=0.1, samples=300)
-    fit = tp.Consistent().fit(problem)
+    fit = tp.estimators.Consistent().fit(problem)
     found = dict(zip(fit.names, fit.values, strict=True))
     assert found["elbow_joint.viscous"] == pytest.approx(-5.0, rel=0.1)
     others = [v for n, v in found.items() if n.endswith((".viscous", ".coulomb")) and not n.startswith("elbow")]
@@ -54,7 +56,7 @@ def test_friction_that_insists_on_being_negative_stays_so(robot):
     assert any("insists on being negative, and is left so: elbow_joint.viscous." in note for note in fit.notes)
     # What is taken away has friction that dissipates.
     assert fit.parameters["elbow_joint.viscous"] >= -1e-9
-    strict = tp.Feasible().fit(problem)
+    strict = tp.estimators.Feasible().fit(problem)
     assert dict(zip(strict.names, strict.values, strict=True))["elbow_joint.viscous"] > -1e-9
 
 
@@ -64,12 +66,12 @@ def test_a_wrong_sign_is_told(robot):
     with pytest.warns(
         TaupiWarning, match="No robot that can exist explains the runs: the relative error would rise from"
     ):
-        fit = tp.Consistent().fit(problem)
-    assert np.allclose(fit.values, tp.WeightedLeastSquares().fit(problem).values)
+        fit = tp.estimators.Consistent().fit(problem)
+    assert np.allclose(fit.values, tp.estimators.WeightedLeastSquares().fit(problem).values)
     assert "Check signs, units, gears" in fit.notes[-1]
 
 
 @pytest.mark.parametrize("clearly", [0, -1.0, True, "x", float("nan")])
 def test_bad_settings(clearly):
     with pytest.raises(TaupiError, match="clearly is"):
-        tp.Consistent(clearly=clearly)
+        tp.estimators.Consistent(clearly=clearly)

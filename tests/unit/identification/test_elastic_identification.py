@@ -72,7 +72,9 @@ def test_predictions_are_of_both_sides():
     assert np.linalg.norm(tau[:, 2:] - ready.tau) < 0.01 * np.linalg.norm(ready.tau)
 
 
-@pytest.mark.parametrize("estimator", ["ols", "huber", "ridge", "feasible", tp.WeightedLeastSquares(covariance="full")])
+@pytest.mark.parametrize(
+    "estimator", ["ols", "huber", "ridge", "feasible", tp.estimators.WeightedLeastSquares(covariance="full")]
+)
 def test_every_estimator_takes_both_sides(estimator):
     log = sprung.log_of(ARM, position_noise=1e-5, torque_noise=0.1)
     fit = tp.identify(ARM, log, estimator, terms=DOCUMENT, cutoff_hz=20)
@@ -123,12 +125,12 @@ def test_some_joints_may_be_rigid():
     w = 2 * np.pi / 8 * np.arange(1, 6)
     a = rng.normal(size=(5, 3)) * [0.5, 0.5, 0.5] / np.arange(1, 6)[:, None]
     x, xd, xdd = np.sin(np.outer(t, w)) @ a, (np.cos(np.outer(t, w)) * w) @ a, -(np.sin(np.outer(t, w)) * w**2) @ a
-    tau = tp.elastic_inverse_dynamics(arm)(*(v[:, :2] for v in (x, xd, xdd)), *(v[:, 2:] for v in (x, xd, xdd)))
+    tau = tp.elastic.inverse_dynamics(arm)(*(v[:, :2] for v in (x, xd, xdd)), *(v[:, 2:] for v in (x, xd, xdd)))
     rows = Equations(arm, elastic=True)
     assert rows.names == ("joint1.link", "joint2", "joint1.motor") and rows.motors == (2, 1)
     theta = np.column_stack([x[:, 2], x[:, 1]])
     log = tp.Log(t, x[:, :2], theta=theta, tau=np.column_stack([tau[:, 2], tau[:, 1]]), names=arm.joint_names)
-    problem = tp.build_problem(arm, log, terms=DOCUMENT)
+    problem = tp.estimators.build_problem(arm, log, terms=DOCUMENT)
     assert problem.regressor.outputs[0].shape[0] == 3
     rows = next(iter(problem.rows(0)))
     assert np.array_equal(rows.tau[:, 0], np.zeros(len(rows)))
@@ -137,7 +139,7 @@ def test_some_joints_may_be_rigid():
 def test_slow_motors_are_left_out_by_row_or_by_sample():
     log = sprung.log_of(ARM)
     by = {
-        how: tp.build_problem(
+        how: tp.estimators.build_problem(
             ARM, log, terms=DOCUMENT, preparation=tp.Preparation(cutoff_hz=20, threshold=0.5, leave_out=how)
         )
         for how in ("row", "sample")
@@ -153,7 +155,7 @@ def test_slow_motors_are_left_out_by_row_or_by_sample():
 
 
 def test_a_fit_reads_back(tmp_path):
-    terms = (*DOCUMENT, "damping", "link_viscous", tp.LinkSide(tp.Coulomb()))
+    terms = (*DOCUMENT, "damping", "link_viscous", tp.terms.LinkSide(tp.terms.Coulomb()))
     fit = tp.identify(ARM, sprung.log_of(ARM), terms=terms, cutoff_hz=20)
     tp.write_fit(fit, tmp_path / "fit.json")
     back = tp.load_fit(tmp_path / "fit.json")
@@ -171,7 +173,7 @@ def test_the_identified_arm_moves_like_the_fit(tmp_path):
     arm = tp.load(tmp_path / "arm.toml")
     assert arm.elastic_joints == ARM.elastic_joints
     states = np.random.default_rng(1).normal(size=(6, 20, 2))
-    tau = tp.elastic_inverse_dynamics(arm, terms=fit.terms)(*states)
+    tau = tp.elastic.inverse_dynamics(arm, terms=fit.terms)(*states)
     assert np.allclose(tau, fit.basis.regressor()(*states) @ fit.values, rtol=1e-6, atol=1e-6)
 
 

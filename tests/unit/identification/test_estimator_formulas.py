@@ -34,7 +34,7 @@ def test_huber_minimises_hubers_function():
     """sum rho(r / sigma), sigma = 1.4826 median |r| of each joint: its derivative vanishes, and SciPy's minimum is the same."""
     log = outlying()
     k = 1.345
-    estimator = tp.Huber(k=k, iterations=300, tolerance=1e-10)
+    estimator = tp.estimators.Huber(k=k, iterations=300, tolerance=1e-10)
     fit = tp.identify(crossed(), log, estimator, FRICTION, slow=0)
     y, tau = dense(fit, log)
     r = tau - y @ fit.values
@@ -57,7 +57,7 @@ def test_huber_minimises_hubers_function():
 def test_ridge_solves_its_normal_equations(weight):
     """(W^T W + weight D^2) x = W^T z + weight D^2 prior, W and z over sigma, D the lengths of W's columns."""
     log, guess = rigid_log(samples=300), crossed(scale=1.2)
-    fit = tp.identify(guess, log, tp.Ridge(weight=weight), FRICTION, slow=0)
+    fit = tp.identify(guess, log, tp.estimators.Ridge(weight=weight), FRICTION, slow=0)
     y, tau = dense(fit, log)
     sigma = np.array([j.noise for j in fit.joints])
     w, z = (y / sigma[:, None]).reshape(-1, y.shape[2]), (tau / sigma).ravel()
@@ -71,7 +71,7 @@ def test_ridge_solves_its_normal_equations(weight):
 def test_noise_of_weighted_least_squares_counts_its_parameters():
     """sigma_j^2 = |r_j|^2 / (m - trace of joint j's part of W (W^T W)^-1 W^T): with few samples, a tenth more than the rms."""
     log = rigid_log().decimate(20)
-    fit = tp.identify(crossed(), log, tp.WeightedLeastSquares(iterations=60), FRICTION, slow=0)
+    fit = tp.identify(crossed(), log, tp.estimators.WeightedLeastSquares(iterations=60), FRICTION, slow=0)
     y, tau = dense(fit, log)
     noise = np.array([j.noise for j in fit.joints])
     w = y / noise[:, None]
@@ -116,7 +116,7 @@ def test_r2_is_of_the_torque_about_its_mean():
     arm = crossed()
     log = rigid_log(noise=4.0, samples=600)
     log = log.with_(tau=log.tau + 40.0)
-    fit = tp.identify(arm, log, tp.OrdinaryLeastSquares(), ("offset",))
+    fit = tp.identify(arm, log, tp.estimators.OrdinaryLeastSquares(), ("offset",))
     y, tau = dense(fit, log)
     left, about = np.sum((tau - y @ fit.values) ** 2, axis=0), np.sum((tau - tau.mean(axis=0)) ** 2, axis=0)
     assert [j.r2 for j in fit.joints] == pytest.approx(1 - left / about, rel=1e-6)

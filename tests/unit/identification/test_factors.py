@@ -8,9 +8,9 @@ from problems import FRICTION, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.identification.friction.dry_friction import friction_plan
-from taupi.identification.friction.fitted_terms import basis_of
+from taupi.identification.friction.fitted_terms import base_with_terms
 from taupi.identification.results.uncertainty import sandwich
-from taupi.identification.rows.factors import Compressor, extended, merged, stacked, triangle
+from taupi.identification.rows.factors import Compressor, append_rows, merge_stretches, stack_factors, triangle
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import Samples
 from taupi.identification.solve import solve
@@ -22,7 +22,7 @@ def test_rows_in_any_portions_give_one_triangle(portions, width, seed):
     parts = [rng.normal(size=(m, width)) for m in portions]
     held = np.zeros((0, width))
     for part in parts:
-        held = extended(held, part)
+        held = append_rows(held, part)
     rows = np.vstack(parts)
     assert len(held) == min(len(rows), width)
     assert np.allclose(held.T @ held, rows.T @ rows, atol=1e-11)
@@ -50,12 +50,12 @@ def test_factors_have_the_rows_sums_of_squares(samples):
     y = base.regressor()(q, qd, qdd)
     for cut in np.array_split(np.arange(samples), 3):
         gather.add(y[cut].transpose(2, 1, 0), tau[cut], use[cut])
-    for f in merged(gather.result(file=0)):
+    for f in merge_stretches(gather.result(file=0)):
         rows = np.column_stack([y[:, f.joint], tau[:, f.joint]])[use[:, f.joint]]
         assert np.allclose(f.r.T @ f.r, rows.T @ rows, rtol=1e-10, atol=1e-9 * np.abs(rows.T @ rows).max())
         assert f.rows == use[:, f.joint].sum() and f.total == pytest.approx(rows[:, -1].sum())
         assert len(f.r) <= y.shape[2] + 1
-    last = merged(gather.result(file=0))[-1]
+    last = merge_stretches(gather.result(file=0))[-1]
     assert samples < 2500 or len(last.r) == base.regressor().sparsity()[-1].sum() + 1 < y.shape[2] + 1
 
 
@@ -64,18 +64,20 @@ def test_rows_have_the_smooth_friction_of_the_basis():
     robot = tp.load("puma560")
     q, qd, qdd = states(robot, 60, 5)
     terms = (
-        tp.Viscous(),
-        tp.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
-        tp.Along("both", tp.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
+        tp.terms.Viscous(),
+        tp.terms.Coulomb((0.3, 0.0, 0.5, 0.2, 0.2, 1.0)),
+        tp.terms.Along("both", tp.terms.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
     )
-    basis = basis_of(robot, terms)
+    basis = base_with_terms(robot, terms)
     samples = Samples(q, qd, qdd, q, np.ones(q.shape, dtype=bool), np.arange(60.0))
 
     def rows(plan):
         return np.concatenate([r.y for r in RowMaker(plan).rows(iter([samples]), None)], axis=2)
 
     assert np.allclose(rows(friction_plan(basis)), basis.regressor()(q, qd, qdd).transpose(2, 1, 0), atol=1e-12)
-    other = basis_of(robot, (tp.Viscous(), tp.Coulomb(), tp.Along("both", tp.Coulomb(), (0, 0, 0, 0, 1, 1))))
+    other = base_with_terms(
+        robot, (tp.terms.Viscous(), tp.terms.Coulomb(), tp.terms.Along("both", tp.terms.Coulomb(), (0, 0, 0, 0, 1, 1)))
+    )
     assert friction_plan(other).program is friction_plan(basis).program  # so that it is compiled once
     assert not np.allclose(rows(friction_plan(basis)), rows(friction_plan(other)))
 
@@ -84,7 +86,7 @@ def test_standard_errors_are_those_of_the_definition():
     """CR2 written out: H_k the stretch's hat matrix, its inverse root by eigenvalues of a full matrix."""
     robot = tp.load("elbow2r")
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=0.1, samples=900)
-    solution = solve(stacked(problem.factors), problem.prior_base, problem.metric)
+    solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric)
     found, freedom = sandwich(problem.pieces, {}, solution.x, solution.spread)
     inverse = solution.spread @ solution.spread.T
     middle = np.zeros_like(inverse)

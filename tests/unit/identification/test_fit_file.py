@@ -46,7 +46,7 @@ def test_the_description_travels_with_it(tmp_path, name, recwarn):
     t = np.arange(600) / 100
     q = np.sin(np.outer(t, rng.uniform(1, 3, robot.n)) + rng.uniform(0, 6, robot.n))
     log = tp.Log(t, q, tau=rng.normal(size=q.shape), names=robot.joint_names)
-    fit = tp.identify(robot, log, terms=(tp.Stribeck(velocity=0.25), "offset"), cutoff_hz=8, elastic=False)
+    fit = tp.identify(robot, log, terms=(tp.terms.Stribeck(velocity=0.25), "offset"), cutoff_hz=8, elastic=False)
     recwarn.clear()
     tp.write_fit(fit, tmp_path / "fit.json")
     back = tp.load_fit(tmp_path / "fit.json")
@@ -103,7 +103,7 @@ def test_a_source_that_was_changed_is_refused(tmp_path):
     data = json.loads((tmp_path / "fit.json").read_text())
     data["source"]["text"] = data["source"]["text"].replace("0.2", "0.3")
     (tmp_path / "fit.json").write_text(json.dumps(data))
-    with pytest.raises(TaupiError, match=r"fit.json: its source's text has changed .* sha256 differs"):
+    with pytest.raises(TaupiError, match=r"fit.json: the text of its source was changed .* sha256 differs"):
         tp.load_fit(tmp_path / "fit.json")
     del data["source"]
     (tmp_path / "fit.json").write_text(json.dumps(data))
@@ -149,14 +149,14 @@ def test_files_are_kept_unless_forced(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "is no JSON"),
-        ("\x00\x01", "is no JSON"),
-        ("{", "is no JSON, line 1"),
-        ("[" * 100_000, "is no JSON"),
-        ("[]", "is no fit of taupi: its schema is None"),
-        ("{}", "is no fit of taupi: its schema is None"),
-        ('{"schema": 1}', "is no fit of taupi: its schema is 1"),
-        ('{"schema": "other/1"}', "is no fit of taupi"),
+        ("", "is not JSON"),
+        ("\x00\x01", "is not JSON"),
+        ("{", "is not JSON, line 1"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "is not a fit of taupi: its schema is None"),
+        ("{}", "is not a fit of taupi: its schema is None"),
+        ('{"schema": 1}', "is not a fit of taupi: its schema is 1"),
+        ('{"schema": "other/1"}', "is not a fit of taupi"),
         ('{"schema": "taupi.fit/0"}', "has schema 'taupi.fit/0', this version reads 'taupi.fit/1'"),
         ('{"schema": "taupi.fit/2"}', "has schema 'taupi.fit/2'.*update taupi"),
         ('{"schema": "taupi.fit/1"}', "is damaged: KeyError"),

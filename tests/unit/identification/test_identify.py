@@ -46,12 +46,12 @@ def test_without_noise_the_truth_is_met(arm):
 
 
 def test_ols_is_numpy_lstsq_on_the_stacked_matrix(arm):
-    problem = tp.build_problem(arm, [prepared(arm, 0, 0.5), prepared(arm, 1, 0.5)])
+    problem = tp.estimators.build_problem(arm, [prepared(arm, 0, 0.5), prepared(arm, 1, 0.5)])
     rows = [(r.y, r.tau) for k in range(2) for r in problem.rows(k)]
     W = np.concatenate([y.transpose(2, 1, 0).reshape(-1, y.shape[0]) for y, _ in rows])
     tau = np.concatenate([t.ravel() for _, t in rows])
     want = np.linalg.lstsq(W, tau, rcond=None)[0]
-    fit = tp.OrdinaryLeastSquares().fit(problem)
+    fit = tp.estimators.OrdinaryLeastSquares().fit(problem)
     assert np.allclose(fit.values, want, rtol=1e-9, atol=1e-10)
     left = (tau - W @ want).reshape(-1, 2)
     assert [j.rms for j in fit.joints] == pytest.approx(np.sqrt(np.mean(left**2, axis=0)))
@@ -62,10 +62,10 @@ def test_ols_is_numpy_lstsq_on_the_stacked_matrix(arm):
 def test_wls_solves_the_weighted_equations(arm):
     """Its own noise levels, put into a dense weighted problem, give its own answer; and they are the noise that was added."""
     logs = [prepared(arm, 0, np.array([0.2, 2.0])), prepared(arm, 1, np.array([1.0, 0.1]))]
-    problem = tp.build_problem(arm, logs, preparation=tp.Preparation(slow=0))
-    from taupi.identification.weighting import weighted
+    problem = tp.estimators.build_problem(arm, logs, preparation=tp.Preparation(slow=0))
+    from taupi.identification.weighting import weighted_least_squares
 
-    solution, weights = weighted(problem, 5)
+    solution, weights = weighted_least_squares(problem, 5)
     sigma = np.array([[1 / weights[f, j] for j in range(2)] for f in range(2)])
     assert sigma == pytest.approx(np.array([[0.2, 2.0], [1.0, 0.1]]), rel=0.1)
     W, tau = [], []
@@ -84,26 +84,28 @@ def test_full_covariance_uses_what_joints_share(arm):
         log = prepared(arm, seed)
         common = np.random.default_rng(seed).normal(size=(len(log), 1)) * [1.0, 0.9]
         own = 0.05 * np.random.default_rng(seed + 99).normal(size=(len(log), 2))
-        problem = tp.build_problem(arm, log.with_(tau=log.tau + common + own))
+        problem = tp.estimators.build_problem(arm, log.with_(tau=log.tau + common + own))
         for kind in errors:
-            fit = tp.WeightedLeastSquares(covariance=kind).fit(problem)
+            fit = tp.estimators.WeightedLeastSquares(covariance=kind).fit(problem)
             errors[kind] += float(np.sum(((fit.values - truth(fit, arm)) / fit.stderr) ** 2 * fit.stderr**2))
     assert errors["full"] < 0.5 * errors["diagonal"]
 
 
 def test_huber_beats_ols_with_outliers(arm):
     log = prepared(arm, 3, 0.2, outliers=0.03)
-    problem = tp.build_problem(arm, log, preparation=tp.Preparation(slow=0))
-    ols, huber = tp.OrdinaryLeastSquares().fit(problem), tp.Huber().fit(problem)
+    problem = tp.estimators.build_problem(arm, log, preparation=tp.Preparation(slow=0))
+    ols, huber = tp.estimators.OrdinaryLeastSquares().fit(problem), tp.estimators.Huber().fit(problem)
     error = [np.linalg.norm((f.values - truth(f, arm)) / (1 + np.abs(truth(f, arm)))) for f in (ols, huber)]
     assert error[1] < 0.3 * error[0]
 
 
 def test_ridge_goes_from_the_fit_to_the_prior(arm):
-    problem = tp.build_problem(arm, prepared(arm, 0, 0.5), prior=tp.regressor(arm, terms=TERMS).parameters.values * 1.1)
-    far, near = tp.Ridge(weight=1e9).fit(problem), tp.Ridge(weight=0).fit(problem)
+    problem = tp.estimators.build_problem(
+        arm, prepared(arm, 0, 0.5), prior=tp.regressor(arm, terms=TERMS).parameters.values * 1.1
+    )
+    far, near = tp.estimators.Ridge(weight=1e9).fit(problem), tp.estimators.Ridge(weight=0).fit(problem)
     assert np.allclose(far.values, problem.prior_base, rtol=1e-3, atol=1e-3)
-    assert np.allclose(near.values, tp.WeightedLeastSquares().fit(problem).values)
+    assert np.allclose(near.values, tp.estimators.WeightedLeastSquares().fit(problem).values)
 
 
 def test_ridge_chooses_to_believe_a_good_prior_on_a_poor_log(arm):
@@ -121,8 +123,8 @@ def test_intervals_cover_the_truth_with_correlated_noise(arm):
     problem = None
     for seed in range(40):
         log = simulated(arm, TERMS, 11, 0.5, 2500, correlated=0.9, noise_seed=seed)
-        problem = tp.build_problem(arm, log, preparation=tp.Preparation(slow=0))
-        fit = tp.WeightedLeastSquares().fit(problem)
+        problem = tp.estimators.build_problem(arm, log, preparation=tp.Preparation(slow=0))
+        fit = tp.estimators.WeightedLeastSquares().fit(problem)
         true = truth(fit, arm)
         low, high = fit.intervals().T
         inside += int(((low <= true) & (true <= high)).sum())
@@ -134,9 +136,9 @@ def test_intervals_cover_the_truth_with_correlated_noise(arm):
 
 
 def _spread(problem):
-    from taupi.identification.weighting import weighted
+    from taupi.identification.weighting import weighted_least_squares
 
-    return weighted(problem, 5)[0].spread
+    return weighted_least_squares(problem, 5)[0].spread
 
 
 def test_insignificant_parameters_are_flagged(arm):
@@ -281,11 +283,11 @@ def test_bad_logs(arm):
     with pytest.raises(TaupiError, match="tau is missing"):
         tp.identify(arm, log.with_(tau=None))
     with pytest.raises(TaupiError, match="covariance"):
-        tp.WeightedLeastSquares(covariance="fll")
+        tp.estimators.WeightedLeastSquares(covariance="fll")
     with pytest.raises(TaupiError, match="k is"):
-        tp.Huber(k=0)
+        tp.estimators.Huber(k=0)
     with pytest.raises(TaupiError, match="weight is"):
-        tp.Ridge(weight=-1)
+        tp.estimators.Ridge(weight=-1)
     fit = tp.identify(arm, log)
     with pytest.raises(TaupiError, match="level is"):
         fit.intervals(2)
@@ -299,7 +301,7 @@ def after_standstill(arm, still, seconds=20.0, rate=200.0):
     moves, w = (t > still)[:, None], np.array([[1.0, 1.4], [2.3, 3.1], [4.1, 4.9]])
     angle = w * np.clip(t - still, 0, None)[:, None, None]
     q, qd, qdd = (1 - np.cos(angle)).sum(axis=1), (w * np.sin(angle)).sum(axis=1), (w * w * np.cos(angle)).sum(axis=1)
-    tau = tp.inverse_dynamics(arm, terms=("viscous", tp.Coulomb(0.05)))(q, moves * qd, moves * qdd)
+    tau = tp.inverse_dynamics(arm, terms=("viscous", tp.terms.Coulomb(0.05)))(q, moves * qd, moves * qdd)
     tau = tau + np.random.default_rng(0).normal(0, 0.1, q.shape)
     return tp.Log(t, q, tau=tau, names=arm.joint_names)
 
@@ -326,12 +328,12 @@ def test_rows_that_are_all_too_slow_are_told(arm):
 def test_a_short_log_keeps_the_cutoff_that_it_is_long_enough_for(arm):
     log = fourier(arm, TERMS, 0, 300, 200.0, noise=100.0)  # the model explains none of it, so lower cutoffs are tried
     fit = tp.identify(arm, log, "wls")
-    assert fit.provenance["runs"][0]["cutoff_hz"] == pytest.approx(tp.choose_cutoff(log.q, 200.0).hz)
+    assert fit.provenance["runs"][0]["cutoff_hz"] == pytest.approx(tp.signals.choose_cutoff(log.q, 200.0).hz)
 
 
 def test_friction_whose_shape_is_stated_for_some_joints_is_sgn_for_the_others():
     arm = tp.load("puma560")
     log = fourier(arm, (), 0, 2000, 200.0, noise=0.05)
-    fit = tp.identify(arm, log, "wls", terms=(tp.Coulomb((0.0, 0.0, 0.02, 0.02, 0.02, 0.02)),), cutoff_hz=10.0)
+    fit = tp.identify(arm, log, "wls", terms=(tp.terms.Coulomb((0.0, 0.0, 0.02, 0.02, 0.02, 0.02)),), cutoff_hz=10.0)
     said = next(note for note in fit.notes if note.startswith("dry friction is tanh"))
     assert said.endswith(": joint3 0.02, joint4 0.02, joint5 0.02, joint6 0.02")

@@ -100,9 +100,9 @@ def test_a_log_is_read_and_prepared_once_for_a_fit_and_its_report(folder, monkey
     from taupi.identification.rows import block_source, recording
 
     read, smoothed = [], []
-    real_read, real_smooth = block_source.read_log, recording.smoothed_blocks
+    real_read, real_smooth = block_source.read_log, recording.smooth_blocks
     monkeypatch.setattr(block_source, "read_log", lambda *a, **k: read.append(a) or real_read(*a, **k))
-    monkeypatch.setattr(recording, "smoothed_blocks", lambda *a, **k: smoothed.append(a) or real_smooth(*a, **k))
+    monkeypatch.setattr(recording, "smooth_blocks", lambda *a, **k: smoothed.append(a) or real_smooth(*a, **k))
     robot = robot_of(SAMPLES["velocity"][0])
     inputs = FitInputs(robot, folder / "recorded.parquet", preparation=tp.Preparation(cutoff_hz=12.0))
     fit, (own,) = fit_inputs(inputs, "consistent", validated=True)

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import taupi as tp
-from taupi.identification.friction.fitted_terms import basis_of, resolved
+from taupi.identification.friction.fitted_terms import base_with_terms, resolve_fit_terms
 from taupi.identification.hidden_links.links import HiddenLinks
 
 TERMS = ("coulomb", "viscous", "damping")
@@ -21,7 +21,7 @@ PENDULUM = tp.Robot.from_dh(
 ZOLLO = tp.load("zollo2r").with_transmissions(damping=5.0)
 
 
-def motors_of(arm, rate=500.0, duration=2.0):
+def motor_log(arm, rate=500.0, duration=2.0):
     """A motion of motors, as the simulation takes it: every half step, theta, thetad, thetadd."""
     t = np.arange(int(2 * duration * rate) + 1) / (2 * rate)
     w = np.array([5.0, 7.0])[: arm.n]
@@ -34,12 +34,12 @@ def motors_of(arm, rate=500.0, duration=2.0):
 def test_the_simulation_is_that_of_another_integrator(arm):
     """SciPy's, on the package's inverse dynamics solved for the links by differences: not the same rows, nor the same steps."""
     n = arm.n
-    base = basis_of(arm, resolved(TERMS, True), elastic=True)
+    base = base_with_terms(arm, resolve_fit_terms(TERMS, True), elastic=True)
     links, x = HiddenLinks(base), base.project(base.standard)
-    t, motors = motors_of(arm)
+    t, motors = motor_log(arm)
     start = np.concatenate([motors[0, :n], np.zeros(n)])
     answer = links.run(x, start, motors, 1 / 500, 1)
-    inverse = tp.elastic_inverse_dynamics(arm, terms=TERMS).compile("numpy")
+    inverse = tp.elastic.inverse_dynamics(arm, terms=TERMS).compile("numpy")
     curve = CubicSpline(t, motors)
 
     def rate(s, state):
@@ -60,9 +60,9 @@ def test_the_simulation_is_that_of_another_integrator(arm):
 
 
 def test_sensitivities_are_differences():
-    base = basis_of(ZOLLO, resolved(TERMS, True), elastic=True)
+    base = base_with_terms(ZOLLO, resolve_fit_terms(TERMS, True), elastic=True)
     links, x = HiddenLinks(base), base.project(base.standard)
-    _, motors = motors_of(ZOLLO, duration=0.5)
+    _, motors = motor_log(ZOLLO, duration=0.5)
     start = np.concatenate([motors[0, :2], np.zeros(2)])
     slope = links.run(x, start, motors, 1 / 500, 1).slope
     for k in range(len(x) + 4):
@@ -81,7 +81,9 @@ def found():
     """Of the pendulum, with a description that is wrong by tens of percent."""
     guess = PENDULUM.with_transmissions(stiffness=170.0, rotor_inertia=1.5e-5, damping=0.3, viscous=0.0, coulomb=0.0)
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=6.0, position_noise=1e-5, torque_noise=0.02, size=0.5)
-    return tp.output_error(guess, dataclasses.replace(log, q=log.theta, theta=None), TERMS, cutoff_hz=30), log
+    return tp.estimators.output_error(
+        guess, dataclasses.replace(log, q=log.theta, theta=None), TERMS, cutoff_hz=30
+    ), log
 
 
 def test_parameters_are_found_without_seeing_the_link(found):
@@ -99,7 +101,7 @@ def test_intervals_cover_the_truth():
     inside = []
     for seed in range(5):
         log = sprung.log_of(arm, terms=terms, duration=4.0, rate=250.0, torque_noise=0.3, size=0.5, noise_seed=seed)
-        fit = tp.output_error(arm, log, terms, cutoff_hz=30)
+        fit = tp.estimators.output_error(arm, log, terms, cutoff_hz=30)
         low, high = fit.intervals().T
         true = fit.basis.project(tp.elastic_regressor(arm, terms=terms).parameters)
         inside.append((low < true) & (true < high))
@@ -108,7 +110,7 @@ def test_intervals_cover_the_truth():
 
 def test_both_encoders_or_one_give_the_same(found):
     fit, log = found
-    other = tp.output_error(PENDULUM, log, TERMS, cutoff_hz=30)  # theta is taken, q is left
+    other = tp.estimators.output_error(PENDULUM, log, TERMS, cutoff_hz=30)  # theta is taken, q is left
     assert np.allclose(other.values, fit.values, rtol=1e-3, atol=1e-3)
 
 
@@ -126,7 +128,7 @@ def test_it_predicts_another_log_and_is_saved(found, tmp_path):
 def test_slow_motion_does_not_tell_the_spring():
     """Far below its frequency the link follows its motor: inertias add up, and the spring's interval is wide."""
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=10.0, rate=200.0, steps=40, size=0.1, torque_noise=0.2)
-    fit = tp.output_error(PENDULUM, log, TERMS, cutoff_hz=2.0)
+    fit = tp.estimators.output_error(PENDULUM, log, TERMS, cutoff_hz=2.0)
     k = fit.names.index("joint1.stiffness")
     assert fit.undetermined[k] or fit.relative_error[k] > 0.1
 
@@ -134,22 +136,22 @@ def test_slow_motion_does_not_tell_the_spring():
 def test_a_spring_far_from_the_described_one_is_found():
     guess = PENDULUM.with_transmissions(stiffness=600.0)
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=6.0, size=0.5)
-    fit = tp.output_error(guess, log, TERMS, cutoff_hz=30)
+    fit = tp.estimators.output_error(guess, log, TERMS, cutoff_hz=30)
     assert fit.values[fit.names.index("joint1.stiffness")] == pytest.approx(120.0, rel=0.05)
 
 
 def test_rigid_joints_are_refused():
     with pytest.raises(tp.TaupiError, match="expected a spring in every joint"):
-        tp.output_error(ZOLLO.with_transmissions(stiffness=[3000, None]), sprung.log_of(ZOLLO, terms=TERMS))
+        tp.estimators.output_error(ZOLLO.with_transmissions(stiffness=[3000, None]), sprung.log_of(ZOLLO, terms=TERMS))
     with pytest.raises(tp.TaupiError, match="no elastic joint"):
-        tp.output_error(tp.load("elbow2r"), sprung.log_of(ZOLLO, terms=TERMS))
+        tp.estimators.output_error(tp.load("elbow2r"), sprung.log_of(ZOLLO, terms=TERMS))
 
 
 def test_bad_logs_are_refused():
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=6.0, size=0.5)
     with pytest.raises(tp.TaupiError, match="tau is missing"):
-        tp.output_error(PENDULUM, log.with_(tau=None))
+        tp.estimators.output_error(PENDULUM, log.with_(tau=None))
     with pytest.raises(tp.TaupiError, match="expected a Log or the path"):
-        tp.output_error(PENDULUM, 3)
+        tp.estimators.output_error(PENDULUM, 3)
     with pytest.raises(tp.TaupiError, match="The log has 1 joints"):
-        tp.output_error(ZOLLO, log)
+        tp.estimators.output_error(ZOLLO, log)

@@ -8,11 +8,17 @@ from scipy.optimize import least_squares
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.physical.cones import deepest, nearest, packed, unpacked
-from taupi.identification.physical.least_squares import closest, exactly
+from taupi.identification.physical.cones import deepest_point, least_squares_in_cone, packed, unpacked
+from taupi.identification.physical.least_squares import constrained_least_squares, exact_solution
 from taupi.identification.physical.link_shapes import Box, Ellipsoid, Hull
-from taupi.identification.physical.region import EDGE, consistent, inconsistencies, pseudo_inertia_map, region
-from taupi.identification.physical.standard_parameters import SHARE, known, standard_parameters
+from taupi.identification.physical.region import (
+    EDGE,
+    consistent_region,
+    inconsistencies,
+    is_consistent,
+    pseudo_inertia_map,
+)
+from taupi.identification.physical.standard_parameters import SHARE, rows_from_covariance, standard_parameters
 from taupi.model.parameters import Parameters
 from taupi.model.scalars import exact
 
@@ -35,14 +41,14 @@ def measured(name, noise, seed=0, samples=200, sign=1.0, truth=None, terms=FRICT
 
 
 def region_of(base, prior=None, **limits):
-    return region(base.robot, base.standard, base.standard.values if prior is None else prior, **limits)
+    return consistent_region(base.robot, base.standard, base.standard.values if prior is None else prior, **limits)
 
 
 def solve(base, triangle, here, share=SHARE):
     a, z = triangle[:, :-1] @ (base.projection * here.scale), triangle[:, -1]
     rest = float(np.sum((triangle[:, :-1] @ np.linalg.lstsq(triangle[:, :-1], z, rcond=None)[0] - z) ** 2))
     u = np.linalg.svd(triangle[:, :-1], full_matrices=False)[0]
-    return closest(here, a, u @ (u.T @ z), rest, share), rest
+    return constrained_least_squares(here, a, u @ (u.T @ z), rest, share), rest
 
 
 def named(base, pi):
@@ -50,7 +56,7 @@ def named(base, pi):
 
 
 def assert_real(base, pi):
-    assert consistent(named(base, pi))
+    assert is_consistent(named(base, pi))
     problems.assert_real(pi, len(base.robot.links))
     assert (pi[len(base.robot.parameters) :] >= 0).all()
 
@@ -84,7 +90,7 @@ def test_what_is_wrong_is_named():
     pi = base.standard.values.copy()
     pi[base.standard.layout.index("elbow_joint.coulomb")] = 2.0
     pi[base.standard.layout.index("elbow_joint.stribeck")] = -1.0
-    assert consistent(named(base, pi)), "dry friction may fall, but not below zero"
+    assert is_consistent(named(base, pi)), "dry friction may fall, but not below zero"
     pi[base.standard.layout.index("elbow_joint.stribeck")] = -3.0
     assert "coulomb + elbow_joint.stribeck" in inconsistencies(named(base, pi))[0]
 
@@ -171,7 +177,7 @@ def test_exact_data_of_another_real_robot_are_reproduced(name):
     assert np.linalg.norm(y @ (base.projection @ found.pi) - tau) < 1e-6 * np.linalg.norm(tau)
     assert_real(base, found.pi)
     here = region_of(base)
-    same = exactly(here, base.projection * here.scale, base.projection @ truth)
+    same = exact_solution(here, base.projection * here.scale, base.projection @ truth)
     assert same is not None and np.allclose(base.projection @ same.pi, base.projection @ truth, atol=1e-9)
     # Nearest to the prior: the truth is another point with the same base parameters.
     assert np.linalg.norm(same.pi / here.scale - here.prior) < np.linalg.norm(truth / here.scale - here.prior)
@@ -181,7 +187,7 @@ def test_constraints_hold_only_what_they_must():
     base, triangle, _, _ = measured("ur10", 0.1)
     estimate = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0]
     here = region_of(base)
-    assert exactly(here, base.projection * here.scale, estimate) is None, "thin links, and noise"
+    assert exact_solution(here, base.projection * here.scale, estimate) is None, "thin links, and noise"
     found, rest = solve(base, triangle, here, share=1e-8)
     assert found.misfit > 1e-6 * rest and found.active
     truth = base.standard.values.copy()
@@ -229,7 +235,7 @@ def test_another_algorithm_finds_the_same_minimum(name, noise, sign):
     here = region_of(base)
     a, z = triangle[:, :-1] @ (base.projection * here.scale), triangle[:, -1]
     unit, mu = np.linalg.norm(z), 1e-2
-    found = nearest(here.cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
+    found = least_squares_in_cone(here.cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
     assert found.ok
 
     def residual(v):
@@ -249,7 +255,7 @@ def test_the_optimality_conditions_hold(sign):
     here = region_of(base, mass_bounds={"*": (0.1, 20.0)})
     a, z = triangle[:, :-1] @ (base.projection * here.scale), triangle[:, -1]
     unit, mu, cone = np.linalg.norm(z), 1e-4, here.cone
-    found = nearest(cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
+    found = least_squares_in_cone(cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
     m = len(cone.rows)
     blocks = found.dual[m:].reshape(-1, 10)
     gradient = a.T @ (a @ found.x - z) / unit**2 + mu * (found.x - here.prior)
@@ -323,7 +329,7 @@ def test_impossible_limits_get_one_sentence(limits, told):
 def test_the_deepest_point_is_inside():
     base = tp.base_parameters(tp.load("puma560"), terms=FRICTION)
     here = region_of(base)
-    x, depth = deepest(here.cone, here.prior)
+    x, depth = deepest_point(here.cone, here.prior)
     assert depth > 0.9 and np.isclose(here.cone.slack(x).min(), depth)
 
 
@@ -335,7 +341,7 @@ def test_consistent_parameters_of_a_real_estimate_are_exact():
     base = tp.base_parameters(tp.load("panda"))
     truth = np.concatenate([cloud(rng)[2] for _ in base.robot.links])
     pi_b = base.project(truth)
-    found = standard_parameters(base, pi_b, known(pi_b, np.eye(base.count)))
+    found = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.eye(base.count)))
     assert found.exact and found.before == found.after and "Real bodies have" in found.sentence
     assert np.allclose(base.project(found.values), pi_b, atol=1e-9)
     assert_real(base, found.values)
@@ -348,7 +354,7 @@ def test_an_unreal_estimate_moves_where_it_is_known_least():
     k = base.names.index(next(n for n in base.names if n.startswith("wrist_3") and "Izz" in n))
     pi_b = pi_b.copy()
     pi_b[k], spread[k] = -0.5, 1.0
-    found = standard_parameters(base, pi_b, known(pi_b, np.diag(spread**2)))
+    found = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.diag(spread**2)))
     moved = base.project(found.values) - pi_b
     assert not found.exact and "No real bodies have" in found.sentence
     assert np.argmax(np.abs(moved)) == k and moved[k] > 0.49 and np.abs(np.delete(moved, k)).max() < 1e-3
@@ -360,9 +366,11 @@ def test_far_from_anything_real_without_a_guide_is_refused():
     base = tp.base_parameters(robot)
     pi_b = -base.project(tp.load("ur10").parameters)
     with pytest.raises(TaupiError, match="states no inertias"):
-        standard_parameters(base, pi_b, known(pi_b, np.eye(base.count)))
+        standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.eye(base.count)))
     with_guide = tp.base_parameters(tp.load("ur10"))
-    assert_real(with_guide, standard_parameters(with_guide, pi_b, known(pi_b, np.eye(base.count))).values)
+    assert_real(
+        with_guide, standard_parameters(with_guide, pi_b, rows_from_covariance(pi_b, np.eye(base.count))).values
+    )
 
 
 def test_bad_shapes_of_estimates_are_refused():

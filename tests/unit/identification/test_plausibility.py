@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from fits import friction_fit
 
-from taupi.identification.physical.standard_parameters import Standard
-from taupi.identification.results.plausibility import doubts
+from taupi.identification.physical.standard_parameters import Consistency
+from taupi.identification.results.plausibility import implausibilities
 
 
-def judged(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
+def conditioning_of_factor(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
     """Return the doubts about a fit with these errors, and with masses a factor of the description's."""
     fit = friction_fit()
     joints = tuple(dataclasses.replace(j, rms=relative * j.rms / j.relative, relative=relative) for j in fit.joints)
     made = dataclasses.replace(fit, joints=joints, prior=fit.prior * prior)
     values = fit.prior.copy()
     values[:20:10] *= masses
-    made.__dict__["consistency"] = Standard(values, exact, before, after, 1.0)
-    return doubts(made)
+    made.__dict__["consistency"] = Consistency(values, exact, before, after, 1.0)
+    return implausibilities(made)
 
 
 def test_a_good_fit_leaves_none():
-    assert doubts(friction_fit()) == () == judged()
+    assert implausibilities(friction_fit()) == () == conditioning_of_factor()
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_a_good_fit_leaves_none():
     [
         ({"relative": 0.6}, "The fit leaves 60% of the torque it was fitted to unexplained"),
         ({"before": 0.01, "after": 0.2}, "with a relative error of 20% instead of 1.0%"),
-        ({"masses": [1.0, 25.0]}, r"Link 'forearm' would weigh .* kg, and its description says"),
+        ({"masses": [1.0, 25.0]}, r"Link 'forearm' would weigh .* kg, but its description says"),
         ({"masses": 1e-3}, "2 of 2 links would weigh less than 3% of what their description says"),
     ],
 )
 def test_each_reason_by_itself(change, words):
     import re
 
-    (told,) = judged(**change)
+    (told,) = conditioning_of_factor(**change)
     assert re.search(words, told) and "Check the logs' signs" in told
 
 
@@ -53,7 +53,7 @@ def test_each_reason_by_itself(change, words):
     ],
 )
 def test_what_may_be_is_let_through(change):
-    assert judged(**change) == ()
+    assert conditioning_of_factor(**change) == ()
 
 
 def test_the_error_over_all_joints_is_that_of_the_torque():

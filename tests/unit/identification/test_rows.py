@@ -6,8 +6,8 @@ from excite import fourier, motion
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.friction.dry_friction import Past, built_up, friction_plan
-from taupi.identification.friction.fitted_terms import basis_of
+from taupi.identification.friction.dry_friction import Past, dahl_friction, friction_plan
+from taupi.identification.friction.fitted_terms import base_with_terms
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter, RowMaker
@@ -25,7 +25,7 @@ def arm():
 
 def samples(arm, seed=0, count=3000, rate=100.0):
     t, q, qd, qdd = motion(arm.n, seed, count, rate)
-    tau = tp.inverse_dynamics(arm, terms=("rotor", "viscous", tp.Coulomb(0.05), "offset"))(q, qd, qdd)
+    tau = tp.inverse_dynamics(arm, terms=("rotor", "viscous", tp.terms.Coulomb(0.05), "offset"))(q, qd, qdd)
     return Samples(q, qd, qdd, tau, np.ones(q.shape, dtype=bool), t)
 
 
@@ -34,11 +34,11 @@ def piece(s, rows):
 
 
 def maker_of(arm, friction):
-    basis = basis_of(arm, tp.dynamics.terms.resolve_terms(("rotor", "viscous", friction, "offset")))
+    basis = base_with_terms(arm, tp.dynamics.terms.resolve_terms(("rotor", "viscous", friction, "offset")))
     return basis, RowMaker(friction_plan(basis))
 
 
-def joined(parts):
+def concatenate_logs(parts):
     parts = list(parts)
     y = np.concatenate([p.y for p in parts], axis=2)
     return y, *(np.concatenate([getattr(p, name) for p in parts]) for name in ("tau", "use", "time"))
@@ -47,26 +47,26 @@ def joined(parts):
 def test_filtered_torque_is_filtered_regressor_times_parameters(arm):
     """F(tau) = F(Y) pi to rounding, dry friction and the record's ends included; the filter is SciPy's on each column."""
     s = samples(arm)
-    basis, maker = maker_of(arm, tp.Coulomb(0.05))
+    basis, maker = maker_of(arm, tp.terms.Coulomb(0.05))
     through = Filter(100.0, 2.0, step=3)
-    y, tau, use, time = joined(maker.rows(iter([s]), through))
+    y, tau, use, time = concatenate_logs(maker.rows(iter([s]), through))
     truth = basis.project(tp.regressor(arm, terms=TERMS).parameters)
     assert np.abs(tau - np.tensordot(y, truth, axes=(0, 0)).T).max() < 1e-9 * np.abs(tau).max()
-    columns = tp.parallel_filter(basis.regressor()(s.q, s.qd, s.qdd), 100.0, 2.0)[50:-50:3]
+    columns = tp.signals.parallel_filter(basis.regressor()(s.q, s.qd, s.qdd), 100.0, 2.0)[50:-50:3]
     assert np.allclose(y.transpose(2, 1, 0), columns, atol=1e-9) and np.allclose(time, s.time[50:-50:3])
     assert use.all()
 
 
-@pytest.mark.parametrize("friction", [tp.Coulomb(0.05), tp.Coulomb(0.05, 0.2)])
+@pytest.mark.parametrize("friction", [tp.terms.Coulomb(0.05), tp.terms.Coulomb(0.05, 0.2)])
 @pytest.mark.parametrize("size", [170, 1000])
 def test_rows_from_blocks_are_those_from_the_whole(arm, friction, size, monkeypatch):
     monkeypatch.setattr("taupi.identification.rows.row_maker._CHUNK", 300)
     s = samples(arm)
     _, maker = maker_of(arm, friction)
     through = Filter(100.0, 2.0, step=3)
-    whole = joined(maker.rows(iter([s]), through))
+    whole = concatenate_logs(maker.rows(iter([s]), through))
     blocks = (piece(s, slice(a, a + size)) for a in range(0, len(s), size))
-    for a, b in zip(joined(maker.rows(blocks, through)), whole, strict=True):
+    for a, b in zip(concatenate_logs(maker.rows(blocks, through)), whole, strict=True):
         assert a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
@@ -74,8 +74,8 @@ def test_rows_that_do_not_count_keep_away_from_those_that_do(arm):
     """What is left out is left out with the filter's reach around it."""
     s = samples(arm)
     s.use[1000:1100, 0] = False
-    _, maker = maker_of(arm, tp.Coulomb(0.05))
-    _, _, use, time = joined(maker.rows(iter([s]), Filter(100.0, 2.0)))
+    _, maker = maker_of(arm, tp.terms.Coulomb(0.05))
+    _, _, use, time = concatenate_logs(maker.rows(iter([s]), Filter(100.0, 2.0)))
     out = time[~use[:, 0]]
     assert use[:, 1].all() and out.min() < 9.9 and out.max() > 11.1 and out.max() - out.min() < 3.0
 
@@ -88,11 +88,11 @@ def test_friction_with_memory_obeys_its_equation():
     distances, z = np.array([0.01, 0.1, 1.0]), np.ones(3)
     want = np.array([z := z + (np.sign(dx) - z) * abs(dx) / distances for dx in np.diff(x)])[39::40]
     t, x, v = t[::40], x[::40], v[::40]
-    got = built_up(x[1:], v[1:], t[1], distances, Past(x[0], v[0], np.ones(3)))
+    got = dahl_friction(x[1:], v[1:], t[1], distances, Past(x[0], v[0], np.ones(3)))
     assert np.abs(got - want).max() < 5e-3 and np.abs(got).max() <= 1
     assert np.all(got[t[1:] > 6.01] == got[-1]) and np.abs(got[-1]).min() > 0.1  # held at standstill
-    halves = built_up(x[1:901], v[1:901], t[1], distances, Past(x[0], v[0], np.ones(3)))
-    rest = built_up(x[901:], v[901:], t[1], distances, Past(x[900], v[900], halves[-1]))
+    halves = dahl_friction(x[1:901], v[1:901], t[1], distances, Past(x[0], v[0], np.ones(3)))
+    rest = dahl_friction(x[901:], v[901:], t[1], distances, Past(x[900], v[900], halves[-1]))
     assert np.allclose(np.concatenate([halves, rest]), got, atol=1e-12)
 
 
@@ -100,13 +100,13 @@ def test_friction_without_distance_is_the_sign_of_the_velocity():
     """At every sample: a reversal between two samples is not put off to the next."""
     t = np.arange(2000) * 0.01
     x, v = np.sin(t) + 0.3 * np.sin(3.1 * t), np.cos(t) + 0.93 * np.cos(3.1 * t)
-    z = built_up(x[1:], v[1:], 0.01, np.array([1e-12]), Past(x[0], v[0], np.ones(1)))
+    z = dahl_friction(x[1:], v[1:], 0.01, np.array([1e-12]), Past(x[0], v[0], np.ones(1)))
     assert np.array_equal(np.sign(z[:, 0]), np.sign(v[1:])) and np.abs(z).min() > 0.99
 
 
 def test_what_never_reverses_has_constant_friction(arm):
     basis, maker = maker_of(arm, "coulomb")
-    y, *_ = joined(maker.rows(iter([samples(arm)]), Filter(100.0, 2.0), {"elbow": -1.0}))
+    y, *_ = concatenate_logs(maker.rows(iter([samples(arm)]), Filter(100.0, 2.0), {"elbow": -1.0}))
     at = basis.names.index("elbow.coulomb")
     assert np.allclose(y[at, 1], -1) and not y[at, 0].any()
     assert np.ptp(y[basis.names.index("shoulder.coulomb"), 0]) > 1
@@ -119,7 +119,7 @@ def remembering(arm, distance, seed, noise=0.0, rest=0.0):
     q = np.where(still[:, None], q[~still][-1], q)
     qd, qdd = np.where(still[:, None], 0.0, qd), np.where(still[:, None], 0.0, qdd)
     z = [
-        built_up(x, v, 0.005, np.array([distance]), Past(x[0], v[0], np.sign(v[:1])))[:, 0]
+        dahl_friction(x, v, 0.005, np.array([distance]), Past(x[0], v[0], np.sign(v[:1])))[:, 0]
         for x, v in zip(q.T, qd.T, strict=True)
     ]
     z = np.stack(z, axis=1)
@@ -159,11 +159,11 @@ def test_the_cutoff_is_where_the_model_ends(arm):
     log = fourier(arm, TERMS, 0, 12000, 200.0, noise=0.01)
     rng = np.random.default_rng(0)
     hum = rng.normal(size=log.tau.shape)
-    hum = hum - tp.butterworth(hum, 200.0, 4.0)
+    hum = hum - tp.signals.butterworth(hum, 200.0, 4.0)
     loud = log.with_(tau=log.tau + 5 * hum * log.tau.std(axis=0))
     quiet, noisy = (tp.identify(arm, x).provenance["runs"][0]["cutoff_hz"] for x in (log, loud))
     assert noisy < 0.7 * quiet and 0.8 < noisy < 4.5
-    problem = tp.build_problem(arm, loud)
+    problem = tp.estimators.build_problem(arm, loud)
     assert "the model explains the torque up to" in " ".join(problem.notes)
     assert explained_bandwidths(problem.base, problem.recordings)[0] < 4.5
     given = tp.identify(arm, loud, cutoff_hz=12).provenance["runs"][0]["cutoff_hz"]
@@ -182,9 +182,9 @@ def test_decimation_is_what_was_asked_for():
 
 def test_bad_friction():
     with pytest.raises(TaupiError, match="distance is -1, expected a number of at least 0"):
-        tp.Coulomb(0.1, -1)
+        tp.terms.Coulomb(0.1, -1)
     with pytest.raises(TaupiError, match="distance has 1 values"):
-        tp.regressor(tp.load("elbow2r"), terms=(tp.Coulomb(0.1, (0.1,)),))
+        tp.regressor(tp.load("elbow2r"), terms=(tp.terms.Coulomb(0.1, (0.1,)),))
 
 
 def test_what_a_run_does_not_show_is_taken_to_be_held(arm):
@@ -203,7 +203,7 @@ def test_noise_at_rest_does_not_tell_friction_from_offset(arm):
     q[:, 1], qd[:, 1], qdd[:, 1] = 0.4 * s**2 + 0.05 * (1 - np.cos(3 * s)), 0.8 * s + 0.15 * np.sin(3 * s), 0.0
     qdd[:, 1] = (t > 3) * (0.8 + 0.45 * np.cos(3 * s))
     q = q + np.random.default_rng(1).normal(0, 1e-4, q.shape)
-    tau = tp.inverse_dynamics(arm, terms=("rotor", "viscous", tp.Coulomb(0.05), "offset"))(q, qd, qdd)
+    tau = tp.inverse_dynamics(arm, terms=("rotor", "viscous", tp.terms.Coulomb(0.05), "offset"))(q, qd, qdd)
     fit = tp.identify(arm, tp.Log(t, q, tau=tau, names=arm.joint_names), cutoff_hz=5)
     assert "elbow never reverses: its coulomb and offset are one." in fit.notes
     lost = {n for n, u in zip(fit.names, fit.undetermined, strict=True) if u}

@@ -12,16 +12,16 @@ TERMS = ("coulomb", "viscous")
 
 
 def shapes(s):
-    return (tp.Stribeck(velocity=float(s[0])),)
+    return (tp.terms.Stribeck(velocity=float(s[0])),)
 
 
 @pytest.fixture(scope="module")
 def log():
-    return sprung.log_of(ARM, terms=(*TERMS, tp.Stribeck(velocity=TRUE)), torque_noise=0.05, rate=1000.0)
+    return sprung.log_of(ARM, terms=(*TERMS, tp.terms.Stribeck(velocity=TRUE)), torque_noise=0.05, rate=1000.0)
 
 
 def test_the_shape_and_the_heights_are_found(log):
-    found = tp.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=tp.Preparation(cutoff_hz=60))
+    found = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=tp.Preparation(cutoff_hz=60))
     assert found.shapes[0] == pytest.approx(TRUE, rel=0.1)
     heights = [v for n, v in zip(found.fit.names, found.fit.values, strict=True) if n.endswith("stribeck")]
     assert np.allclose(heights, [4.0, 3.0], rtol=0.2)  # a filter makes peaks at standstill lower
@@ -32,7 +32,7 @@ def test_the_shape_and_the_heights_are_found(log):
 def test_variable_projection_is_the_best_of_a_scan(log):
     """Another algorithm: a fit for each of many shapes; none is better than the one found."""
     preparation = tp.Preparation(cutoff_hz=60)
-    found = tp.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=preparation)
+    found = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=preparation)
 
     def left(v):
         fit = tp.identify(ARM, log, "wls", (*TERMS, *shapes([v])), preparation=found_settings(found))
@@ -50,4 +50,4 @@ def found_settings(found):
 @pytest.mark.parametrize("start", [[], [-1.0], [np.nan], [[0.1]]])
 def test_bad_starts(start, log):
     with pytest.raises(tp.TaupiError, match="start is"):
-        tp.identify_shapes(ARM, log, shapes, start, TERMS)
+        tp.estimators.identify_shapes(ARM, log, shapes, start, TERMS)

@@ -31,7 +31,7 @@ def test_a_column_of_zeros_keeps_its_prior():
     assert found.x[1] == 7.0 and found.undetermined.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("estimator", [tp.OrdinaryLeastSquares, tp.WeightedLeastSquares])
+@pytest.mark.parametrize("estimator", [tp.estimators.OrdinaryLeastSquares, tp.estimators.WeightedLeastSquares])
 def test_what_a_log_hardly_tells_is_the_priors_unless_it_is_not_wanted(estimator):
     """An arm that hardly leaves one pose: by default the prior fills up, with weak=0 plain least squares finds the truth."""
     arm = tp.load("elbow2r")

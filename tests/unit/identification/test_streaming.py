@@ -32,7 +32,7 @@ def files(arm, tmp_path_factory):
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize("estimator", ["wls", tp.Huber(iterations=3)], ids=["wls", "huber"])
+@pytest.mark.parametrize("estimator", ["wls", tp.estimators.Huber(iterations=3)], ids=["wls", "huber"])
 def test_files_in_parallel_give_the_same_answer(arm, files, estimator):
     whole = tp.identify(arm, files, estimator, stream=False, workers=1, **SETTINGS)
     for workers in (1, 3):
@@ -134,7 +134,7 @@ def test_lines_of_progress_share_a_terminal(monkeypatch, capsys):
 
 def test_residuals_are_thinned_evenly(monkeypatch):
     monkeypatch.setattr(huber, "_MOST", 50)
-    some = huber.Thinned()
+    some = huber.ThinnedValues()
     for part in np.split(np.arange(1000.0), np.sort(np.random.default_rng(0).integers(0, 1000, 7))):
         some.add(part)
     assert 50 <= len(some.values) < 100

@@ -100,9 +100,11 @@ def test_compiled_emitted_and_explicit_like_any_other_program():
 
 
 def test_quotients_of_unknowns():
-    constants = tp.Constants()
+    constants = tp.program.Constants()
     a, b = constants("a", None, named=True), constants("b", None, named=True)
-    program = tp.trace("f", lambda x: x * a / b + x * x / (a + b) + 3 * x, [tp.Port("x")], [tp.Port("y")], constants)
+    program = tp.program.trace(
+        "f", lambda x: x * a / b + x * x / (a + b) + 3 * x, [tp.program.Port("x")], [tp.program.Port("y")], constants
+    )
     lumped = tp.lump(program, unknown=["a", "b"])
     assert lumped.count == 2
     bound = {"a": 2.0, "b": 3.0}
@@ -128,9 +130,11 @@ def test_prescribed_parameters_keep_their_order_and_say_what_is_missing():
 
 
 def test_relations_and_the_smaller_form():
-    constants = tp.Constants()
+    constants = tp.program.Constants()
     a, b, c = (constants(n, None, named=True) for n in "abc")
-    program = tp.trace("f", lambda x: x * (a - b) + x * x * c, [tp.Port("x")], [tp.Port("y")], constants)
+    program = tp.program.trace(
+        "f", lambda x: x * (a - b) + x * x * c, [tp.program.Port("x")], [tp.program.Port("y")], constants
+    )
     lumped = tp.lump(program, unknown=["a", "b", "c"], into=["a", "b", "c"])
     assert lumped.count == 3 and lumped.rank == 2 and lumped.relations == ("y2 = -y1",)
     smaller = lumped.independent()
@@ -150,20 +154,25 @@ def test_what_cannot_be_lumped_is_refused():
         tp.lump(tp.inverse_dynamics(arm), unknown=["m3"])
     with pytest.raises(tp.TaupiError, match="unknown is empty"):
         tp.lump(tp.inverse_dynamics(arm), unknown=[])
-    constants = tp.Constants()
+    constants = tp.program.Constants()
     a = constants("a", None, named=True)
-    two = tp.trace("two", lambda x: (x, a * x), [tp.Port("x")], [tp.Port("y"), tp.Port("z")], constants)
+    two = tp.program.trace(
+        "two", lambda x: (x, a * x), [tp.program.Port("x")], [tp.program.Port("y"), tp.program.Port("z")], constants
+    )
     with pytest.raises(tp.TaupiError, match="2 outputs"):
         tp.lump(two, unknown=["a"])
-    mixed = tp.trace("f", lambda x: cs.exp(a * x), [tp.Port("x")], [tp.Port("y")], constants)
+    mixed = tp.program.trace("f", lambda x: cs.exp(a * x), [tp.program.Port("x")], [tp.program.Port("y")], constants)
     with pytest.raises(tp.TaupiError, match=r"f contains exp\(a\*x\), which mixes"):
         tp.lump(mixed, unknown=["a"])
 
 
 def test_nothing_unknown_in_it():
-    constants = tp.Constants()
+    constants = tp.program.Constants()
     a = constants("a", None, named=True)
-    lumped = tp.lump(tp.trace("f", lambda x: x + a - a, [tp.Port("x")], [tp.Port("y")], constants), unknown=["a"])
+    lumped = tp.lump(
+        tp.program.trace("f", lambda x: x + a - a, [tp.program.Port("x")], [tp.program.Port("y")], constants),
+        unknown=["a"],
+    )
     assert lumped.count == 0 and str(lumped.known.explicit()) == "y = x"
 
 
@@ -174,7 +183,7 @@ def test_prescribed_parameters_hold_unknowns_only():
 
 
 def test_a_lumped_program_keeps_its_guard():
-    lumped = tp.lump(tp.operational_force(tp.load("planar3r"), task="planar"), unknown=["m?", "I?"])
+    lumped = tp.lump(tp.operational.force(tp.load("planar3r"), task="planar"), unknown=["m?", "I?"])
     straight = np.zeros(3)
     with pytest.raises(tp.TaupiError, match="singular"):
         lumped.regressor(straight, straight, straight, straight)
@@ -188,8 +197,10 @@ def test_wrong_kinds_are_named():
 
 
 def test_the_known_part_over_a_denominator():
-    constants = tp.Constants()
+    constants = tp.program.Constants()
     a, b = constants("a", None, named=True), constants("b", None, named=True)
-    program = tp.trace("f", lambda x: x / (2 * a + 3 * b) + 5 * x * x, [tp.Port("x")], [tp.Port("y")], constants)
+    program = tp.program.trace(
+        "f", lambda x: x / (2 * a + 3 * b) + 5 * x * x, [tp.program.Port("x")], [tp.program.Port("y")], constants
+    )
     lumped = tp.lump(program, unknown=["a", "b"])
     assert str(lumped.known.explicit()) == "y = 5*x**2" and "and a known part" in repr(lumped)

@@ -133,11 +133,11 @@ def test_archives_of_other_things(tmp_path):
     with pytest.raises(TaupiError, match=r"q has (4 values|shape)"):
         tp.read_log(file)
     with pytest.raises(TaupiError, match="arrays of different lengths"):
-        list(tp.log_blocks(file))
+        list(tp.signals.log_blocks(file))
     np.savez(file, t=np.arange(4), q=np.asfortranarray(np.arange(8.0).reshape(4, 2)))
     assert np.array_equal(tp.read_log(file).q, np.arange(8.0).reshape(4, 2))
     with pytest.raises(TaupiError, match="stored column by column"):
-        list(tp.log_blocks(file))
+        list(tp.signals.log_blocks(file))
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(TaupiError, match=r"not a NumPy archive|no array"):
@@ -171,7 +171,7 @@ def test_parquet_as_people_save_it(tmp_path):
     pq.write_table(pa.table({"timestamp": stamps, "position": lists, "who": ["me"] * 30}), file)
     log = tp.read_log(file)
     assert np.array_equal(log.q, q) and np.allclose(log.time, np.arange(30) / 100)
-    assert np.allclose(np.concatenate([b.time for b in tp.log_blocks(file, size=7)]), np.arange(30) / 100)
+    assert np.allclose(np.concatenate([b.time for b in tp.signals.log_blocks(file, size=7)]), np.arange(30) / 100)
     pq.write_table(pa.table({"t": [0.0, 1.0], "q": pa.array([[1.0, 2.0], [3.0]])}), file)
     with pytest.raises(TaupiError, match=r"q has lists of different lengths|a joint signal|cut off"):
         tp.read_log(file)
@@ -195,9 +195,9 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(TaupiError, match="No format 'excel'"):
         tp.read_log(tmp_path / "run.csv", format="excel")
     with pytest.raises(TaupiError, match="size is 0, expected a whole number of at least 1"):
-        tp.log_blocks(tmp_path / "run.csv", size=0)
-    with pytest.raises(TaupiError, match="which has no blocks"):
-        tp.log_blocks(tmp_path / "run.csv", format="mat")
+        tp.signals.log_blocks(tmp_path / "run.csv", size=0)
+    with pytest.raises(TaupiError, match="which cannot be read in blocks"):
+        tp.signals.log_blocks(tmp_path / "run.csv", format="mat")
 
 
 def test_random_bytes_never_end_in_a_traceback(tmp_path):

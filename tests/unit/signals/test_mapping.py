@@ -8,7 +8,7 @@ import pytest
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.columns import Columns, Motor
-from taupi.signals.guess import parse
+from taupi.signals.guess import parse_header
 from taupi.signals.units import factor
 
 
@@ -46,20 +46,20 @@ def table(path, header, rows):
     ],
 )
 def test_headers_that_are_understood(header, want):
-    got = parse(header)
-    assert (got.signal, got.unit, got.label) == want and not got.wanted
+    got = parse_header(header)
+    assert (got.signal, got.unit, got.label) == want and got.measured
 
 
 @pytest.mark.parametrize(
     "header", ["q_des_1", "target_velocity_2", "tau_ref_3", "theta_setpoint_deg", "q_cmd[1]", "q_error_1"]
 )
-def test_wanted_values_are_not_measured_ones(header):
-    assert parse(header).wanted
+def test_commanded_values_are_not_measured_ones(header):
+    assert not parse_header(header).measured
 
 
 @pytest.mark.parametrize("header", ["comment", "alpha_deg", "supply_rail_V", "temperature_1", "x", ""])
 def test_headers_that_are_not(header):
-    assert parse(header) is None
+    assert parse_header(header) is None
 
 
 def test_a_guess_is_stated(tmp_path):
@@ -82,7 +82,7 @@ def test_a_guess_is_stated(tmp_path):
         ("t,q1,q2,tau1,tau3", "tau has the joints 1, 3, but other signals 1, 2"),
         ("t,q1,q2,tau1,x", "tau has the joints 1, but other signals 1, 2"),
         ("t,a,b,c,d", "no joint signal is known. Map its columns"),
-        ("a,q1,q2,c,d", r"has no time column that is known. Say columns=.* or rate_hz"),
+        ("a,q1,q2,c,d", r"has no time column that is known. Give columns=.* or rate_hz"),
         ("t,q_1,q[1],c,d", "q has several columns for one joint"),
         ("t,theta1,theta2,tau_m1,tau_m2", "q is missing, only the motor side is known. Give the gears"),
     ],
@@ -319,7 +319,7 @@ def test_back_emf_needs_the_motors_speed(tmp_path):
     flexible(tmp_path, {"q": BOTH})
     columns = {"time": "t", "q": BOTH, "theta": SERVO, "voltage": "drive_V", "motor": motor}
     with pytest.raises(tp.TaupiError, match="read the file whole"):
-        next(iter(tp.log_blocks(tmp_path / "run.csv", 50, columns=columns)))
+        next(iter(tp.signals.log_blocks(tmp_path / "run.csv", 50, columns=columns)))
 
 
 def test_motors_of_elastic_joints_are_seen_behind_the_gears(tmp_path):

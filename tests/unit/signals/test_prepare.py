@@ -116,7 +116,7 @@ def test_jitter_and_a_short_gap_on_the_way(log):
 @pytest.mark.parametrize("decimate", [1, 7])
 def test_blocks_are_prepared_as_one(log, size, decimate):
     blocks = (log.rows(slice(a, a + size)) for a in range(0, len(log), size))
-    parts = list(tp.prepare_blocks(blocks, RATE, 25.0, decimate=decimate))
+    parts = list(tp.signals.prepare_blocks(blocks, RATE, 25.0, decimate=decimate))
     whole = tp.prepare(log, cutoff_hz=25.0, decimate=decimate, trim=False)
     assert np.array_equal(np.concatenate([p.time for p in parts]), whole.time)
     for name in ("q", "qd", "qdd", "tau"):
@@ -126,7 +126,9 @@ def test_blocks_are_prepared_as_one(log, size, decimate):
 
 def peak_memory(file):
     tracemalloc.start()
-    count = sum(len(b) for b in tp.prepare_blocks(tp.log_blocks(file, size=10_000), RATE, 20.0, decimate=10))
+    count = sum(
+        len(b) for b in tp.signals.prepare_blocks(tp.signals.log_blocks(file, size=10_000), RATE, 20.0, decimate=10)
+    )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return count, peak
@@ -164,14 +166,14 @@ def test_bad_options(log, options, message):
 
 def test_bad_blocks(log):
     with pytest.raises(TaupiError, match="decimate is 0"):
-        list(tp.prepare_blocks([log], RATE, 10, decimate=0))
+        list(tp.signals.prepare_blocks([log], RATE, 10, decimate=0))
     with pytest.raises(TaupiError, match=r"time steps by 0.001 s at .*, expected 0.002 s. Clean the log first"):
-        list(tp.prepare_blocks([log], 500, 10))
+        list(tp.signals.prepare_blocks([log], 500, 10))
     with pytest.raises(TaupiError, match=r"a block has the signals q, expected q, tau"):
-        list(tp.prepare_blocks([log, log.with_(tau=None)], RATE, 10))
+        list(tp.signals.prepare_blocks([log, log.with_(tau=None)], RATE, 10))
     with pytest.raises(TaupiError, match="no period was found"):
         tp.prepare(log.with_(q=np.linspace(0, 1, len(log))[:, None] * [1, 2]), derivatives="fourier", cutoff_hz=10)
-    assert list(tp.prepare_blocks([], RATE, 10)) == []
+    assert list(tp.signals.prepare_blocks([], RATE, 10)) == []
 
 
 def test_filtering_of_others(log):
@@ -179,10 +181,10 @@ def test_filtering_of_others(log):
     plain = {"cutoff_hz": 20, "decimate": 1, "trim": False}
     late = tp.prepare(log, filtering="causal", derivatives="backward", order=5, **plain)
     edge = edge_rows(RATE, 20)
-    want = tp.butterworth(log.q, RATE, 20, 5, causal=True)
+    want = tp.signals.butterworth(log.q, RATE, 20, 5, causal=True)
     assert np.array_equal(late.q, want[edge:-edge])
     assert np.allclose(late.qd, (RATE * np.diff(want, axis=0, prepend=want[:1]))[edge:-edge])
-    assert np.array_equal(late.tau, tp.butterworth(log.tau, RATE, 20, 5, causal=True)[edge:-edge])
+    assert np.array_equal(late.tau, tp.signals.butterworth(log.tau, RATE, 20, 5, causal=True)[edge:-edge])
     raw = tp.prepare(log, filtering="none", derivatives="backward", decimate=1, trim=False)
     assert np.array_equal(raw.q, log.q[3:-3]) and np.array_equal(raw.tau, log.tau[3:-3])
     assert "not filtered" in raw.notes and "a causal Butterworth of order 5" in "\n".join(late.notes)
@@ -197,7 +199,7 @@ def test_recorded_derivatives_are_taken_as_they_are(log):
     assert all(np.array_equal(getattr(same, k), getattr(full, k)) for k in ("time", "q", "qd", "qdd", "tau"))
     smooth = tp.prepare(full, derivatives="recorded", cutoff_hz=20, trim=False, decimate=1)
     edge = edge_rows(RATE, 20)
-    assert np.array_equal(smooth.qdd, tp.butterworth(qdd, RATE, 20)[edge:-edge])
+    assert np.array_equal(smooth.qdd, tp.signals.butterworth(qdd, RATE, 20)[edge:-edge])
     with pytest.raises(TaupiError, match="qd is missing"):
         tp.prepare(log, derivatives="recorded")
 
@@ -205,6 +207,6 @@ def test_recorded_derivatives_are_taken_as_they_are(log):
 @pytest.mark.parametrize("filtering", ["zero-phase", "causal", "none"])
 def test_a_prepared_log_is_not_prepared_again(arm, log, filtering):
     ready = tp.prepare(log, cutoff_hz=20, filtering=filtering)
-    problem = tp.build_problem(arm, ready, terms=("viscous",))
+    problem = tp.estimators.build_problem(arm, ready, terms=("viscous",))
     (rows,) = problem.rows(0)
     assert np.array_equal(rows.qdd, ready.qdd) and np.array_equal(rows.tau, ready.tau)

@@ -79,7 +79,7 @@ def test_noise_is_known_by_its_mean_power(ratio, low, high):
     """
     for seed in range(3):
         q = banded([(0.1, 2, 1e6), (2, 10, ratio)], 160_000, 1e-4, seed)
-        assert low < tp.choose_cutoff(q, RATE).most_hz / MARGIN < high
+        assert low < tp.signals.choose_cutoff(q, RATE).most_hz / MARGIN < high
 
 
 def meeting(q):
@@ -100,4 +100,4 @@ def test_a_spectrum_is_averaged_about_each_frequency(samples):
     """To the bin: of short records, in which one is up to 0.5 Hz."""
     for seed in range(4):
         q = banded([(0.1, 5, 1e9)], samples, 1e-6, seed)
-        assert tp.choose_cutoff(q, RATE).most_hz / MARGIN == pytest.approx(meeting(q), rel=1e-9)
+        assert tp.signals.choose_cutoff(q, RATE).most_hz / MARGIN == pytest.approx(meeting(q), rel=1e-9)

@@ -11,11 +11,11 @@ from taupi.errors import TaupiError, TaupiWarning
 ARM = elastic.arm("spatial3")
 N = ARM.n
 MOTION = tp.Sinusoids([0.2, -0.4, 0.5], [[0.4], [0.3], [0.5]], [[2.0], [3.0], [2.5]], [[0.3], [0.5], [0.1]])
-LAW = tp.ElasticPDGravity(ARM, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
+LAW = tp.laws.ElasticPDGravity(ARM, [900.0, 700.0, 300.0], [80.0, 60.0, 20.0])
 STIFFNESS = np.array([float(j.transmission.stiffness) for j in ARM.joints])
 SHORT = {"duration": 0.1, "rate": 1000}
 PLANAR = elastic.arm("planar2")
-PLANAR_LAW = tp.ElasticPDGravity(PLANAR, [3000.0, 1800.0], [150.0, 60.0])
+PLANAR_LAW = tp.laws.ElasticPDGravity(PLANAR, [3000.0, 1800.0], [150.0, 60.0])
 PLANAR_MOTION = tp.Sinusoids([-1.0, 0.5], [[0.4], [0.3]], [[2.0], [3.0]], [[0.3], [0.5]])
 
 
@@ -28,7 +28,7 @@ def everything(**changes):
     """A plant with all that may act on it."""
     arm = ARM.with_transmissions(stiffness=STIFFNESS, damping=[2.0, 1.0, 0.5], link_viscous=0.3, link_coulomb=0.2)
     settings = {
-        "terms": ("viscous", "coulomb", tp.StribeckRise(0.2), "damping", "link_viscous", "link_coulomb"),
+        "terms": ("viscous", "coulomb", tp.terms.StribeckRise(0.2), "damping", "link_viscous", "link_coulomb"),
         "smoothing": 0.2,
         "wrench": lambda t: [0.1, 0.2, -0.1, 3.0 * np.sin(5 * t), -2.0, 4.0],
         "disturbance": [0.5, -0.4, 0.3],
@@ -47,7 +47,7 @@ def test_energy_against_its_parts():
     """Springs by hand; kinetic energy by B, gravity by the rigid arm's."""
     plant, rng = tp.ElasticPlant(ARM), np.random.default_rng(0)
     q, theta, qd, thetad = rng.uniform(-1, 1, (4, 6, N))
-    v, b = np.concatenate([qd, thetad], axis=1), tp.elastic_mass_matrix(ARM)(q)
+    v, b = np.concatenate([qd, thetad], axis=1), tp.elastic.mass_matrix(ARM)(q)
     want = (
         np.einsum("bi,bij,bj->b", v, b, v) / 2 + tp.potential_energy(ARM)(q) + (STIFFNESS * (q - theta) ** 2).sum(1) / 2
     )
@@ -135,7 +135,7 @@ def test_rosenbrock_has_order_three_also_with_the_law_inside():
 
 def test_rosenbrock_stays_on_springs_that_rk4_loses():
     stiff = PLANAR.with_transmissions(stiffness=[3e7, 1.8e7])
-    law = tp.ElasticPDGravity(stiff, [900.0, 90.0], [80.0, 8.0])
+    law = tp.laws.ElasticPDGravity(stiff, [900.0, 90.0], [80.0, 8.0])
     plant = tp.ElasticPlant(stiff, smoothing=0.05)
     with pytest.warns(TaupiWarning, match="rad/s, too fast for rk4 in steps of 0.001 s: use substeps="):
         lost = tp.simulate(plant, law, PLANAR_MOTION, **SHORT)
@@ -143,7 +143,7 @@ def test_rosenbrock_stays_on_springs_that_rk4_loses():
     run = tp.simulate(plant, law, PLANAR_MOTION, integrator="rosenbrock", **SHORT)
     assert np.abs(run.theta - run.q).max() < 1e-4
     half = rigid_but_one(stiff, "joint1")
-    held = tp.ElasticPDGravity(half, law.Kp, law.Kd)
+    held = tp.laws.ElasticPDGravity(half, law.Kp, law.Kd)
     rigid = tp.simulate(tp.ElasticPlant(half, smoothing=0.05), held, PLANAR_MOTION, integrator="rosenbrock", **SHORT)
     assert error(run.q, rigid.q) < 1e-4
 
@@ -157,7 +157,7 @@ def test_rigid_joints_among_elastic_ones():
     mixed = rigid_but_one(ARM, "joint1", "joint2")
     plant = tp.ElasticPlant(mixed)
     assert plant.size == N + 1 and plant.motors == (0, 1, 3)
-    run = tp.simulate(plant, tp.ElasticPDGravity(mixed, LAW.Kp, LAW.Kd), MOTION, substeps=4, **SHORT)
+    run = tp.simulate(plant, tp.laws.ElasticPDGravity(mixed, LAW.Kp, LAW.Kd), MOTION, substeps=4, **SHORT)
     assert np.array_equal(run.theta[:, :2], run.q[:, :2]) and (run.theta[:, 2] != run.q[:, 2]).any()
     assert np.abs(run.residual).max() < 1e-8
     assert np.abs(run.error).max() < 0.05
@@ -182,7 +182,7 @@ def test_springs_bear_the_load_at_the_start():
 def test_regulation_brings_the_arm_to_rest_where_it_should():
     """The published regulator, far from the goal: q_des is the equilibrium, stable where Kp outweighs gravity's gradient."""
     goal = np.array([0.4, -0.7, 0.9])
-    law = tp.ElasticPDGravity(ARM, LAW.Kp, LAW.Kd, velocity=False)
+    law = tp.laws.ElasticPDGravity(ARM, LAW.Kp, LAW.Kd, velocity=False)
     plant = tp.ElasticPlant(ARM.with_transmissions(stiffness=STIFFNESS, damping=20.0), terms=("viscous", "damping"))
     run = tp.simulate(plant, law, lambda t: (goal, 0 * goal, 0 * goal), 6.0, 1000, substeps=2, initial=goal + 0.5)
     assert np.abs(run.error[-1]).max() < 1e-3 * 0.5
@@ -194,7 +194,7 @@ def test_default_gains_hold_a_loop_at_one_kilohertz(name):
     q = np.linspace(0.3, 0.8, arm.n)
     run = tp.simulate(
         tp.ElasticPlant(arm),
-        tp.ElasticPDGravity(arm),
+        tp.laws.ElasticPDGravity(arm),
         lambda t: (q, 0 * q, 0 * q),
         2.0,
         1000,
@@ -261,7 +261,7 @@ def test_the_middle_torque_is_the_one_that_moved_the_arm():
     thetadd = (run.theta[2:] - 2 * run.theta[1:-1] + run.theta[:-2]) * 200**2
     qdd = (run.q[2:] - 2 * run.q[1:-1] + run.q[:-2]) * 200**2
     state = (run.q[1:-1], run.qd[1:-1], qdd, run.theta[1:-1], run.thetad[1:-1], thetadd)
-    u = tp.elastic_inverse_dynamics(ARM)(*state)[:, N:]
+    u = tp.elastic.inverse_dynamics(ARM)(*state)[:, N:]
     off = {k: np.abs(u - tp.record(run, torque=k).tau_m[1:-1])[20:].mean() for k in ("sampled", "middle")}
     assert off["middle"] < 0.3 * off["sampled"]
 
@@ -282,21 +282,21 @@ def test_bad_input():
     with pytest.raises(TaupiError, match="no elastic joint"):
         tp.ElasticPlant(rigid)
     with pytest.raises(TaupiError, match="no elastic joint"):
-        tp.ElasticPDGravity(rigid)
+        tp.laws.ElasticPDGravity(rigid)
     with pytest.raises(TaupiError, match="rotor_inertia is 0"):
         tp.ElasticPlant(rigid.with_transmissions(stiffness=100))
     with pytest.raises(TaupiError, match=r"use taupi\.ElasticPlant"):
         tp.simulate(tp.RigidPlant(ARM), LAW, MOTION)
     with pytest.raises(TaupiError, match="leave it out"):
-        tp.ElasticPlant(ARM, terms=(tp.Rotor(),))
+        tp.ElasticPlant(ARM, terms=(tp.terms.Rotor(),))
     with pytest.raises(TaupiError, match="velocity is 3, expected True"):
-        tp.ElasticPDGravity(ARM, velocity=3)
+        tp.laws.ElasticPDGravity(ARM, velocity=3)
     with pytest.raises(TaupiError, match="initial q has shape"):
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=[0.0, 0.1])
     with pytest.raises(TaupiError, match="6 positions and 3 velocities"):
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=(np.zeros(6), np.zeros(3)))
     with pytest.raises(TaupiError, match="knows rigid arms alone"):
-        tp.lyapunov(LAW)
+        tp.laws.lyapunov(LAW)
     with pytest.raises(TaupiError, match=r"controller.*theta, thetad.*expected shape"):
         tp.simulate(tp.ElasticPlant(ARM), lambda *_: [1.0], duration=0.01)
     with pytest.raises(TaupiError, match="expected a number or 3: one per joint"):

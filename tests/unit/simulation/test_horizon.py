@@ -75,8 +75,8 @@ def test_laws_with_estimates_and_payloads_of_their_own():
 
 
 def program_with_a_gain():
-    ports = [tp.Port("q", (2,)), tp.Port("qd", (2,)), tp.Port("w")]
-    return tp.trace("damper", lambda q, qd, w: -w * qd, ports, [tp.Port("tau", (2,))])
+    ports = [tp.program.Port("q", (2,)), tp.program.Port("qd", (2,)), tp.program.Port("w")]
+    return tp.program.trace("damper", lambda q, qd, w: -w * qd, ports, [tp.program.Port("tau", (2,))])
 
 
 def test_inputs_had_another_name():

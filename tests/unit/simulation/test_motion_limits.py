@@ -63,11 +63,11 @@ def test_a_doubt_is_a_warning_and_a_note():
     ):
         run = tp.simulate(tp.RigidPlant(PANDA), tp.ComputedTorque(PANDA), sines(0.5, 9.0), duration=0.05)
     assert run.complete and run.notes[0].startswith("the reference is too fast")
-    assert tp.Trial(run).remarks[0].startswith("The reference is too fast")
+    assert tp.laws.Trial(run).remarks[0].startswith("The reference is too fast")
 
 
 def test_a_task_out_of_reach():
-    law, plant = tp.OperationalSlotineLi(ARM, task="xy"), tp.RigidPlant(ARM)
+    law, plant = tp.laws.OperationalSlotineLi(ARM, task="xy"), tp.RigidPlant(ARM)
 
     def away(r):
         return lambda t: ([r, 0.0], [0.0, 0.0], [0.0, 0.0])
@@ -104,7 +104,7 @@ def test_a_torque_that_is_no_number_ends_the_run():
     )
     with pytest.warns(tp.TaupiWarning, match="at 0 s"):
         none = tp.simulate(tp.RigidPlant(ARM), lambda t, q, qd: [np.nan, 0.0], duration=0.1)
-    assert len(none) == 0 and "0 samples" in repr(none) and tp.Trial(none).summary()["largest_torque"] == 0
+    assert len(none) == 0 and "0 samples" in repr(none) and tp.laws.Trial(none).summary()["largest_torque"] == 0
 
 
 @pytest.mark.parametrize(

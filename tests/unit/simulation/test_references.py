@@ -33,8 +33,8 @@ def test_velocities_and_accelerations_are_derivatives(name):
 @pytest.mark.parametrize("name", MOTIONS)
 def test_traced_is_sampled(name):
     motion = MOTIONS[name]
-    ports = [tp.Port(k, (motion.n,)) for k in ("q", "qd", "qdd")]
-    program = tp.trace("motion", lambda t: tuple(motion.trace(t)), [tp.Port("t")], ports)
+    ports = [tp.program.Port(k, (motion.n,)) for k in ("q", "qd", "qdd")]
+    program = tp.program.trace("motion", lambda t: tuple(motion.trace(t)), [tp.program.Port("t")], ports)
     t = np.concatenate([np.linspace(-0.5, 2.5, 61), [0.0, 0.5, 2.0]])
     if name in ("sinusoids", "phase"):
         t = np.abs(t)

@@ -16,9 +16,9 @@ def law():
     def body(q, qd, q_des, qd_des, pi_hat):
         return -20 * (q - q_des) - 5 * (qd - qd_des), pi_hat[::-1], (q - q_des) @ qd.T
 
-    ports = [tp.Port(k, (2,)) for k in ("q", "qd", "q_des", "qd_des")]
-    outputs = [tp.Port("tau", (2,)), tp.Port("dpi", (3,)), tp.Port("outer", (2, 2))]
-    return tp.trace("pd", body, [*ports, tp.Port("pi_hat", (3,))], outputs)
+    ports = [tp.program.Port(k, (2,)) for k in ("q", "qd", "q_des", "qd_des")]
+    outputs = [tp.program.Port("tau", (2,)), tp.program.Port("dpi", (3,)), tp.program.Port("outer", (2, 2))]
+    return tp.program.trace("pd", body, [*ports, tp.program.Port("pi_hat", (3,))], outputs)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ def computed_torque(arm=ARM, gains=False):
         return inverse(q, qd, qdd_des + 2 * w * (qd_des - qd) + w**2 * (q_des - q))
 
     names = ("q", "qd", "q_des", "qd_des", "qdd_des")
-    ports = [tp.Port(k, (arm.n,)) for k in names] + ([tp.Port("w")] if gains else [])
-    return tp.trace("computed_torque", body, ports, [tp.Port("tau", (arm.n,))])
+    ports = [tp.program.Port(k, (arm.n,)) for k in names] + ([tp.program.Port("w")] if gains else [])
+    return tp.program.trace("computed_torque", body, ports, [tp.program.Port("tau", (arm.n,))])
 
 
 LAW = computed_torque()
@@ -185,11 +185,11 @@ def test_an_adaptive_law_in_both_modes():
         return -5 * s + pi_hat[0] * cs.cos(q), -0.5 * cs.dot(cs.cos(q), s)
 
     names = ("q", "qd", "q_des", "qd_des", "qdd_des")
-    law = tp.trace(
+    law = tp.program.trace(
         "gradient",
         body,
-        [*(tp.Port(k, (N,)) for k in names), tp.Port("pi_hat", (1,))],
-        [tp.Port("tau", (N,)), tp.Port("dpi", (1,))],
+        [*(tp.program.Port(k, (N,)) for k in names), tp.program.Port("pi_hat", (1,))],
+        [tp.program.Port("tau", (N,)), tp.program.Port("dpi", (1,))],
     )
     options = {"duration": 0.5, "rate": 1000, "initial": START, "parameters": [1.0]}
     sampled = tp.simulate(tp.RigidPlant(ARM), law, MOTION, **options)
@@ -208,8 +208,11 @@ def test_channels_of_a_law_are_kept():
     def body(q, qd):
         return -qd, (q[0] * qd.T)
 
-    law = tp.trace(
-        "damper", body, [tp.Port("q", (N,)), tp.Port("qd", (N,))], [tp.Port("tau", (N,)), tp.Port("s", (1, N))]
+    law = tp.program.trace(
+        "damper",
+        body,
+        [tp.program.Port("q", (N,)), tp.program.Port("qd", (N,))],
+        [tp.program.Port("tau", (N,)), tp.program.Port("s", (1, N))],
     )
     run = tp.simulate(tp.RigidPlant(ARM), law, duration=0.1, initial=START)
     assert np.array_equal(run.channels["s"][:, 0], run.q[:, :1] * run.qd)

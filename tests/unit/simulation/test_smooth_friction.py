@@ -16,14 +16,14 @@ def column(term):
 
 
 def test_a_jump_becomes_a_slope():
-    assert np.allclose(column(smoothed(tp.Coulomb(), 0.01)), np.tanh(SPEEDS / 0.01))
-    assert np.allclose(column(smoothed(tp.Coulomb(), 0.0)), np.sign(SPEEDS))
+    assert np.allclose(column(smoothed(tp.terms.Coulomb(), 0.01)), np.tanh(SPEEDS / 0.01))
+    assert np.allclose(column(smoothed(tp.terms.Coulomb(), 0.0)), np.sign(SPEEDS))
 
 
 def test_friction_with_a_width_of_its_own_keeps_it():
     """tanh(qd / v) has no jump: times another tanh it would be flat at standstill, and no law would cancel it."""
-    assert np.allclose(column(smoothed(tp.Coulomb(0.05), 0.01)), np.tanh(SPEEDS / 0.05))
-    each = smoothed(tp.Coulomb((0.05, 0.0)), 0.01)
+    assert np.allclose(column(smoothed(tp.terms.Coulomb(0.05), 0.01)), np.tanh(SPEEDS / 0.05))
+    each = smoothed(tp.terms.Coulomb((0.05, 0.0)), 0.01)
     for joint, width in enumerate((0.05, 0.01)):
         assert np.allclose(column(each.at(joint)), np.tanh(SPEEDS / width))
 
@@ -31,7 +31,7 @@ def test_friction_with_a_width_of_its_own_keeps_it():
 def test_computed_torque_that_knows_the_friction_stands_still():
     """The same width in plant and law: the error obeys a linear equation, and an arm at rest stays there."""
     arm = tp.load("elbow2r").with_friction(coulomb=[2.0, 1.0])
-    terms = (tp.Coulomb(0.05),)
+    terms = (tp.terms.Coulomb(0.05),)
     law = tp.ComputedTorque(arm, Kp=400.0, Kd=40.0, terms=terms)
     run = tp.simulate(tp.RigidPlant(arm, terms=terms), law, tp.MinimumJerk([[0, 0], [1, 1]], [1.0, 2.0]), 4.0, 1000.0)
     assert np.abs(run.q[run.time < 1.0]).max() < 1e-9

@@ -56,7 +56,7 @@ def test_two_joints_stick_one_by_one_and_smooth_friction_tends_to_it():
 def test_stribeck_holds_more_at_rest_than_in_motion():
     """F + B at rest, F at speed: a force between the two keeps what moves moving, and what rests resting."""
     arm = slider(coulomb=DRY, stribeck=1.0)
-    plant = tp.RigidPlant(arm, (tp.Coulomb(), tp.Stribeck(0.05)), stiction=True)
+    plant = tp.RigidPlant(arm, (tp.terms.Coulomb(), tp.terms.Stribeck(0.05)), stiction=True)
 
     def push(t, q, qd):
         return [DRY + 0.5]

@@ -146,7 +146,7 @@ def enclose(
             break
         # The boxes with the highest bounds come first; the others wait.
         order = np.argsort(-upper, kind="stable")
-        take = order[: min(BATCH, max(1, (boxes - used + 1) // 2))]
+        take = order[: min(BATCH, (boxes - used + 1) // 2)]
         new_lo, new_hi = _halved(lo[take], hi[take], parts[take], problem.function.free)
         new_upper, new_parts = _in_batches(problem, new_lo, new_hi)
         new_upper = np.minimum(new_upper, np.concatenate([upper[take]] * 2))

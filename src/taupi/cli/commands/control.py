@@ -10,34 +10,35 @@ import typer
 
 from taupi.cli.description import Description
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.horizon import Horizon
 from taupi.cli.laws import ELASTIC_LAW, build_laws, law_names, starting_estimate
 from taupi.cli.options import ForceOption, GainOption, JsonOption, RobotArgument, RunsOption, SubstepsOption
-from taupi.cli.plants import PlantOptions, SensorOptions, steps_per_period
+from taupi.cli.plants import HorizonOption, PlantOptions, SensorChanges, SensorOptions, with_substeps
 from taupi.cli.references import MotionOptions
 from taupi.cli.run_folder import refuse_results, write_runs, written
 from taupi.errors import TaupiError
+
+LawsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--law",
+        help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity, "
+        "elastic-pd-gravity (the default of elastic joints); several separated by commas, or repeated.",
+    ),
+]
+KnownOption = Annotated[float, typer.Option("--known", help="Share of the true parameters that estimates start at.")]
 
 
 def control(
     robot: RobotArgument,
     *,
-    law: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--law",
-            help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity, "
-            "elastic-pd-gravity (the default of elastic joints); several separated by commas, or repeated.",
-        ),
-    ] = None,
+    law: LawsOption = None,
     gain: GainOption = None,
-    known: Annotated[
-        float, typer.Option("--known", help="Share of the true parameters that estimates start at.")
-    ] = 0.5,
+    known: KnownOption = 0.5,
     motion: MotionOptions,
-    horizon: Horizon,
+    horizon: HorizonOption,
     substeps: SubstepsOption = None,
     surroundings: PlantOptions,
+    sensors: SensorChanges,
     sensing: SensorOptions,
     output: RunsOption = None,
     force: ForceOption = False,
@@ -60,18 +61,21 @@ def control(
         raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
     names = law_names(law or (), ELASTIC_LAW if surroundings.elastic(arm) else "slotine-li")
     refuse_results(output, names, force)
-    plant, sensors = surroundings.plant(arm), sensing.sensors()
-    steps = steps_per_period(plant, horizon.integrator, horizon.rate, substeps)
+    plant = surroundings.plant(arm)
+    horizon = with_substeps(horizon, plant, substeps)
     trials = []
     for name, controller in build_laws(names, arm, surroundings.term_names, gain).items():
         run = tp.simulate(
-            *(plant, controller, reference, horizon.duration, horizon.rate, horizon.integrator, steps),
-            sensors=sensors,
+            plant,
+            controller,
+            reference,
+            horizon=horizon,
+            sensors=sensing.sensors(sensors),
             initial=motion.start(arm.n),
             parameters=starting_estimate(controller, known),
             seed=sensing.seed,
         )
-        trials.append(tp.Trial(run, controller, plant, name))
+        trials.append(tp.laws.Trial(run, controller, plant, name))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]
     print(json.dumps({"robot": arm.name, "runs": rows}, indent=2) if as_json else comparison_text(rows))
     for trial in trials:

@@ -42,7 +42,7 @@ def reproduce(
         from taupi.papers.folder import check_folder
 
         check_folder(output, force)
-    reproduction = tp.reproduce(name)
+    reproduction = tp.papers.reproduce(name)
     print(json.dumps(reproduction.to_dict(), indent=2, default=float) if as_json else reproduction)
     if output is not None:
         files = reproduction.write(output, force)
@@ -55,7 +55,7 @@ def _listing(as_json: bool) -> str:
     import taupi as tp
     from taupi.tables import table
 
-    studies = tp.studies()
+    studies = tp.papers.studies()
     if as_json:
         keys = ("name", "document", "reruns", "seconds")
         return json.dumps({"studies": [{k: getattr(study, k) for k in keys} for study in studies]}, indent=2)

@@ -10,30 +10,32 @@ import typer
 
 from taupi.cli.description import Description
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.horizon import Horizon
 from taupi.cli.laws import ELASTIC_LAW, build_laws
 from taupi.cli.options import ForceOption, GainOption, JsonOption, RobotArgument, RunsOption, SubstepsOption
-from taupi.cli.plants import PlantOptions, SensorOptions, steps_per_period
+from taupi.cli.plants import HorizonOption, PlantOptions, SensorChanges, SensorOptions, with_substeps
 from taupi.cli.references import MotionOptions
 from taupi.cli.run_folder import refuse_results, write_runs, written
+
+LawOption = Annotated[
+    str | None,
+    typer.Option(
+        "--law",
+        help="computed-torque (the default), pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural, "
+        "elastic-pd-gravity (the default of elastic joints) or none.",
+    ),
+]
 
 
 def simulate(
     robot: RobotArgument,
     *,
-    law: Annotated[
-        str | None,
-        typer.Option(
-            "--law",
-            help="computed-torque (the default), pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural, "
-            "elastic-pd-gravity (the default of elastic joints) or none.",
-        ),
-    ] = None,
+    law: LawOption = None,
     gain: GainOption = None,
     motion: MotionOptions,
-    horizon: Horizon,
+    horizon: HorizonOption,
     substeps: SubstepsOption = None,
     surroundings: PlantOptions,
+    sensors: SensorChanges,
     sensing: SensorOptions,
     output: RunsOption = None,
     force: ForceOption = False,
@@ -53,19 +55,22 @@ def simulate(
     refuse_results(output, (), force)
     arm = description.load(robot)
     plant = surroundings.plant(arm)
-    steps = steps_per_period(plant, horizon.integrator, horizon.rate, substeps)
+    horizon = with_substeps(horizon, plant, substeps)
     surroundings.warn_of_late_payloads(horizon.duration)
     reference = motion.motion(arm, horizon.duration)
     name = law or (ELASTIC_LAW if surroundings.elastic(arm) else "computed-torque")
     free = name == "none" or reference is None
     controller = None if free else build_laws([name], arm, surroundings.term_names, gain)[name]
     run = tp.simulate(
-        *(plant, controller, reference, horizon.duration, horizon.rate, horizon.integrator, steps),
-        sensors=sensing.sensors(),
+        plant,
+        controller,
+        reference,
+        horizon=horizon,
+        sensors=sensing.sensors(sensors),
         initial=motion.start(arm.n),
         seed=sensing.seed,
     )
-    trial = tp.Trial(run, controller, plant, "" if free else name)
+    trial = tp.laws.Trial(run, controller, plant, "" if free else name)
     print(json.dumps(run_data(run), indent=2) if as_json else run)
     for remark in trial.remarks:
         print(remark, file=sys.stderr)

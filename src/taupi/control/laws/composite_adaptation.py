@@ -51,7 +51,7 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
     exp(-a t). The memory behind the estimate holds the filters and P.
 
     >>> import taupi as tp
-    >>> law = tp.CompositeAdaptation(tp.load("elbow2r"), adapt="base", forgetting=1.0)
+    >>> law = tp.laws.CompositeAdaptation(tp.load("elbow2r"), adapt="base", forgetting=1.0)
     >>> state = law.init()
     >>> tau, state = law.step(state, [0.0, 0.1], [0.0, 0.0], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0], dt=0.001)
     >>> state.parameters.shape, state.memory.shape

@@ -37,7 +37,7 @@ class ElasticPDGravity(FixedLaw):
 
     >>> import taupi as tp
     >>> arm, rest = tp.load("zollo2r"), [0.0, 0.0]
-    >>> law = tp.ElasticPDGravity(arm, Kp=[3000.0, 1800.0], Kd=[150.0, 60.0])
+    >>> law = tp.laws.ElasticPDGravity(arm, Kp=[3000.0, 1800.0], Kd=[150.0, 60.0])
     >>> borne = tp.gravity_torque(arm)(rest)
     >>> law.torque(borne / [3000.0, 1800.0], rest, rest, rest, rest).round(9).tolist() == borne.round(9).tolist()
     True
@@ -73,7 +73,7 @@ class ElasticPDGravity(FixedLaw):
 
         `truth`, `signals` and `x` are as in `Law.claim`.
         """
-        raise TaupiError(f"{self.name} moves links and motors; taupi.lyapunov knows rigid arms alone.")
+        raise TaupiError(f"{self.name} moves links and motors; taupi.laws.lyapunov knows rigid arms alone.")
 
 
 def _compliance(chain: Chain) -> Vector:

@@ -54,7 +54,7 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
     >>> import taupi as tp
     >>> from taupi.model.body import smallest_eigenvalue
     >>> arm = tp.load("zollo2r")
-    >>> law = tp.NaturalAdaptation(arm, adapt="link2.*")
+    >>> law = tp.laws.NaturalAdaptation(arm, adapt="link2.*")
     >>> state = law.init(law.real(law.parameters.values))
     >>> tau, state = law.step(state, [0.0, 0.1], [0.0, 0.0], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0], dt=0.001)
     >>> smallest_eigenvalue(state.parameters) > 0

@@ -67,9 +67,9 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
-    >>> law = tp.OperationalSlotineLi(arm, task="planar", K=10.0)
+    >>> law = tp.laws.OperationalSlotineLi(arm, task="planar", K=10.0)
     >>> q, rest = [0.3, 0.9, -0.4], [0.0, 0.0, 0.0]
-    >>> r = tp.task_coordinates(arm, task="planar")(q)
+    >>> r = tp.operational.task_coordinates(arm, task="planar")(q)
     >>> bool(abs(law.torque(q, rest, r, rest, rest) - tp.gravity_torque(arm)(q)).max() < 1e-10)
     True
     """

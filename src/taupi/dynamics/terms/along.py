@@ -20,7 +20,7 @@ class Along:
     such as "motor6".
 
     >>> import taupi as tp
-    >>> friction = tp.Along("motor2", tp.Viscous(), (1, 1))
+    >>> friction = tp.terms.Along("motor2", tp.terms.Viscous(), (1, 1))
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous", friction))
     >>> Y.parameters.names[-1], Y([0, 0], [0.5, 0.25], [0, 0])[:, -1].tolist()
     ('motor2.viscous', [0.75, 0.75])
@@ -32,7 +32,7 @@ class Along:
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, Term) or isinstance(self.of, Along):
-            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.Viscous().")
+            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.terms.Viscous().")
         entries = tuple(exact(c, "direction") for c in self.direction)
         if not any(entries):
             raise TaupiError(Argument("direction"), " is zero everywhere, expected the coordinates that turn it.")

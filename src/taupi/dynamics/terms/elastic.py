@@ -57,7 +57,7 @@ class LinkSide:
     """The term `of` on the link's side of the spring: tau = column(q_i, qd_i) times a parameter, in the link's row.
 
     >>> import taupi as tp
-    >>> Y = tp.elastic_regressor(tp.load("zollo2r"), terms=("coulomb", "viscous", tp.LinkSide(tp.Viscous())))
+    >>> Y = tp.elastic_regressor(tp.load("zollo2r"), terms=("coulomb", "viscous", tp.terms.LinkSide(tp.terms.Viscous())))
     >>> Y.parameters.names[-2:]
     ('joint1.link_viscous', 'joint2.link_viscous')
     """
@@ -66,7 +66,7 @@ class LinkSide:
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, Term) or isinstance(self.of, Along | LinkSide | Stiffness | Damping):
-            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.Viscous().")
+            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.terms.Viscous().")
 
     @property
     def name(self) -> str:

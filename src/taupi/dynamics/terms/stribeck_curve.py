@@ -35,7 +35,7 @@ class StribeckCurve:
     linear.
 
     >>> import taupi as tp
-    >>> tp.StribeckCurve.document().torque([[0.02, 0.02], [0.5, 0.5]]).round(4).tolist()
+    >>> tp.terms.StribeckCurve.document().torque([[0.02, 0.02], [0.5, 0.5]]).round(4).tolist()
     [[0.1461, 0.1546], [0.1367, 0.1468]]
     """
 

@@ -1,4 +1,4 @@
-"""Estimators: frozen settings with one method, `fit(problem) -> Fit`. `ESTIMATORS` is the table of their names."""
+"""Estimators: frozen settings with one method, `fit(problem) -> Fit` or `fit_logs(inputs)`. `ESTIMATORS` lists them by name."""
 
 from __future__ import annotations
 
@@ -25,37 +25,38 @@ ESTIMATORS: dict[str, str] = {
 
 @runtime_checkable
 class Estimator(Protocol):
-    """Settings that turn a problem, rows linear in the parameters, into a fit."""
+    """An estimator that solves a problem: rows that are linear in the parameters."""
 
     def fit(self, problem: Problem) -> Fit:
-        """Return the fit."""
+        """Return the fit of a `problem`."""
         ...
 
 
 @runtime_checkable
 class LogEstimator(Protocol):
-    """Settings that turn logs into a fit, for what is not linear in its parameters."""
+    """An estimator that starts from logs, for models that are not linear in their parameters."""
 
     def fit_logs(self, inputs: FitInputs, validated: bool = False) -> tuple[Fit, tuple[Validation, ...]]:
-        """Return the fit, and, if `validated`, its torque beside that of its logs."""
+        """Return the fit, and, if `validated`, the comparison of its torque with that of its logs."""
         ...
 
 
 EstimatorLike = str | Estimator | LogEstimator | type
 
 
-def resolve_estimator(given: EstimatorLike) -> Estimator | LogEstimator:
-    """Return an estimator from its name, its class or itself."""
-    chosen = given
-    if isinstance(given, str):
-        if given not in ESTIMATORS:
-            raise unknown(Argument("estimator"), given, ESTIMATORS)
-        module, _, name = ESTIMATORS[given].partition(":")
-        chosen = getattr(import_module(module), name)
-    estimator = chosen() if isinstance(chosen, type) else chosen
-    if not isinstance(estimator, Estimator | LogEstimator):
+def resolve_estimator(estimator: EstimatorLike) -> Estimator | LogEstimator:
+    """Return the estimator with a name, of a class, or the object itself."""
+    resolved = estimator
+    if isinstance(estimator, str):
+        if estimator not in ESTIMATORS:
+            raise unknown(Argument("estimator"), estimator, ESTIMATORS)
+        module, _, name = ESTIMATORS[estimator].partition(":")
+        resolved = getattr(import_module(module), name)
+    if isinstance(resolved, type):
+        resolved = resolved()
+    if not isinstance(resolved, Estimator | LogEstimator):
         raise TaupiError(
             Argument("estimator"),
-            f" is {shown(given)}, expected one of {', '.join(ESTIMATORS)}, or an object with fit(problem).",
+            f" is {shown(estimator)}, expected one of {', '.join(ESTIMATORS)}, or an object with fit(problem).",
         )
-    return estimator
+    return resolved

@@ -1,4 +1,4 @@
-"""Weighted least squares among robots that can exist: what `taupi.identify` does unless told otherwise."""
+"""Weighted least squares among robots that can exist: the default estimator."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
+from taupi.checks import positive
+from taupi.errors import NotIdentifiedError, TaupiWarning
 from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome
-from taupi.identification.rows.factors import stacked
-from taupi.identification.weighting import weighted
+from taupi.identification.rows.factors import stack_factors
+from taupi.identification.weighting import weighted_least_squares
 
 _ROUNDS = 5
-# Constraints that make the weighted residual this many times larger do not belong to this robot, or to this log. They are worth
-# a warning where the difference is more than rounding, this share of the torque.
+# Constraints that make the weighted residual this many times larger contradict the log. They are worth a warning if the residual
+# grows by more than this share of the torque, so that it is not rounding.
 _FARTHEST, _SUSPECT = 2.0, 0.02
 _FRICTION = ("viscous", "coulomb")
 
@@ -27,59 +28,67 @@ _FRICTION = ("viscous", "coulomb")
 class Consistent:
     """Minimise sum |S^-1/2 (Y_b B pi - tau)|^2 over links and rotors that real bodies can have, and friction that dissipates.
 
-    Where real bodies have the parameters of weighted least squares, it is `"wls"`. Elsewhere it predicts other motions better,
-    for what noise and a poor motion leave open is not filled with bodies that cannot be. Friction that insists on being negative
-    stays so: where its sign makes the joint's sum of squares grow by more than the share `clearly`. A torque sensor beyond the
-    gear and a drive that compensates its friction show it. Where no robot that can exist comes near to the runs, it is `"wls"`,
-    with a warning. `"feasible"` has no such exceptions, and takes bounds.
+    If real bodies can have the parameters of weighted least squares, the result is that of "wls". Otherwise it predicts other
+    motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
+
+    There are two exceptions. Friction stays negative if keeping it positive would increase the joint's sum of squares by more
+    than the share `clearly`, 0.1 by default: a torque sensor beyond the gear, or a drive that compensates its friction, measures
+    that. And if no robot that can exist comes near the logs, the result is that of "wls", with a warning. "feasible" makes no
+    exceptions, and takes bounds.
     """
 
     clearly: float = 0.1
     name: ClassVar[str] = "consistent"
 
     def __post_init__(self) -> None:
-        if isinstance(self.clearly, bool) or not isinstance(self.clearly, int | float) or not self.clearly > 0:
-            raise TaupiError(f"clearly is {self.clearly!r}, expected a share above 0, such as 0.1.")
+        positive("clearly", self.clearly)
 
     def fit(self, problem: Problem) -> Fit:
-        """Return the fit."""
+        """Return the fit of a `problem`."""
         entries = problem.base.parameters.layout.entries
-        every = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
+        friction = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
-            strict = Feasible().fitted(problem, self.name, asdict(self))
+            strict = Feasible().fit_as(self.name, asdict(self), problem)
             if strict.status.outcome is Outcome.UNCONSTRAINED:
                 return strict
-            loose = Feasible().fitted(problem, self.name, asdict(self), every)
-            negative = self._insisting(problem, strict, loose)
+            loose = Feasible().fit_as(self.name, asdict(self), problem, friction)
+            negative = self._clearly_negative(problem, strict, loose)
             if not negative:
-                return self._or_free(problem, strict)
-            told = (
-                f"Friction insists on being negative, and is left so: {', '.join(negative)}. What measures the torque?"
+                return self._unless_contradicted(problem, strict)
+            note = (
+                f"Friction is clearly negative and stays so: {', '.join(negative)}. Does something other than a motor current "
+                "measure the torque, or does the drive compensate friction?"
             )
-            return self._or_free(problem, Feasible().fitted(problem, self.name, asdict(self), negative, [told]))
+            fit = Feasible().fit_as(self.name, asdict(self), problem, negative, [note])
+            return self._unless_contradicted(problem, fit)
         except NotIdentifiedError as error:
-            solution, weights = weighted(problem, _ROUNDS)
-            notes = [f"Not among real bodies, for the solver failed ({error}); this is weighted least squares."]
+            solution, weights = weighted_least_squares(problem, _ROUNDS)
+            notes = [f"The fit among real bodies failed ({error}); this is weighted least squares."]
             return assemble(problem, self.name, asdict(self), solution, weights, notes=notes)
 
-    def _or_free(self, problem: Problem, fit: Fit) -> Fit:
-        """Return the fit, or that without constraints where they more than double the weighted residual."""
-        solution, weights = weighted(problem, _ROUNDS)
-        r = stacked(problem.factors, weights)
-        least, now = (float(np.linalg.norm(r @ np.append(x, -1.0))) for x in (solution.x, fit.values))
-        if now <= _FARTHEST * least:
+    def _unless_contradicted(self, problem: Problem, fit: Fit) -> Fit:
+        """Return the fit, or the one without constraints if they more than double the weighted residual."""
+        solution, weights = weighted_least_squares(problem, _ROUNDS)
+        r = stack_factors(problem.factors, weights)
+        least, constrained = (float(np.linalg.norm(r @ np.append(x, -1.0))) for x in (solution.x, fit.values))
+        if constrained <= _FARTHEST * least:
             return fit
-        size = max(float(np.linalg.norm(r[:, -1])), 1e-300)
-        told = (
-            f"No robot that can exist explains the runs: the relative error would rise from {least / size:.2%} to "
-            f"{now / size:.2%}. Check signs, units, gears and the order of joints. This is weighted least squares."
+        torque = max(float(np.linalg.norm(r[:, -1])), 1e-300)
+        message = (
+            f"No robot that can exist explains the logs: the relative error would rise from {least / torque:.2%} to "
+            f"{constrained / torque:.2%}. Check signs, units, gears and the order of joints. This is weighted least squares."
         )
-        if now - least > _SUSPECT * size:
-            warnings.warn(told, TaupiWarning, stacklevel=4)
-        return assemble(problem, self.name, asdict(self), solution, weights, notes=[told])
+        if constrained - least > _SUSPECT * torque:
+            warnings.warn(TaupiWarning(message), stacklevel=4)
+        return assemble(problem, self.name, asdict(self), solution, weights, notes=[message])
 
-    def _insisting(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
-        """Return friction that is negative in one fit, at joints that the other explains clearly worse, and has part in that."""
+    def _clearly_negative(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
+        """Return the friction parameters whose negative sign the log clearly shows.
+
+        `loose` is the fit in which friction may be negative, `strict` the one in which it may not. A parameter counts if it is
+        negative in `loose`, if `strict` explains the torque of some joint clearly worse, and if the torque that the parameter
+        contributes to that joint is clearly visible in its residual.
+        """
         pairs = zip(strict.joints, loose.joints, strict=True)
         worse = {j for j, (a, b) in enumerate(pairs) if a.rms**2 > (1 + self.clearly) * b.rms**2}
         result = []

@@ -1,35 +1,38 @@
-"""Robust regression: rows that do not fit count less."""
+"""Robust regression: rows with large residuals count less."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.checks import not_negative, positive, whole_number
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.factors import stacked
+from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
 from taupi.identification.solve import Solution, solve
-from taupi.identification.weighting import Weights, spring_scales, weighted
-from taupi.identification.whitening import Weighed, gathered
+from taupi.identification.weighting import Weights, spring_scales, weighted_least_squares
+from taupi.identification.whitening import WeightedRows, transformed_factors
 
-# Of each (file, joint), so many residuals are enough to take their median from; fewer than twice as many are kept.
+# For each (file, joint), the median is taken from this many residuals, up to twice as many.
 _MOST = 100_000
-# The standard deviation of Gaussian noise is this many median absolute deviations.
+# Standard deviation of Gaussian noise over its median absolute deviation.
 _MAD = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
 class Huber:
-    """Minimise sum rho((Y_b x - tau) / sigma), rho quadratic up to `k` and linear beyond (Huber 1964).
+    """Minimise sum rho((Y_b x - tau) / sigma), with rho quadratic up to `k` and linear beyond (Huber 1964).
 
-    By iterated weights min(1, k / |residual / sigma|); sigma, of each joint and file, is 1.4826 times the median absolute
-    residual. Each iteration passes twice over the runs. With k = 1.345 it is 95 % as efficient as least squares where noise
-    is Gaussian.
+    Solved by iterated weights min(1, k / |residual / sigma|), where sigma of each joint and file is 1.4826 times the median
+    absolute residual. With k = 1.345, the default, it is 95 % as efficient as least squares for Gaussian noise. It stops after
+    `iterations` (20), or when no parameter moves by more than `tolerance` (1e-4) of its standard error. Each iteration passes
+    twice over the logs.
     """
 
     k: float = 1.345
@@ -38,89 +41,107 @@ class Huber:
     name: ClassVar[str] = "huber"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.k) and self.k > 0):
-            raise TaupiError(f"k is {self.k!r}, expected a positive number of standard deviations, such as 1.345.")
+        positive("k", self.k)
+        whole_number("iterations", self.iterations)
+        not_negative("tolerance", self.tolerance)
 
     def fit(self, problem: Problem) -> Fit:
-        """Return the fit."""
-        solution, _ = weighted(problem, 2)
+        """Return the fit of a `problem`."""
+        solution, _ = weighted_least_squares(problem, 2)
         sigma: Weights = {}
-        moved = np.inf
+        step = np.inf
         pieces = problem.pieces
         for _ in range(self.iterations):
-            sigma = _scales(problem, solution.x)
-            pieces = gathered(problem, lambda file, rows, s=sigma, x=solution.x: self._weighed(file, rows, s, x))  # type: ignore[misc]
-            new = solve(stacked(pieces), problem.prior_base, problem.metric)
-            moved = _moved(solution, new)
-            solution = new
-            if moved < self.tolerance:
+            sigma = _noise_scales(problem, solution.x)
+            weigh = partial(self._weigh, sigma=sigma, x=solution.x)
+            pieces = transformed_factors(problem, weigh)
+            before, solution = solution, solve(stack_factors(pieces), problem.prior_base, problem.metric)
+            step = _largest_step(before, solution)
+            if step < self.tolerance:
                 break
         weights = {key: 1 / s for key, s in sigma.items() if s > 0}
-        notes = [] if moved < self.tolerance else [
-            f"huber: still moving by {moved:.2g} standard errors after {self.iterations} iterations."
+        notes = [] if step < self.tolerance else [
+            f"huber: still moving by {step:.2g} standard errors after {self.iterations} iterations."
         ]  # fmt: skip
-        fit = assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces, notes=notes)
-        return fit
+        covariance, _ = sandwich(pieces, {}, solution.x, solution.spread)
+        covariance = covariance * self._widening(problem, sigma, solution.x) ** 2
+        return assemble(
+            problem, self.name, asdict(self), solution, weights, pieces=pieces, covariance=covariance, notes=notes
+        )
 
-    def _weighed(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> Weighed:
-        """Return rows over sigma, times the root of their Huber weight."""
-        size = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
-        left = np.abs(rows.left(x)) / size
-        root = np.sqrt(np.minimum(1.0, self.k / np.maximum(left, 1e-300))) / size
+    def _widening(self, problem: Problem, sigma: Weights, x: np.ndarray) -> float:
+        """Return sum w / sum psi', w = psi(r) / r: a row beyond k has a weight, but its pull does not change with x.
+
+        The covariance of an M-estimator is H^-1 (sum psi^2 y y^T) H^-1 with H = sum psi' y y^T (Huber 1964); w overstates H.
+        """
+        weight = slope = 0.0
+        for file in range(len(problem.recordings)):
+            for rows in problem.rows(file):
+                scale = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
+                residual = (np.abs(rows.residual(x)) / scale)[rows.use]
+                weight += float(np.sum(np.minimum(1.0, self.k / np.maximum(residual, 1e-300))))
+                slope += float(np.sum(residual <= self.k))
+        return weight / max(slope, 1.0)
+
+    def _weigh(self, file: int, rows: Rows, sigma: Weights, x: np.ndarray) -> WeightedRows:
+        """Return rows divided by sigma and multiplied by the square root of their Huber weight at x."""
+        scale = np.array([sigma[file, j] for j in range(rows.tau.shape[1])])
+        residual = np.abs(rows.residual(x)) / scale
+        root = np.sqrt(np.minimum(1.0, self.k / np.maximum(residual, 1e-300))) / scale
         return rows.y * root.T, rows.tau * root
 
 
-class Thinned:
-    """Some of any number of values, evenly spread: every second is dropped whenever there are 200 000.
+class ThinnedValues:
+    """An evenly spread sample of any number of values: whenever 200 000 are held, every second one is dropped.
 
     >>> import numpy as np
-    >>> some = Thinned()
+    >>> sample = ThinnedValues()
     >>> for k in range(3):
-    ...     some.add(np.arange(5) + 5 * k)
-    >>> len(some.values)
+    ...     sample.add(np.arange(5) + 5 * k)
+    >>> len(sample.values)
     15
     """
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
-        self._held = self._seen = 0
+        self._count = self._total = 0
         self._step = 1
 
     def add(self, values: np.ndarray) -> None:
         """Add values."""
-        self._parts.append(values[-self._seen % self._step :: self._step])
-        self._seen += len(values)
-        self._held += len(self._parts[-1])
-        while self._held >= 2 * _MOST:
+        self._parts.append(values[-self._total % self._step :: self._step])
+        self._total += len(values)
+        self._count += len(self._parts[-1])
+        while self._count >= 2 * _MOST:
             self._parts = [self.values[::2]]
-            self._held, self._step = len(self._parts[0]), 2 * self._step
+            self._count, self._step = len(self._parts[0]), 2 * self._step
 
     @property
     def values(self) -> np.ndarray:
-        """What is held."""
+        """The sample."""
         return np.concatenate(self._parts) if self._parts else np.zeros(0)
 
 
-def _scales(problem: Problem, x: np.ndarray) -> Weights:
+def _noise_scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return sigma of each (file, joint) from the median absolute residual."""
     result: Weights = {}
     scales = spring_scales(problem, x)
     for f in range(len(problem.recordings)):
-        kept = [Thinned() for _ in range(problem.regressor.outputs[0].shape[0])]
-        power = np.zeros(len(kept))
+        samples = [ThinnedValues() for _ in range(problem.regressor.outputs[0].shape[0])]
+        largest = np.zeros(len(samples))
         for rows in problem.rows(f):
-            left = np.abs(rows.left(x))
-            power = np.maximum(power, np.abs(rows.tau).max(axis=0))
-            for j, mine in enumerate(kept):
-                mine.add(left[rows.use[:, j], j])
-        for j, mine in enumerate(kept):
-            floor = max(1e-9 * power[j], 1e-300)
+            residual = np.abs(rows.residual(x))
+            largest = np.maximum(largest, np.abs(rows.tau).max(axis=0))
+            for j, sample in enumerate(samples):
+                sample.add(residual[rows.use[:, j], j])
+        for j, sample in enumerate(samples):
+            floor = max(1e-9 * largest[j], 1e-300)
             scale = scales[f, j] or 1.0
-            result[f, j] = max(scale * _MAD * float(np.median(mine.values)), floor) if len(mine.values) else 1.0
+            result[f, j] = max(scale * _MAD * float(np.median(sample.values)), floor) if len(sample.values) else 1.0
     return result
 
 
-def _moved(old: Solution, new: Solution) -> float:
-    """Return the largest step of a parameter, in its own standard errors of unit noise."""
-    error = np.linalg.norm(new.spread, axis=1)
-    return float(np.max(np.abs(new.x - old.x) / np.where(error > 0, error, np.inf), initial=0.0))
+def _largest_step(before: Solution, after: Solution) -> float:
+    """Return the largest step of a parameter, in units of its standard error for noise of 1."""
+    error = np.linalg.norm(after.spread, axis=1)
+    return float(np.max(np.abs(after.x - before.x) / np.where(error > 0, error, np.inf), initial=0.0))

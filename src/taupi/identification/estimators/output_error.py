@@ -1,4 +1,4 @@
-"""Elastic robots of which only the motors are measured: parameters for which the simulated answer is the recorded one."""
+"""Elastic robots of which only the motors are measured: parameters whose simulation matches the recorded motor torques."""
 
 from __future__ import annotations
 
@@ -6,44 +6,50 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.equations import Equations
-from taupi.identification.friction.fitted_terms import basis_of, given_widths, open_friction, resolved, shaped
+from taupi.identification.friction.fitted_terms import (
+    base_with_terms,
+    friction_widths,
+    resolve_fit_terms,
+    unshaped_friction,
+    with_friction_shapes,
+)
 from taupi.identification.hidden_links.links import HiddenLinks
-from taupi.identification.hidden_links.motor_log import Drive, drive_of, motors_of, smoothed_motors
+from taupi.identification.hidden_links.motor_log import Drive, drive_of, motor_log, smooth_motors
 from taupi.identification.hidden_links.solver import Solver, torques_of
-from taupi.identification.inputs import ELASTIC_TERMS, FitInputs, LogLike
+from taupi.identification.inputs import ELASTIC_TERMS, FitInputs, PriorLike
 from taupi.identification.problem import prior_of
 from taupi.identification.results.assemble import fit_record
 from taupi.identification.results.fit import Fit, JointStatistics, Outcome, Status
 from taupi.identification.results.uncertainty import sandwich
-from taupi.identification.results.validation import Validation, compared, errors_of
-from taupi.identification.rows.block_source import naming
+from taupi.identification.results.validation import Validation, build_validation, errors_of
+from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.factors import JointFactor, triangle
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, LogRecord
 from taupi.identification.solve import Solution, solve
-from taupi.identification.tuning.friction_shape import plain_shapes
+from taupi.identification.tuning.friction_shape import default_shapes
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.log import Log
-from taupi.signals.read import read_log
+from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Streaming
 
-# A link on a spring without damping would never forget how it was started.
+# Without damping, a link on a spring would never forget its initial state.
 TERMS = (*ELASTIC_TERMS, "damping")
-# A parameter with a larger relative error than this is not told by the motors.
+# The motors hardly determine a parameter whose relative error is larger than this.
 _LOOSE = 0.5
-# A stretch of time for correlated residuals lasts so many periods of the cutoff.
+# Length of a stretch of time for correlated residuals, in periods of the cutoff.
 _PERIODS = 3
 
 
@@ -51,10 +57,10 @@ _PERIODS = 3
 class OutputError:
     """Minimise sum |S^-1/2 (u - u_hat(theta, x, start))|^2: elastic joints of which only the motors are measured.
 
-    The links are not seen. They are simulated behind their springs, which the measured motors drive, from an unknown start;
-    u_hat is the torque that the motors then need. Nonlinear least squares from the description's values, with the
-    sensitivities of the simulation (a trust region of at most so many `iterations`; springs, rotors and friction not negative).
-    Output error as of Gautier, Janot & Vandanjon (2013), but driven by positions, so that nothing drifts.
+    The links are not measured. They are simulated from an unknown start, driven by the measured motors through their springs;
+    u_hat is the torque that the motors then need. This is nonlinear least squares from the values of the description, with the
+    sensitivities of the simulation, in a trust region with at most `iterations` (60) steps; springs, rotors and friction are not
+    negative. It is the output-error method of Gautier, Janot & Vandanjon (2013), but driven by positions, so that nothing drifts.
     """
 
     iterations: int = 60
@@ -64,23 +70,27 @@ class OutputError:
         whole_number("iterations", self.iterations)
 
     def fit_logs(self, inputs: FitInputs, validated: bool = False) -> tuple[Fit, tuple[Validation, ...]]:
-        """Return the fit of one log, whose theta, or q where it has none, are the motors' positions as seen behind the gears."""
+        """Return the fit of one log, and, if `validated`, the comparison of its torque with that of the log.
+
+        `inputs` are those of `taupi.identify`. The log's theta, or its q if it has none, are the motor positions on the joint
+        side of the gears.
+        """
         equations = _elastic_equations(inputs.robot)
         log = _only_log(inputs)
         settings = dataclasses.replace(inputs.preparation, decimate=1)
-        with naming(log.source.path):
-            motors = motors_of(log, inputs.robot)
-            smooth, cutoff_hz = smoothed_motors(motors, settings)
-        asked = resolved(TERMS if inputs.terms is None else inputs.terms, True)
-        terms = _with_smooth_friction(asked, equations, smooth, settings)
-        base = basis_of(inputs.robot, terms, inputs.base, elastic=True)
+        with errors_naming(log.source.path):
+            motors = motor_log(log, inputs.robot)
+            smooth, cutoff_hz = smooth_motors(motors, settings)
+        terms = resolve_fit_terms(TERMS if inputs.terms is None else inputs.terms, True)
+        terms = _with_smooth_friction(terms, equations, smooth, settings)
+        base = base_with_terms(inputs.robot, terms, inputs.base, elastic=True)
         links, prior = HiddenLinks(base), prior_of(inputs.prior, base)
         drive = drive_of(links, base.project(prior), smooth, motors, cutoff_hz)
         solver = Solver(links, drive, self.iterations)
         solver.solve(base.project(prior))
         settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
         fit = _fit(solver, base, terms, prior, settings, _log_record(motors, drive), inputs.seed)
-        return fit, (_own_validation(fit, solver, log),) if validated else ()
+        return fit, (_validation(fit, solver, log),) if validated else ()
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -89,22 +99,22 @@ def output_error(
     log: LogLike,
     terms: TermsLike | None = None,
     *,
-    prior: Any = None,
+    prior: PriorLike = None,
     base: BaseParameters | None = None,
     iterations: int = 60,
     reading: Streaming,
     preparation: Preparation,
 ) -> Fit:
-    """Return base parameters of an elastic `robot` from motors alone: `taupi.identify` with `OutputError(iterations)`.
+    """Return base parameters of an elastic `robot` from its motors alone: `taupi.identify` with `OutputError(iterations)`.
 
-    `log` is a Log or a path: its theta, or its q where it has none, are the motors' positions as seen behind the gears, its tau
-    their torque. `terms` are those of `taupi.identify` and "damping" by default; `prior` and `base` as there, `iterations` at
-    most. All base parameters act on the motors; which of them one log tells shows in the sensitivities: `fit.conditioning`,
-    `fit.undetermined`, and the intervals.
+    `log` is a Log or a path: its theta, or its q if it has none, are the motor positions on the joint side of the gears, its tau
+    the motor torques. `terms` are those of `taupi.identify` for elastic joints, and "damping", by default; `prior` and `base` are
+    as there. There are at most `iterations` (60) steps. All base parameters act on the motors; which of them a log determines
+    follows from the sensitivities: see `fit.conditioning`, `fit.undetermined`, and the intervals.
 
     >>> import taupi as tp
     >>> try:
-    ...     tp.output_error(tp.load("elbow2r"), "run.csv")
+    ...     tp.estimators.output_error(tp.load("elbow2r"), "run.csv")
     ... except tp.TaupiError as error:
     ...     print(str(error).split(".")[0])
     elbow2r has no elastic joint
@@ -116,50 +126,51 @@ def output_error(
 def _only_log(inputs: FitInputs) -> Log:
     if len(inputs.logs) != 1:
         raise TaupiError(
-            f"{OutputError.name} takes one log, got {len(inputs.logs)}. Cut a longer one, or fit them one by one."
+            Argument("estimator"), f" {OutputError.name} takes one log, got {len(inputs.logs)}. Fit them one by one."
         )
     log = inputs.logs[0]
     if isinstance(log, str | os.PathLike):
         return read_log(log, inputs.robot, reading=inputs.reading)
     if not isinstance(log, Log):
-        raise TaupiError(f"log is {log!r}, expected a Log or the path of a file.")
+        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")
     return log
 
 
 def _elastic_equations(robot: Robot) -> Equations:
     check_elastic(robot)
-    rows = Equations(robot, elastic=True)
-    if len(rows.sprung) < robot.n:
-        stiff = [n for n in robot.joint_names if n not in robot.elastic_joints]
-        raise TaupiError(f"{robot.name} has rigid joints ({', '.join(stiff)}), expected a spring in every joint.")
-    return rows
+    equations = Equations(robot, elastic=True)
+    if len(equations.sprung) < robot.n:
+        rigid = [n for n in robot.joint_names if n not in robot.elastic_joints]
+        raise TaupiError(f"{robot.name} has rigid joints ({', '.join(rigid)}), expected a spring in every joint.")
+    return equations
 
 
 def _with_smooth_friction(
-    terms: Sequence[Term], rows: Equations, ready: Log, settings: Preparation
+    terms: Sequence[Term], equations: Equations, log: Log, settings: Preparation
 ) -> tuple[Term, ...]:
-    (speed,) = ready.need("qd")
-    directions = open_friction(terms, rows)
+    """Return the terms with dry friction as tanh(qd / v), from the speeds in a smoothed log."""
+    (speed,) = log.need("qd")
+    directions = unshaped_friction(terms, equations)
     if not directions:
         return tuple(terms)
-    both = np.concatenate([speed, speed], axis=1)  # links move about as their motors do
-    along = both @ np.array(list(directions.values())).T
+    speeds = np.concatenate([speed, speed], axis=1)  # links move about as their motors do
+    along = speeds @ np.array(list(directions.values())).T
     low, high = along.min(axis=0), along.max(axis=0)
-    widths = None if settings.slow is None else given_widths(settings.slow, rows.robot.n)
+    widths = None if settings.slow is None else friction_widths(settings.slow, equations.robot.n)
     extent = Extent(np.maximum(-low, high), np.zeros(len(low)), low, high)
-    return shaped(terms, rows, plain_shapes(list(directions), extent, widths))
+    return with_friction_shapes(terms, equations, default_shapes(list(directions), extent, widths))
 
 
 def _pieces(solver: Solver, v: np.ndarray) -> list[JointFactor]:
-    """Return the linear problem around the answer, [slope, slope v + residual], weighed, by motor and stretch of time."""
-    slope, left = solver.slope(v) * solver.weight[:, None], solver.residual(v) * solver.weight
+    """Return the problem linearised at v, [slope, slope v + residual], weighted, for each motor and stretch of time."""
+    slope, residual = solver.slope(v) * solver.weight[:, None], solver.residual(v) * solver.weight
     rate = 1 / (solver.drive.h * solver.drive.steps)
-    long = max(8, round(_PERIODS * rate / solver.drive.cutoff_hz))
+    length = max(8, round(_PERIODS * rate / solver.drive.cutoff_hz))
     result = []
-    for k, at in enumerate(range(0, len(left), long)):
-        here = slice(at, at + long)
+    for k, start in enumerate(range(0, len(residual), length)):
+        stretch = slice(start, start + length)
         for j in range(solver.links.n):
-            rows = np.column_stack([slope[here, j], slope[here, j] @ v + left[here, j]])
+            rows = np.column_stack([slope[stretch, j], slope[stretch, j] @ v + residual[stretch, j]])
             result.append(JointFactor(0, j, triangle(rows), len(rows), 0.0, k))
     return result
 
@@ -176,8 +187,12 @@ def _fit(
     v, size = solver.x, solver.size
     if not solver.ok or not np.isfinite(solver.residual(v)).all():
         raise NotIdentifiedError(
-            f"{OutputError.name}: {solver.word or 'not solved'}. Describe springs and inertias nearer to the robot's, or raise "
-            "iterations."
+            f"{OutputError.name}: {solver.message or 'not solved'}.",
+            remedy=(
+                "Describe springs and inertias nearer to those of the robot, or raise ",
+                Argument("iterations"),
+                ".",
+            ),
         )
     pieces = _pieces(solver, v)
     r = triangle(np.vstack([f.r for f in pieces]))
@@ -196,7 +211,7 @@ def _fit(
         freedom=freedom,
         estimator=OutputError.name,
         settings={"iterations": solver.iterations, "motors_only": True, "preparation": settings.to_dict()},
-        status=Status(Outcome.SOLVED, solver.word),
+        status=Status(Outcome.SOLVED, solver.message),
         conditioning=conditioning.to_dict(),
         joints=_statistics(solver, base, v),
         notes=(*conditioning.sentences[:1], *solver.drive.notes),
@@ -209,22 +224,22 @@ def _fit(
 
 
 def _notes(fit: Fit) -> list[str]:
-    """Return in words what motors alone tell."""
+    """Return notes on what the motors alone determine."""
     loose = [n for n, e in zip(fit.names, fit.relative_error, strict=True) if e > _LOOSE]
-    notes = ["links were not seen: they are simulated behind their springs, which the measured motors drive"]
+    notes = ["the links were not measured: they are simulated, driven by the measured motors through their springs"]
     if fit.basis.sentence:
         notes.append(fit.basis.sentence)
     if loose:
-        notes.append(f"the motors hardly tell (relative error above {_LOOSE:.0%}): {', '.join(loose)}")
+        notes.append(f"hardly determined by the motors (relative error above {_LOOSE:.0%}): {', '.join(loose)}")
     return notes
 
 
 def _statistics(solver: Solver, base: BaseParameters, v: np.ndarray) -> tuple[JointStatistics, ...]:
-    """Return each row's statistics; links, which were not seen, have no samples."""
-    left, tau, n = solver.residual(v), solver.torque, solver.links.n
+    """Return the statistics of each row; links, which were not measured, have no samples."""
+    residual, tau, n = solver.residual(v), solver.torque, solver.links.n
     result = [JointStatistics(name, 0, 0.0, 0.0, 0.0, 0.0) for name in Equations.of(base).names[:n]]
     for j, name in enumerate(Equations.of(base).names[n:]):
-        rms, relative, r2 = errors_of(tau[:, j], tau[:, j] - left[:, j])
+        rms, relative, r2 = errors_of(tau[:, j], tau[:, j] - residual[:, j])
         result.append(JointStatistics(name, len(tau), rms, relative, r2, float(1 / solver.weight[j])))
     return tuple(result)
 
@@ -234,8 +249,8 @@ def _log_record(log: Log, drive: Drive) -> LogRecord:
     return LogRecord(name, log.source.path, log.source.sha256, 1 / (drive.h * drive.steps), notes=drive.notes)
 
 
-def _own_validation(fit: Fit, solver: Solver, log: Log) -> Validation:
+def _validation(fit: Fit, solver: Solver, log: Log) -> Validation:
     motors, names = torques_of(solver, solver.x), Equations.of(fit.basis).names[fit.robot.n :]
-    return compared(
+    return build_validation(
         fit, motors.time, motors.measured, motors.predicted, motors.raw, log.source.path, motors.notes, names
     )

@@ -1,27 +1,27 @@
-"""Weighted least squares: each joint of each file by its own noise, or by the noise's covariance between joints."""
+"""Weighted least squares: by the noise of each joint in each file, or by its covariance between joints."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from taupi.errors import TaupiError, unknown
+from taupi.checks import one_of, whole_number
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.factors import stacked
+from taupi.identification.rows.factors import stack_factors
 from taupi.identification.solve import WEAK, check_weak, solve
-from taupi.identification.weighting import weighted
-from taupi.identification.whitening import whitened
+from taupi.identification.weighting import weighted_least_squares
+from taupi.identification.whitening import whitened_factors
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedLeastSquares:
     """Minimise sum |S^-1/2 (Y_b x - tau)|^2, S from the residuals, joint by joint and file by file (Gautier & Poignet 2001).
 
-    `iterations` of solving and taking the noise from what is left. `covariance="full"` then whitens the rows by the
-    covariance between the joints of a file, in one more pass over the runs. Combinations of unit columns shorter than `weak`
-    times the longest are taken from the prior.
+    The noise is taken anew from the residuals `iterations` times, 5 by default. `covariance="full"`, instead of "diagonal", then
+    whitens the rows by the covariance between the joints of a file, in one more pass over the logs. Combinations of unit columns
+    shorter than `weak` (1e-4) times the longest are taken from the prior.
     """
 
     iterations: int = 5
@@ -30,17 +30,15 @@ class WeightedLeastSquares:
     name: ClassVar[str] = "wls"
 
     def __post_init__(self) -> None:
-        if self.covariance not in ("diagonal", "full"):
-            raise unknown("covariance", str(self.covariance), ("diagonal", "full"))
-        if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 0:
-            raise TaupiError(f"iterations is {self.iterations!r}, expected a whole number of at least 0.")
+        one_of(("diagonal", "full"))("covariance", self.covariance)
+        whole_number("iterations", self.iterations, least=0)
         check_weak(self.weak)
 
     def fit(self, problem: Problem) -> Fit:
-        """Return the fit."""
-        solution, weights = weighted(problem, self.iterations, self.weak)
+        """Return the fit of a `problem`."""
+        solution, weights = weighted_least_squares(problem, self.iterations, self.weak)
         if self.covariance == "full":
-            pieces = whitened(problem, solution.x)
-            solution = solve(stacked(pieces), problem.prior_base, problem.metric, self.weak)
+            pieces = whitened_factors(problem, solution.x)
+            solution = solve(stack_factors(pieces), problem.prior_base, problem.metric, self.weak)
             return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces)
         return assemble(problem, self.name, asdict(self), solution, weights)

@@ -1,1 +1,1 @@
-"""Friction along a motion, and how its shape is chosen."""
+"""The friction terms of a fit, and dry friction along a motion."""

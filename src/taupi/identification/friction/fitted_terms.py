@@ -1,4 +1,4 @@
-"""Which terms a fit has: those asked for, the same for coupled drives, and dry friction with its shapes."""
+"""The joint terms of a fit: those asked for, the same along coupled drives, and the shapes of dry friction."""
 
 from __future__ import annotations
 
@@ -11,71 +11,75 @@ import numpy as np
 
 from taupi.dynamics.drives import elastic_parameters, resolve_sides
 from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
+from taupi.model.scalars import Scalar
+from taupi.signals.columns import Columns, ColumnsLike
 
-Direction = tuple[str, tuple[Any, ...]]
+Direction = tuple[
+    str, tuple[Scalar | float, ...]
+]  # the name of a coupled joint or motor, and its combination of coordinates
 
 
-def resolved(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
-    """Return terms from their names, in the order of base parameters: of an elastic robot, motors, springs, links."""
+def resolve_fit_terms(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
+    """Return terms from their names, in the order of the base parameters: for an elastic robot, motors, springs, links."""
     if not elastic:
         return resolve_terms(terms)
     sides = resolve_sides(terms)
     return (*sides.motor, *sides.spring[1:], *sides.link)
 
 
-def coupled_directions(robot: Robot, columns: Any) -> tuple[Direction, ...]:
-    """Return what turns by a combination of coordinates and has friction of its own, by name.
+def coupled_directions(robot: Robot, columns: ColumnsLike) -> tuple[Direction, ...]:
+    """Return the directions of joints or motors that several coordinates move, and that have friction of their own.
 
-    For a robot in motor coordinates: the joints that several motors move. For a log that a mapping with `motor.coupling`
-    brings to the joints: the motors that several joints turn, theta = C^-1 q.
+    For a robot in motor coordinates, these are the joints that several motors move. For a log in joint coordinates, read by a
+    mapping with `motor.coupling`, they are the motors that several joints turn, theta = C^-1 q.
     """
-    found: list[Direction] = []
+    directions: list[Direction] = []
     for joint, row in zip(robot.joints, coupling_of(robot), strict=True):
         if sum(c != 0 for c in row) > 1:
             name = joint.name if joint.mimic else f"{joint.name}_joint"
-            found.append((name, tuple(row)))
-    settled = Columns.of(columns)
-    if settled.motor is not None and settled.motor.coupling:
-        settled.motor.matrices(robot.n)  # says what is wrong with it
-        inverse = np.linalg.inv(np.array(settled.motor.coupling, dtype=float))
+            directions.append((name, tuple(row)))
+    motor = Columns.of(columns).motor
+    if motor is not None and motor.coupling:
+        motor.matrices(robot.n)  # refuses a coupling that has no inverse
+        inverse = np.linalg.inv(np.array(motor.coupling, dtype=float))
         for k, row in enumerate(inverse):
             clean = np.where(np.abs(row) > 1e-9 * np.abs(row).max(), row, 0.0)
             if np.count_nonzero(clean) > 1:
-                found.append((f"motor{k + 1}", tuple(float(c) for c in clean)))
-    return tuple(_different(found))
+                directions.append((f"motor{k + 1}", tuple(float(c) for c in clean)))
+    return tuple(_without_multiples(directions))
 
 
-def _different(found: Sequence[Direction]) -> list[Direction]:
-    """Return the directions that are not one another's multiples."""
-    kept: list[Direction] = []
-    for name, c in found:
+def _without_multiples(directions: Sequence[Direction]) -> list[Direction]:
+    """Return the directions without those that are multiples of an earlier one."""
+    distinct: list[Direction] = []
+    for name, c in directions:
         unit = np.array([float(v) for v in c])
         unit = unit / np.linalg.norm(unit)
-        others = (np.array([float(v) for v in d]) for _, d in kept)
+        others = (np.array([float(v) for v in d]) for _, d in distinct)
         if all(abs(abs(unit @ o) / np.linalg.norm(o) - 1) > 1e-9 for o in others):
-            kept.append((name, c))
-    return kept
+            distinct.append((name, c))
+    return distinct
 
 
-def with_directions(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
-    """Return the terms, and each that dissipates or stores along each direction; an offset there is one of the joints'."""
-    single = (Offset, Spring, Along, LinkSide, Damping)
-    more = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, single)]
-    return (*terms, *more)
+def with_coupled_terms(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
+    """Return the terms, and those of friction and inertia along each direction too; an offset there is one of the joints'."""
+    joints_only = (Offset, Spring, Along, LinkSide, Damping)
+    along = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, joints_only)]
+    return (*terms, *along)
 
 
 Shape = tuple[float, float]  # the velocity and the distance of a Coulomb term
+TermData = str | dict[str, Any]  # a term as plain data
 
 
 @dataclass(frozen=True)
 class DryPart:
-    """Dry friction of one owner: its parameter, the direction (rows,) of the speed it opposes, and its term."""
+    """Dry friction of one owner: its parameter, the direction (rows,) of the velocity it opposes, and its term."""
 
     owner: str
     parameter: str
@@ -83,108 +87,106 @@ class DryPart:
     term: Coulomb
 
 
-def dry(term: Term) -> Coulomb | None:
-    """Return the dry friction that a term is, of a joint, a link or along a direction; None for other terms."""
-    of = term.of if isinstance(term, Along | LinkSide) else term
-    return of if isinstance(of, Coulomb) else None
+def coulomb_of(term: Term) -> Coulomb | None:
+    """Return the Coulomb friction in a term of a joint, of a link or along a direction; None for other terms."""
+    inner = term.of if isinstance(term, Along | LinkSide) else term
+    return inner if isinstance(inner, Coulomb) else None
 
 
-def dry_parts(terms: Sequence[Term], rows: Equations) -> list[DryPart]:
+def _with_coulomb(term: Term, coulomb: Coulomb) -> Term:
+    """Return a term of Coulomb friction with another shape."""
+    return dataclasses.replace(term, of=coulomb) if isinstance(term, Along | LinkSide) else coulomb
+
+
+def dry_friction_parts(terms: Sequence[Term], equations: Equations) -> list[DryPart]:
     """Return all dry friction, owner by owner: of joints (their motors), of links behind springs, of coupled drives."""
-    found: list[DryPart] = []
-    joints, each = rows.robot.joint_names, np.eye(rows.robot.n)
-    for t in terms:
-        of = dry(t)
-        if of is None:
+    parts: list[DryPart] = []
+    joints, unit = equations.robot.joint_names, np.eye(equations.robot.n)
+    for term in terms:
+        coulomb = coulomb_of(term)
+        if coulomb is None:
             continue
-        if isinstance(t, Along):
-            direction = rows.on_motors(np.array([float(c) for c in t.direction]))
-            found.append(DryPart(t.owner, f"{t.owner}.{of.name}", direction, of.at(0)))
+        if isinstance(term, Along):
+            direction = equations.on_motors(np.array([float(c) for c in term.direction]))
+            parts.append(DryPart(term.owner, f"{term.owner}.{coulomb.name}", direction, coulomb.at(0)))
             continue
-        where = rows.on_links(each) if isinstance(t, LinkSide) else rows.on_motors(each)
-        owners = [f"{j}.link" for j in joints] if isinstance(t, LinkSide) else list(joints)
-        rest = zip(owners, joints, where, strict=True)
-        found += [DryPart(o, f"{j}.{t.name}", d, of.at(i)) for i, (o, j, d) in enumerate(rest)]
-    return found
+        directions = equations.on_links(unit) if isinstance(term, LinkSide) else equations.on_motors(unit)
+        owners = [f"{j}.link" for j in joints] if isinstance(term, LinkSide) else list(joints)
+        for i, (owner, joint, direction) in enumerate(zip(owners, joints, directions, strict=True)):
+            parts.append(DryPart(owner, f"{joint}.{term.name}", direction, coulomb.at(i)))
+    return parts
 
 
-def shaped(terms: Sequence[Term], rows: Equations, shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
-    """Return the terms with the shapes of their dry friction, by owner; a term that states its own keeps it."""
+def with_friction_shapes(terms: Sequence[Term], equations: Equations, shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
+    """Return the terms with the shapes of their dry friction, by owner; a term that states its own shape keeps it."""
 
-    def settled(t: Term) -> Term:
-        of = dry(t)
-        if of is None or _stated(of):
-            return t
-        mine = [shapes[part.owner] for part in dry_parts((t,), rows)]
-        made = Coulomb(*mine[0]) if isinstance(t, Along) else Coulomb(*zip(*mine, strict=True))
-        return dataclasses.replace(t, of=made) if isinstance(t, Along | LinkSide) else made
+    def shape(term: Term) -> Term:
+        coulomb = coulomb_of(term)
+        if coulomb is None or _states_shape(coulomb):
+            return term
+        own = [shapes[part.owner] for part in dry_friction_parts((term,), equations)]
+        return _with_coulomb(term, Coulomb(*own[0]) if isinstance(term, Along) else Coulomb(*zip(*own, strict=True)))
 
-    return tuple(settled(t) for t in terms)
-
-
-def open_friction(terms: Sequence[Term], rows: Equations) -> dict[str, np.ndarray]:
-    """Return the directions (rows,), by owner, of dry friction that states no shape of its own."""
-    still_open = [t for t in terms if (of := dry(t)) is not None and not _stated(of)]
-    return {part.owner: part.direction for part in dry_parts(still_open, rows)}
+    return tuple(shape(term) for term in terms)
 
 
-def _stated(t: Coulomb) -> bool:
-    return bool(np.any(t.velocity) or np.any(t.distance))
+def unshaped_friction(terms: Sequence[Term], equations: Equations) -> dict[str, np.ndarray]:
+    """Return the directions (rows,), by owner, of the dry friction that states no shape of its own."""
+    unshaped = [t for t in terms if (coulomb := coulomb_of(t)) is not None and not _states_shape(coulomb)]
+    return {part.owner: part.direction for part in dry_friction_parts(unshaped, equations)}
 
 
-def given_widths(slow: Any, n: int) -> np.ndarray:
-    """Return `slow` as speeds (n,), or say what is wrong with it."""
-    given = np.asarray(slow, dtype=float)
-    if given.shape not in ((), (n,)) or not np.isfinite(given).all() or (given < 0).any():
-        raise TaupiError(f"slow is {slow!r}, expected a speed of at least 0, or one for each of {n} joints.")
-    return np.broadcast_to(given, (n,))
+def _states_shape(term: Coulomb) -> bool:
+    return bool(np.any(term.velocity) or np.any(term.distance))
 
 
-def plain(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the terms with Coulomb friction as sgn(qd): what can be identified does not depend on how smooth it is."""
+def friction_widths(slow: float | Sequence[float], n: int) -> np.ndarray:
+    """Return `slow` as speeds (n,), or refuse it."""
+    speeds = np.asarray(slow, dtype=float)
+    if speeds.shape not in ((), (n,)) or not np.isfinite(speeds).all() or (speeds < 0).any():
+        raise TaupiError(
+            Argument("slow"), f" is {slow!r}, expected a speed of at least 0, or one for each of {n} joints."
+        )
+    return np.broadcast_to(speeds, (n,))
 
-    def simple(t: Term) -> Term:
-        if dry(t) is None:
-            return t
-        return dataclasses.replace(t, of=Coulomb()) if isinstance(t, Along | LinkSide) else Coulomb()
 
-    return tuple(simple(t) for t in terms)
+def without_shapes(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms with dry friction as sgn(qd): which parameters can be identified does not depend on its shape."""
+    return tuple(term if coulomb_of(term) is None else _with_coulomb(term, Coulomb()) for term in terms)
 
 
-def basis_of(
+def base_with_terms(
     robot: Robot,
     terms: Sequence[Term],
     base: BaseParameters | None = None,
     elastic: bool = False,
     coupling: bool = True,
 ) -> BaseParameters:
-    """Return base parameters with these terms; those of plain terms, or `base` if given, are the same combinations.
+    """Return the base parameters with these terms: `base`, or computed; the shapes of dry friction do not change them.
 
-    Of an elastic robot their standard parameters are ten a link, link by link as everywhere, then those of the joints.
+    For an elastic robot their standard parameters are ordered link by link, ten each, followed by those of the joints.
     """
-    simple = plain(terms)
-    found = base
-    if found is None:
-        found = base_parameters(robot, terms=simple, elastic=elastic, coupling=coupling)
-    own = isinstance(found, BaseParameters) and found.robot == robot and found.elastic == elastic
-    if not own or plain(found.terms) != simple:
-        asked = "taupi.base_parameters(robot, terms=terms" + (", elastic=True)" if elastic else ")")
-        raise TaupiError(f"base is for another robot or other terms, expected {asked}.")
-    found = _link_by_link(found) if elastic else found
-    return dataclasses.replace(found, terms=tuple(terms))
+    unshaped = without_shapes(terms)
+    if base is None:
+        base = base_parameters(robot, terms=unshaped, elastic=elastic, coupling=coupling)
+    matches = isinstance(base, BaseParameters) and base.robot == robot and base.elastic == elastic
+    if not matches or without_shapes(base.terms) != unshaped:
+        call = "taupi.base_parameters(robot, terms=terms" + (", elastic=True)" if elastic else ")")
+        raise TaupiError(Argument("base"), f" is for another robot or other terms, expected {call}.")
+    return dataclasses.replace(_link_by_link(base) if elastic else base, terms=tuple(terms))
 
 
 def _link_by_link(base: BaseParameters) -> BaseParameters:
-    """Return the same base parameters over standard parameters that go link by link, in place of the document's order."""
-    natural = elastic_parameters(base.robot, resolve_sides(base.terms))
-    place = {name: k for k, name in enumerate(natural.names)}
-    moved = [place[name] for name in base.standard.names]
-    columns = tuple(moved[k] for k in base.columns)
-    rows = tuple(tuple((moved[k], c) for k, c in row) for row in base.rows)
-    return dataclasses.replace(base, standard=natural, columns=columns, rows=rows)
+    """Return the same base parameters over standard parameters ordered link by link, instead of by kind as in the document."""
+    by_link = elastic_parameters(base.robot, resolve_sides(base.terms))
+    place = {name: k for k, name in enumerate(by_link.names)}
+    order = [place[name] for name in base.standard.names]
+    columns = tuple(order[k] for k in base.columns)
+    rows = tuple(tuple((order[k], c) for k, c in row) for row in base.rows)
+    return dataclasses.replace(base, standard=by_link, columns=columns, rows=rows)
 
 
-def term_to_dict(term: Term) -> Any:
+def term_to_dict(term: Term) -> TermData:
     """Return a term as plain data: its name, or a mapping with its settings."""
     if isinstance(term, Along):
         direction = [str(c) for c in term.direction]

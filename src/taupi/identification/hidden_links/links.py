@@ -1,4 +1,4 @@
-"""The link side of an elastic robot that only its motors tell of: simulated behind its springs, which measured motors drive."""
+"""The links of an elastic robot whose motors alone are measured: simulated, driven by the motors through the springs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from taupi.dynamics.forward import solve_positive
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 
-# A step of the integration turns the fastest spring by at most this angle (rad): RK4 is then true to 1e-4 of a period.
-_TURN = 0.5
+# Phase (rad) by which the fastest spring advances in one integration step, at most: RK4 is then accurate to 1e-4 of a period.
+_PHASE = 0.5
 # Largest number of steps from one sample to the next.
 _MOST_STEPS = 64
 
+Function = Any  # a cs.Function, or a Python function over its arguments
+
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """Motor torques (N, n) of a simulation, their sensitivity (N, n, b + 2n) to base parameters and start, and links (N, n)."""
+class Simulation:
+    """Motor torques (N, n) of simulated links, their sensitivity (N, n, b + 2n) to base parameters and start, and q (N, n)."""
 
     torque: np.ndarray
     slope: np.ndarray
@@ -29,19 +31,19 @@ class Answer:
 
 
 class HiddenLinks:
-    """Links behind springs: M(q) qdd + ... = K (theta - q) + D (thetad - qd), integrated for measured theta by RK4.
+    """Links behind springs: M(q) qdd + ... = K (theta - q) + D (thetad - qd), integrated by RK4 for measured theta.
 
-    The torque that the motors then need is an output; base parameters x (b,) and the start (q, qd) of the links are unknown. All
-    of it comes from the rows of the base regressor, which are linear in x: the links' rows are solved for qdd.
+    The output is the torque that the motors then need; the base parameters x (b,) and the start (q, qd) of the links are unknown.
+    Everything comes from the rows of the base regressor, which are linear in x: those of the links are solved for qdd.
     """
 
     def __init__(self, base: BaseParameters) -> None:
-        self.base, self.rows = base, Equations.of(base)
+        self.base = base
         self.n, self.b = base.robot.n, base.count
-        self._rate, self._torque = _traced(base)
+        self._rate, self._torque = _functions(base)
 
     def frequency(self, x: np.ndarray, q: np.ndarray) -> float:
-        """Return the largest angular frequency of the links with motors held, at base parameters x and a posture q (n,)."""
+        """Return the largest angular frequency (rad/s) of the links, motors fixed, at base parameters x and posture q (n,)."""
         zero = np.zeros(self.n)
         state = np.concatenate([q, zero])
         slope = cs.Function("slope", *self._linear())(state, np.concatenate([q, zero, zero]), x)
@@ -53,13 +55,13 @@ class HiddenLinks:
         return [s, m, x], [cs.jacobian(self._rate(s, m, x), s)]
 
     def steps(self, x: np.ndarray, q: np.ndarray, rate_hz: float) -> int:
-        """Return into how many steps a sample is cut."""
-        return int(np.clip(np.ceil(self.frequency(x, q) / (_TURN * rate_hz)), 1, _MOST_STEPS))
+        """Return the number of integration steps per sample."""
+        return int(np.clip(np.ceil(self.frequency(x, q) / (_PHASE * rate_hz)), 1, _MOST_STEPS))
 
-    def run(self, x: np.ndarray, start: np.ndarray, motors: np.ndarray, h: float, steps: int) -> Answer:
-        """Return the answer for base parameters x, a start (q, qd) (2n,) and motors (2 N steps + 1, 3n) every half step.
+    def run(self, x: np.ndarray, start: np.ndarray, motors: np.ndarray, h: float, steps: int) -> Simulation:
+        """Simulate the links with base parameters x from `start`, (q, qd) (2n,).
 
-        Of `motors`, rows are theta, thetad, thetadd; h is the length of a step.
+        `motors` (2 N steps + 1, 3n) are (theta, thetad, thetadd) every half step; h is the length of a step, s.
         """
         loop, ends = _loop(self, steps, len(motors) // (2 * steps))
         now = motors[:-1].reshape(-1, 2 * steps, 3 * self.n)
@@ -68,35 +70,35 @@ class HiddenLinks:
         first = np.concatenate([start, np.column_stack([np.zeros((2 * self.n, self.b)), np.eye(2 * self.n)]).T.ravel()])
         states = np.array(loop(first, block, x, h)).T
         states = np.vstack([first, states[:-1]])
-        told = np.array(ends.map(len(states))(states.T, now[:, 0].T, np.tile(x[:, None], (1, len(states))))).T
-        torque = told[:, : self.n]
-        slope = told[:, self.n :].reshape(len(told), self.b + 2 * self.n, self.n).transpose(0, 2, 1)
-        return Answer(torque, slope, states[:, : self.n])
+        outputs = np.array(ends.map(len(states))(states.T, now[:, 0].T, np.tile(x[:, None], (1, len(states))))).T
+        torque = outputs[:, : self.n]
+        slope = outputs[:, self.n :].reshape(len(outputs), self.b + 2 * self.n, self.n).transpose(0, 2, 1)
+        return Simulation(torque, slope, states[:, : self.n])
 
 
 @lru_cache(maxsize=8)
-def _traced(base: BaseParameters) -> tuple[Any, Any]:
-    """Return d(q, qd)/dt and the motors' torque, over (q, qd), (theta, thetad, thetadd) and x."""
-    rows, n = Equations.of(base), base.robot.n
+def _functions(base: BaseParameters) -> tuple[Function, Function]:
+    """Return d(q, qd)/dt and the motor torques as functions of (q, qd), (theta, thetad, thetadd) and x."""
+    equations, n = Equations.of(base), base.robot.n
     program = base.regressor()
     s, m, x, qdd = (cs.SX.sym(name, size) for name, size in (("s", 2 * n), ("m", 3 * n), ("x", base.count), ("qdd", n)))
-    sprung = list(rows.sprung)
+    sprung = list(equations.sprung)
     link = (s[:n], s[n:], qdd)
     motor = tuple(m[k * n : (k + 1) * n][sprung] for k in range(3))
     force = program(*link, *motor) @ x
     inertia = cs.jacobian(force[:n], qdd)
     rest = cs.substitute(force, qdd, cs.SX.zeros(n))
     acceleration = solve_positive(cs.densify(inertia), -rest[:n])
-    torque = cs.substitute(force, qdd, acceleration)[list(rows.motors)]
+    torque = cs.substitute(force, qdd, acceleration)[list(equations.motors)]
     rate = cs.vertcat(s[n:], acceleration)
     return cs.Function("rate", [s, m, x], [rate]), cs.Function("torque", [s, m, x], [torque])
 
 
 @lru_cache(maxsize=16)
-def _loop(links: HiddenLinks, steps: int, samples: int) -> tuple[Any, Any]:
-    """Return the states with their sensitivities over samples, and the torque with its own at a state."""
+def _loop(links: HiddenLinks, steps: int, samples: int) -> tuple[Function, Function]:
+    """Return the functions of the states with their sensitivities over all samples, and of the torque with its own at a state."""
     n, b = links.n, links.b
-    wide = b + 2 * n
+    width = b + 2 * n
     s, x, h = cs.SX.sym("s", 2 * n), cs.SX.sym("x", b), cs.SX.sym("h")
     m = [cs.SX.sym(f"m{k}", 3 * n) for k in range(3)]
     k1 = links._rate(s, m[0], x)
@@ -105,22 +107,23 @@ def _loop(links: HiddenLinks, steps: int, samples: int) -> tuple[Any, Any]:
     k4 = links._rate(s + h * k3, m[2], x)
     end = s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
     step = cs.Function("step", [s, *m, x, h], [end, cs.jacobian(end, s), cs.jacobian(end, x)])
-    state, block = cs.MX.sym("state", 2 * n * (1 + wide)), cs.MX.sym("block", 3 * n * (2 * steps + 1))
+    state, block = cs.MX.sym("state", 2 * n * (1 + width)), cs.MX.sym("block", 3 * n * (2 * steps + 1))
     p, length = cs.MX.sym("x", b), cs.MX.sym("h")
-    now, slope = state[: 2 * n], cs.reshape(state[2 * n :], 2 * n, wide)
+    now, slope = state[: 2 * n], cs.reshape(state[2 * n :], 2 * n, width)
     for k in range(steps):
         part = [block[3 * n * (2 * k + j) : 3 * n * (2 * k + j + 1)] for j in range(3)]
         now, by_state, by_x = step(now, *part, p, length)
         slope = by_state @ slope + cs.horzcat(by_x, cs.MX.zeros(2 * n, 2 * n))
     one = cs.Function("sample", [state, block, p, length], [cs.vertcat(now, cs.vec(slope))])
     motor = cs.SX.sym("motor", 3 * n)
-    grown, dense = cs.SX.sym("grown", 2 * n * (1 + wide)), cs.SX.sym("dense", b)
-    here, own = grown[: 2 * n], cs.reshape(grown[2 * n :], 2 * n, wide)
-    u = links._torque(here, motor, dense)
+    # The torque at a state, with its total derivative: through the state, and directly.
+    augmented, x = cs.SX.sym("augmented", 2 * n * (1 + width)), cs.SX.sym("x", b)
+    here, sensitivity = augmented[: 2 * n], cs.reshape(augmented[2 * n :], 2 * n, width)
+    u = links._torque(here, motor, x)
     s2 = cs.SX.sym("s2", 2 * n)
-    by = cs.Function("by", [s2, motor, dense], [cs.jacobian(links._torque(s2, motor, dense), s2)])
-    direct = cs.Function("direct", [s2, motor, dense], [cs.jacobian(links._torque(s2, motor, dense), dense)])
-    total = by(here, motor, dense) @ own + cs.horzcat(direct(here, motor, dense), cs.SX(n, 2 * n))
-    ends = cs.Function("ends", [grown, motor, dense], [cs.vertcat(u, cs.vec(total))])
+    u_state = cs.Function("u_state", [s2, motor, x], [cs.jacobian(links._torque(s2, motor, x), s2)])
+    u_x = cs.Function("u_x", [s2, motor, x], [cs.jacobian(links._torque(s2, motor, x), x)])
+    total = u_state(here, motor, x) @ sensitivity + cs.horzcat(u_x(here, motor, x), cs.SX(n, 2 * n))
+    ends = cs.Function("ends", [augmented, motor, x], [cs.vertcat(u, cs.vec(total))])
     loop = one.mapaccum("loop", samples, 1)
     return lambda first, blocks, x, h: loop(first, blocks, np.tile(x[:, None], (1, samples)), h), ends

@@ -1,4 +1,4 @@
-"""What the motors of a log did, on the grid that a simulation of the links behind their springs needs."""
+"""The motors of a log, on the time grid that a simulation of the links needs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
+from taupi.signals.implausible import refuse_silence
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare
 from taupi.signals.standstill import trim_standstill
 
-# Positions are filtered at so many times the cutoff: for derivatives, while what is compared has the cutoff's own.
+# Positions are filtered at this many times the cutoff, for their derivatives; the torques compared are filtered at the cutoff.
 _WIDER = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What the motors of a log did: positions every half step (2 N steps + 1, 3n), torque (N, n), and the length of a step.
+    """The motors of a log: (theta, thetad, thetadd) every half step (2 N steps + 1, 3n), torques (N, n), and the step h, s.
 
-    Positions come smoothed a little, torques as recorded; what is compared passes the same filter, F(u) = F(u_hat), but for a
-    period of the cutoff at each end.
+    Positions are smoothed a little, torques are as recorded. Both torques compared pass the same filter, F(u) = F(u_hat), and a
+    period of the cutoff is cut at each end.
     """
 
     time: np.ndarray
@@ -36,30 +37,31 @@ class Drive:
     cutoff_hz: float
     notes: tuple[str, ...]
 
-    def passed(self, x: np.ndarray) -> np.ndarray:
-        """Return x (N, ...) through the filter, without the ends."""
+    def filter(self, x: np.ndarray) -> np.ndarray:
+        """Return x (N, ...) filtered, without the ends."""
         rate = 1 / (self.h * self.steps)
         edge = edge_rows(rate, self.cutoff_hz)
         return butterworth(x, rate, self.cutoff_hz)[edge : len(x) - edge]
 
     @property
     def start(self) -> np.ndarray:
-        """Where the links are at the start if springs are not bent: (q, qd), (2n,)."""
+        """The state of the links at the start if springs are not deflected: (q, qd), (2n,)."""
         n = self.torque.shape[1]
         return np.asarray(self.motors[0, : 2 * n])
 
 
-def motors_of(log: Log, robot: Robot) -> Log:
-    """Return a log whose q are the motors' positions."""
+def motor_log(log: Log, robot: Robot) -> Log:
+    """Return the log with the motor positions as q."""
     log.need("tau")
     if log.theta is not None:
         log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None)
-    Equations(robot).refuse(log)
+    Equations(robot).check(log)
+    refuse_silence(log)
     return log
 
 
-def smoothed_motors(log: Log, settings: Preparation) -> tuple[Log, float]:
-    """Return the log with positions filtered far above the cutoff, and the cutoff (Hz)."""
+def smooth_motors(log: Log, settings: Preparation) -> tuple[Log, float]:
+    """Return the log with positions filtered far above the cutoff, and the cutoff (Hz), which is chosen if it is not set."""
     clean = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
     cutoff = settings.cutoff_hz or choose_cutoff(clean.q, clean.rate_hz).hz
     moving = trim_standstill(clean) if settings.trim else clean
@@ -68,7 +70,7 @@ def smoothed_motors(log: Log, settings: Preparation) -> tuple[Log, float]:
 
 
 def drive_of(links: HiddenLinks, x: np.ndarray, smooth: Log, log: Log, cutoff_hz: float) -> Drive:
-    """Return the motors of a smoothed log on the grid that the simulation needs, with the torque as it was recorded."""
+    """Return the motors of a smoothed log on the grid that the simulation needs, with the recorded torques of the `log`."""
     from scipy.interpolate import CubicSpline
 
     steps = links.steps(x, smooth.q[0], smooth.rate_hz)

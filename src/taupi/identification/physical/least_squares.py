@@ -6,31 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identification.physical.cones import Cone, Solution, deepest, nearest, within
+from taupi.identification.physical.cones import Cone, Solution, deepest_point, least_squares_in_cone, nearest_in_ball
 from taupi.identification.physical.region import DEPTH, Region
 
-# How far the squared misfit is resolved: sums of squares of doubles, relative to that of the torque.
-_RESOLVED = 1e-16
-# The pull to the prior while the least sum of squares is sought, in units of that sum; and how often that unit is refined.
+# Resolution of the squared misfit in doubles, relative to the sum of squares of the torque.
+_RESOLUTION = 1e-16
+# The pull to the prior in the search for the least sum of squares, in units of that sum, and how often this unit is refined.
 _FAINT, _STEPS = 1e-8, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Realised:
-    """Parameters of a region: `pi` (p,), the squared misfit |a x - z|^2, which constraints hold it, the solver's last word."""
+class ConsistentSolution:
+    """Physically consistent parameters `pi` (p,), and how they were found."""
 
     pi: np.ndarray
-    misfit: float
-    active: tuple[str, ...] = ()
-    word: str = "solved"
-    ok: bool = True  # otherwise they are consistent and no more
+    misfit: float  # |a x - z|^2
+    active: tuple[str, ...] = ()  # the constraints that are active, in words
+    message: str = "solved"  # of the solver
+    ok: bool = True  # otherwise the parameters are consistent, but not optimal
     exact: bool = False  # whether a x = z
 
 
-def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
-    """Return the consistent parameters nearest to the prior with a x = z, x = pi / scale; None where there are none.
+def exact_solution(region: Region, a: np.ndarray, z: np.ndarray) -> ConsistentSolution | None:
+    """Return the consistent parameters nearest to the prior for which a x = z, x = pi / scale; None if there are none.
 
-    a (k, p) is of full row rank. What it leaves open is a space of its own, in which |x - prior|^2 is minimised.
+    a (k, p) has full row rank. |x - prior|^2 is minimised over its null space.
     """
     unit = np.maximum(np.linalg.norm(a, axis=1), np.finfo(float).tiny)
     u, s, vt = np.linalg.svd(a / unit[:, None])
@@ -38,61 +38,67 @@ def exactly(region: Region, a: np.ndarray, z: np.ndarray) -> Realised | None:
     origin, basis = vt[:k].T @ ((u.T @ (z / unit)) / s), vt[k:].T
     cone, y0 = region.cone.along(origin, basis), basis.T @ (region.prior - origin)
     if not basis.shape[1]:
-        return Realised(origin * region.scale, 0.0, exact=True) if cone.slack(np.zeros(0)).min() >= 0 else None
-    inside, depth = deepest(cone, y0)
-    if depth < DEPTH:  # the pull to a prior far away may have won: ask again with hardly any
-        inside, depth = deepest(cone, y0, weight=1e-10)
+        return (
+            ConsistentSolution(origin * region.scale, 0.0, exact=True) if cone.slack(np.zeros(0)).min() >= 0 else None
+        )
+    inside, depth = deepest_point(cone, y0)
+    if depth < DEPTH:  # perhaps because of the pull to a prior far away: try again with hardly any
+        inside, depth = deepest_point(cone, y0, weight=1e-10)
     if depth < DEPTH:
         return None
     y = inside
     for _ in range(2):
-        # Seen from the best point so far, in units of its distance from the prior, all numbers are about one.
-        far = max(float(np.linalg.norm(y - y0)), 1e-9)
-        around = cone.along(y, far * np.eye(len(y)))
-        found = nearest(around, np.zeros((0, len(y))), np.zeros(0), np.ones(len(y)), (y0 - y) / far)
-        better = _tightened(cone, y + far * found.x, inside, depth)
-        y = better if np.linalg.norm(better - y0) < far else y
-    return Realised((origin + basis @ y) * region.scale, 0.0, exact=True)
+        # Relative to the best point so far, in units of its distance from the prior, all numbers are about one.
+        distance = max(float(np.linalg.norm(y - y0)), 1e-9)
+        local = cone.along(y, distance * np.eye(len(y)))
+        solution = least_squares_in_cone(
+            local, np.zeros((0, len(y))), np.zeros(0), np.ones(len(y)), (y0 - y) / distance
+        )
+        nearer = _moved_inside(cone, y + distance * solution.x, inside, depth)
+        y = nearer if np.linalg.norm(nearer - y0) < distance else y
+    return ConsistentSolution((origin + basis @ y) * region.scale, 0.0, exact=True)
 
 
-def closest(region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: float) -> Realised:
-    """Return the parameters of a region nearest to the prior among those that explain the data nearly as well as any.
+def constrained_least_squares(
+    region: Region, a: np.ndarray, z: np.ndarray, rest: float, share: float
+) -> ConsistentSolution:
+    """Return the parameters of a region that are nearest to the prior among those that explain the data nearly best.
 
-    Minimise |x - prior|^2 subject to |a x - z|^2 + rest <= (1 + share) times the least that it can be, x = pi / scale. The first
-    makes unique what the data leave open; `share` is what they may pay for it.
+    Minimise |x - prior|^2 subject to |a x - z|^2 + rest <= (1 + share) times its least value, x = pi / scale. The distance from
+    the prior decides what the data leave open; `share` is how much worse the data may be explained for it.
     """
-    best = _least(region, a, z, rest)
-    if not best.ok:
-        x = _tightened(region.cone, best.x, region.inside, region.depth)
-        return Realised(x * region.scale, _misfit(a, x, z), _active(region, best, x), best.word, ok=False)
-    x = _tightened(region.cone, best.x, region.inside, region.depth)
+    best = _least_misfit(region, a, z, rest)
+    x = _moved_inside(region.cone, best.x, region.inside, region.depth)
     active, least = _active(region, best, x), _misfit(a, x, z)
+    if not best.ok:
+        return ConsistentSolution(x * region.scale, least, active, best.message, ok=False)
     radius = np.sqrt((1.0 + share) * max(least + rest, _floor(z, rest)) - rest)
-    # Seen from the best point, in units of its distance from the prior, all numbers are about one.
-    far = max(float(np.linalg.norm(x - region.prior)), 1e-9)
-    around = region.cone.along(x, far * np.eye(len(x)))
-    found = within(around, a * far, z - a @ x, radius, (region.prior - x) / far)
-    near = _tightened(region.cone, x + far * found.x, region.inside, region.depth)
-    if _misfit(a, near, z) <= (1.0 + 1e-6) * radius**2 and np.linalg.norm(near - region.prior) < far:
-        x = near
-    return Realised(x * region.scale, _misfit(a, x, z), active, best.word)
+    # Relative to the best point, in units of its distance from the prior, all numbers are about one.
+    distance = max(float(np.linalg.norm(x - region.prior)), 1e-9)
+    local = region.cone.along(x, distance * np.eye(len(x)))
+    solution = nearest_in_ball(local, a * distance, z - a @ x, radius, (region.prior - x) / distance)
+    nearer = _moved_inside(region.cone, x + distance * solution.x, region.inside, region.depth)
+    if _misfit(a, nearer, z) <= (1.0 + 1e-6) * radius**2 and np.linalg.norm(nearer - region.prior) < distance:
+        x = nearer
+    return ConsistentSolution(x * region.scale, _misfit(a, x, z), active, best.message)
 
 
-def _least(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solution:
-    """Return the least of |a x - z|^2 in a region, with a pull to the prior that is just strong enough to be seen."""
-    chi, found = max(float(z @ z) + rest, _floor(z, rest)), None
+def _least_misfit(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solution:
+    """Return the x of a region with the least |a x - z|^2, by a pull to the prior that is just strong enough to matter."""
+    pull = np.full(len(region.prior), _FAINT)
+    misfit, best = max(float(z @ z) + rest, _floor(z, rest)), None
     for _ in range(_STEPS):
-        # The sum of squares is the unit of the next step, so that the solver's tolerance is relative to what is left.
-        unit = np.sqrt(chi)
-        answer = nearest(region.cone, a / unit, z / unit, np.full(len(region.prior), _FAINT), region.prior)
-        if not answer.ok and found is None:  # a stronger pull makes it easier
-            answer = nearest(region.cone, a / unit, z / unit, np.full(len(region.prior), 1e4 * _FAINT), region.prior)
-        elif not answer.ok and found is not None:
-            break  # finer than doubles resolve: the step before stands
-        found = answer
-        chi = max(_misfit(a, found.x, z) + rest, _floor(z, rest))
-    assert found is not None
-    return found
+        # The sum of squares is the unit of the next step, so that the solver's tolerance is relative to the residual.
+        unit = np.sqrt(misfit)
+        solution = least_squares_in_cone(region.cone, a / unit, z / unit, pull, region.prior)
+        if not solution.ok and best is None:  # a stronger pull makes it easier
+            solution = least_squares_in_cone(region.cone, a / unit, z / unit, 1e4 * pull, region.prior)
+        elif not solution.ok and best is not None:
+            break  # beyond the resolution of doubles: keep the previous step
+        best = solution
+        misfit = max(_misfit(a, best.x, z) + rest, _floor(z, rest))
+    assert best is not None
+    return best
 
 
 def _misfit(a: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
@@ -100,11 +106,11 @@ def _misfit(a: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
 
 
 def _floor(z: np.ndarray, rest: float) -> float:
-    return max(_RESOLVED * (float(z @ z) + rest), float(np.finfo(float).tiny))
+    return max(_RESOLUTION * (float(z @ z) + rest), float(np.finfo(float).tiny))
 
 
-def _tightened(cone: Cone, x: np.ndarray, inside: np.ndarray, depth: float) -> np.ndarray:
-    """Return x moved towards a point inside by as little as puts it into the cone: slack is concave along the way."""
+def _moved_inside(cone: Cone, x: np.ndarray, inside: np.ndarray, depth: float) -> np.ndarray:
+    """Return x moved just far enough towards a point `inside` to lie in the cone: slack is concave along the way."""
     if not np.isfinite(x).all():
         return inside
     slack = float(cone.slack(x).min())
@@ -114,12 +120,12 @@ def _tightened(cone: Cone, x: np.ndarray, inside: np.ndarray, depth: float) -> n
     return (1.0 - t) * x + t * inside
 
 
-def _active(region: Region, found: Solution, x: np.ndarray) -> tuple[str, ...]:
-    """Return the labels of the constraints that raise the misfit: multiplier times slack is zero, so the larger one tells.
+def _active(region: Region, solution: Solution, x: np.ndarray) -> tuple[str, ...]:
+    """Return the labels of the active constraints: those whose multiplier is larger than their slack.
 
-    The pull to the prior has multipliers of its own, which do not count.
+    The product of the two is zero at the optimum. Multipliers as small as those that the pull to the prior causes do not count.
     """
     slack = region.cone.slack(x)
     faint = max(1e-5, 10 * _FAINT * float(np.linalg.norm(x - region.prior)))
-    held = (slack < 1e-4) & (found.multipliers > np.maximum(slack, faint))
-    return tuple(dict.fromkeys(label for label, on in zip(region.labels, held, strict=True) if on))
+    active = (slack < 1e-4) & (solution.multipliers > np.maximum(slack, faint))
+    return tuple(dict.fromkeys(label for label, on in zip(region.labels, active, strict=True) if on))

@@ -1,4 +1,4 @@
-"""Shapes that hold a body. Each is a list of quadrics that are not negative inside: what a density there must satisfy."""
+"""Shapes that contain a body. Each is a list of quadrics that are not negative inside, which constrain the body's moments."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 
-# Products of pairs of faces grow with the square of their number; beyond this a hull holds the centre of mass alone.
+# The number of products of two faces grows with the square of the number of faces; beyond this, a hull constrains the centre of
+# mass only.
 _MOST_FACES = 24
 
 
 @runtime_checkable
 class Shape(Protocol):
-    """A region of space, fixed to a link's frame."""
+    """A region of space, fixed in the frame of a link."""
 
     def quadrics(self) -> list[np.ndarray]:
         """Return symmetric Q (4, 4) with (x, 1)^T Q (x, 1) >= 0 inside, so that tr(P Q) >= 0 (Wensing et al. 2018)."""
@@ -26,7 +28,7 @@ class Shape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The points with lower <= x <= upper in the link's frame (m)."""
+    """The points x with `lower` <= x <= `upper`, two corners (x, y, z) in the frame of the link, m."""
 
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
@@ -35,7 +37,8 @@ class Box:
         low, high = vector(self.lower, "lower"), vector(self.upper, "upper")
         if not (low < high).all():
             raise TaupiError(
-                f"A box reaches from {low.tolist()} to {high.tolist()}, expected lower < upper on each axis."
+                f"A box reaches from {low.tolist()} to {high.tolist()}, expected ",
+                *(Argument("lower"), " < ", Argument("upper"), " on each axis."),
             )
 
     def faces(self) -> list[np.ndarray]:
@@ -50,7 +53,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Ellipsoid:
-    """The points with |(x - centre) / radii| <= 1 in the link's frame (m); one quadric, which is sufficient too."""
+    """The points x with |(x - `centre`) / `radii`| <= 1, in the frame of the link, m; its one quadric is also sufficient."""
 
     centre: tuple[float, float, float]
     radii: tuple[float, float, float]
@@ -58,7 +61,7 @@ class Ellipsoid:
     def __post_init__(self) -> None:
         vector(self.centre, "centre")
         if not (vector(self.radii, "radii") > 0).all():
-            raise TaupiError(f"radii is {shown(self.radii)}, expected three positive numbers (m).")
+            raise TaupiError(Argument("radii"), f" is {shown(self.radii)}, expected three positive numbers (m).")
 
     def quadrics(self) -> list[np.ndarray]:
         """Return Q of 1 - (x - c)^T D (x - c), D = diag(1 / radii^2)."""
@@ -72,7 +75,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True, slots=True)
 class Hull:
-    """The convex hull of points (k, 3) in the link's frame (m), such as the corners of a mesh."""
+    """The convex hull of `points` (k, 3) in the frame of the link, m, such as the vertices of a mesh."""
 
     points: tuple[tuple[float, float, float], ...]
 
@@ -85,12 +88,12 @@ class Hull:
 
         points = np.asarray(self.points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-            raise TaupiError(f"points has shape {points.shape}, expected (k, 3) finite numbers (m).")
+            raise TaupiError(Argument("points"), f" has shape {points.shape}, expected (k, 3) finite numbers (m).")
         try:
             equations = ConvexHull(points).equations
         except QhullError:
             raise TaupiError(
-                "points span no volume, expected corners of a body: four at least, not in a plane."
+                Argument("points"), " span no volume, expected corners of a body: at least four, not in a plane."
             ) from None
         return list(-np.unique(equations.round(12), axis=0))
 
@@ -101,23 +104,23 @@ class Hull:
 
 
 def linear(face: np.ndarray) -> np.ndarray:
-    """Return Q (4, 4) of a face f . (x, 1) >= 0; tr(P Q) is then m f . (c, 1), c the centre of mass."""
+    """Return Q (4, 4) of a face f . (x, 1) >= 0, for which tr(P Q) = m f . (c, 1), with c the centre of mass."""
     last = np.array([0.0, 0.0, 0.0, 1.0])
     return 0.5 * (np.outer(face, last) + np.outer(last, face))
 
 
 def _of_faces(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return Q of every face, for the centre of mass, and of every product of two, for the second moments."""
+    """Return Q of every face, for the centre of mass, and of every product of two faces, for the second moments."""
     pairs = itertools.combinations(faces, 2)
     return [*map(linear, faces), *(0.5 * (np.outer(f, g) + np.outer(g, f)) for f, g in pairs)]
 
 
-def vector(values: object, what: str) -> np.ndarray:
-    """Return three finite numbers as an array."""
+def vector(values: ArrayLike, name: str) -> np.ndarray:
+    """Return three finite numbers as an array; `name` is the argument to blame if they are not."""
     try:
         result = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         result = np.empty(0)
     if result.shape != (3,) or not np.isfinite(result).all():
-        raise TaupiError(f"{what} is {shown(values)}, expected three finite numbers: x, y, z.")
+        raise TaupiError(Argument(name), f" is {shown(values)}, expected three finite numbers: x, y, z.")
     return result

@@ -1,7 +1,8 @@
-"""What real bodies can have: the convex region of physically consistent parameters.
+"""The convex region of physically consistent parameters: those that real bodies can have.
 
-A link's ten parameters belong to a body with a density that is nowhere negative exactly if its pseudo-inertia P is positive
-semidefinite (Wensing, Kim & Slotine 2018); P is linear in them. Friction dissipates, and rotors have inertia: more inequalities.
+The ten parameters of a link belong to a body whose density is nowhere negative if, and only if, its pseudo-inertia P is positive
+semidefinite (Wensing, Kim & Slotine 2018); P is linear in them. That friction dissipates and rotors have inertia are further
+inequalities.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.identification.physical.cones import Cone, deepest, packed
+from taupi.identification.physical.cones import Cone, deepest_point, packed
 from taupi.identification.physical.link_shapes import Box, Shape, linear
 from taupi.model.body import pseudo_inertia, why_not_physical
 from taupi.model.parameters import LINK_SIZE, MASS, MOMENT, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import to_float
 
-# Links have P >= EDGE in units of their own size: well above rounding, well below what any torque sensor can see.
+# Links have P >= EDGE, scaled by their size: well above rounding, well below what any torque sensor can see.
 EDGE = 1e-8
-# A region, or a part of it, whose deepest point is nearer to the edge than this is taken for empty.
+# A region whose deepest point is nearer to the edge than this counts as empty.
 DEPTH = 10 * EDGE
-# Kinds of parameters that dissipate, or are inertias or springs.
+# Kinds of parameters that must not be negative: friction, rotor inertia, springs.
 _POSITIVE = (
     *("viscous", "coulomb", "rotor", "stribeck"),
     *("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb"),
 )
-_NO_MASS, _NO_LENGTH = 1.0, 0.2  # kg and m: the size of a link where the description tells nothing
+_DEFAULT_MASS, _DEFAULT_LENGTH = 1.0, 0.2  # kg and m: the scale of a link about which the description says nothing
 
 Range = tuple[float, float]
 
@@ -39,7 +40,7 @@ Range = tuple[float, float]
 
 
 def pseudo_inertia_map() -> np.ndarray:
-    """Return E (10, 10) with packed(P) = E pi_i, pi_i the ten parameters of a link: P is linear in them.
+    """Return E (10, 10) in packed(P) = E pi_i, with pi_i the ten parameters of a link: P is linear in them.
 
     >>> import numpy as np
     >>> ball = np.array([2.0, 0, 0, 0, 0.4, 0, 0, 0.4, 0, 0.4])
@@ -50,7 +51,7 @@ def pseudo_inertia_map() -> np.ndarray:
 
 
 def inconsistencies(pi: Parameters) -> tuple[str, ...]:
-    """Return a sentence for each link whose parameters no real body has, and for each friction or rotor below zero.
+    """Return one sentence for each link whose parameters no real body has, and for each negative friction or rotor inertia.
 
     >>> import taupi as tp
     >>> inconsistencies(tp.load("ur10").parameters)
@@ -58,26 +59,26 @@ def inconsistencies(pi: Parameters) -> tuple[str, ...]:
     >>> print(inconsistencies(tp.load("puma560").parameters)[0])
     Link 'link1': the pseudo-inertia has eigenvalue -0.17, so no real body has these parameters.
     """
-    values, told = pi.values, []
+    values, sentences = pi.values, []
     for i in _links(pi):
         ten, name = values[pi.layout.link(i)], pi.layout.entries[LINK_SIZE * i].owner
         why = why_not_physical(tuple(map(Fraction, ten.tolist()))) or (
             None if ten[0] > 0 or not ten.any() else f"its mass is {ten[0]:.3g} kg"
         )
         if why:
-            told.append(f"Link {name!r}: {why}.")
-    for weights, label in _dissipation(pi):
-        # No joint is known to a millionth of a millionth of a newton metre: what is smaller is rounding.
+            sentences.append(f"Link {name!r}: {why}.")
+    for weights, label in _not_negative(pi):
+        # Smaller negative numbers are rounding: no joint is known to 1e-12 N m.
         if weights @ values < -max(1e-12, 1e-9 * float(np.abs(weights * values).max())):
-            told.append(f"{label} is {weights @ values:.3g}, expected 0 or more.")
-    return tuple(told)
+            sentences.append(f"{label} is {weights @ values:.3g}, expected 0 or more.")
+    return tuple(sentences)
 
 
-def consistent(pi: Parameters) -> bool:
+def is_consistent(pi: Parameters) -> bool:
     """Return whether real bodies can have these parameters: P >= 0 for each link, friction and rotor inertia >= 0.
 
     >>> import taupi as tp
-    >>> [consistent(tp.load(name).parameters) for name in ("ur10", "panda", "puma560")]
+    >>> [is_consistent(tp.load(name).parameters) for name in ("ur10", "panda", "puma560")]
     [True, True, False]
     """
     return not inconsistencies(pi)
@@ -87,10 +88,10 @@ def _links(pi: Parameters) -> range:
     return range(sum(e.kind == MASS[0] for e in pi.layout.entries))
 
 
-def _dissipation(pi: Parameters) -> list[tuple[np.ndarray, str]]:
-    """Return weights (p,) of what must not be negative at each joint, and its name.
+def _not_negative(pi: Parameters) -> list[tuple[np.ndarray, str]]:
+    """Return the weights (p,) of each combination of parameters that must not be negative, and its name.
 
-    Friction opposes motion at every speed: F_v, F_s and, at standstill, F_s + F_b. Rotors have inertia, springs stiffness.
+    Friction opposes motion at every speed: F_v, F_s and, near standstill, F_s + F_b. Rotors have inertia, springs stiffness.
     """
     place = {(e.owner, e.kind): k for k, e in enumerate(pi.layout.entries)}
     result = []
@@ -110,7 +111,7 @@ def _dissipation(pi: Parameters) -> list[tuple[np.ndarray, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The consistent parameters x = pi / scale (p,) of a robot, and those to stay near to, `prior`, in the same units."""
+    """The physically consistent parameters x = pi / scale (p,) of a robot, and a prior in the same units."""
 
     standard: Parameters
     scale: np.ndarray
@@ -118,25 +119,26 @@ class Region:
     cone: Cone
     labels: tuple[str, ...]  # of the cone's rows, then of its blocks
     inside: np.ndarray = field(repr=False)  # a point well inside
-    depth: float = 0.0
+    depth: float = 0.0  # the slack there
 
     def slack(self, pi: np.ndarray) -> float:
-        """Return how far the parameters are inside: the least slack of all constraints, in units of `scale`."""
+        """Return how far inside the region parameters are: the least slack of all constraints, in units of `scale`."""
         return float(self.cone.slack(pi / self.scale).min())
 
 
-def sizes(robot: Robot, standard: Parameters, values: np.ndarray) -> np.ndarray:
-    """Return the scale (p,) of parameters: of a link M, M l, M l^2, with M its mass and l its radius of gyration.
+def parameter_scales(robot: Robot, standard: Parameters, values: np.ndarray) -> np.ndarray:
+    """Return the scale (p,) of each parameter: for a link M, M l, M l^2, with M its mass and l its radius of gyration.
 
-    Where the description tells no mass, M is the mean of the others; where it tells no inertia, l is the distance to the next
-    joint. Friction and rotors have the scale of their value.
+    If the description states no mass, M is the mean of the others; if it states no inertia, l is the distance to the next joint.
+    The scale of friction and rotors is their value.
     """
     result = np.where(values[: len(standard)] != 0, np.abs(values[: len(standard)]), 1.0)
     tens = [values[standard.layout.link(i)] for i in _links(standard)]
     masses = [t[0] for t in tens if t[0] > 0]
     reach = _reach(robot)
     for i, ten in enumerate(tens):
-        m = max(ten[0], 1e-3 * np.mean(masses)) if masses and ten[0] > 0 else (np.mean(masses) if masses else _NO_MASS)
+        mean = np.mean(masses) if masses else _DEFAULT_MASS
+        m = max(ten[0], 1e-3 * mean) if ten[0] > 0 else mean
         second = 0.5 * (ten[4] + ten[7] + ten[9])
         length = np.sqrt(second / m) if second > 0 else 0.0
         length = length if length > 1e-2 * reach[i] else reach[i]
@@ -148,19 +150,20 @@ def sizes(robot: Robot, standard: Parameters, values: np.ndarray) -> np.ndarray:
 
 
 def _reach(robot: Robot) -> list[float]:
-    """Return the distance from each link's frame to the farthest joint on it; the mean of all where there is none."""
-    known = dict(robot.symbols)
-    far = [0.0] * len(robot.links)
+    """Return the distance from the frame of each link to the farthest joint on it; the mean of the others if that is zero."""
+    symbols = dict(robot.symbols)
+    reach = [0.0] * len(robot.links)
     for i, joint in enumerate(robot.joints):
         for link, place in ((joint.parent, joint.before), (i, joint.after)):
-            steps = [to_float(v, f"the place of {joint.name}", known) for v in place.translation]
+            translation = [to_float(v, f"the place of {joint.name}", symbols) for v in place.translation]
             if link >= 0:
-                far[link] = max(far[link], float(np.linalg.norm(steps)))
-    some = [r for r in far if r > 0]
-    return [r or (float(np.mean(some)) if some else _NO_LENGTH) for r in far]
+                reach[link] = max(reach[link], float(np.linalg.norm(translation)))
+    positive = [r for r in reach if r > 0]
+    default = float(np.mean(positive)) if positive else _DEFAULT_LENGTH
+    return [r or default for r in reach]
 
 
-def region(
+def consistent_region(
     robot: Robot,
     standard: Parameters,
     prior: np.ndarray,
@@ -168,17 +171,17 @@ def region(
     total_mass: Range | None = None,
     boxes: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     shapes: Mapping[str, Shape] | None = None,
-    sized: np.ndarray | None = None,
+    sizes: np.ndarray | None = None,
     signless: Sequence[str] = (),
 ) -> Region:
     """Return the region of parameters that real bodies can have: P_i >= 0 for each link, dissipation, and further limits.
 
-    `mass_bounds` (kg) are by link, or "*" for each; `total_mass` is that of all links; `boxes` hold centres of mass (lower and
-    upper corner, m, link frame), `shapes` the whole body. `prior` (p,) is what to stay near to; `sized` (p,) gives sizes
-    where it has none. Parameters named in `signless` may be negative.
+    `mass_bounds` (kg) are by link, or "*" for every link; `total_mass` (kg) is that of all links; `boxes` contain centres of mass
+    (lower and upper corner, m, frame of the link), `shapes` whole bodies. `prior` (p,) is the point to stay near; `sizes` (p,)
+    give the scale of parameters whose prior is 0. Parameters named in `signless` may be negative.
     """
-    scale = sizes(robot, standard, np.where(prior != 0, prior, 0.0 if sized is None else sized))
-    rows = [(w, 0.0, f"{label} at zero") for w, label in _dissipation(standard) if label not in signless]
+    scale = parameter_scales(robot, standard, np.where(prior != 0, prior, 0.0 if sizes is None else sizes))
+    rows = [(w, 0.0, f"{label} at zero") for w, label in _not_negative(standard) if label not in signless]
     rows += _mass_rows(standard, mass_bounds or {}, total_mass)
     for name, corners in (boxes or {}).items():
         box = Box(*_pair(corners, f"boxes[{name!r}]"))
@@ -188,48 +191,48 @@ def region(
             raise TaupiError(f"shapes[{name!r}] is {shown(shape)}, expected a Box, an Ellipsoid or a Hull.")
         rows += _shape_rows(standard, name, shape.quadrics(), "its shape filled")
     cone, labels = _cone(standard, scale, rows)
-    inside, depth = deepest(cone, prior / scale)
+    inside, depth = deepest_point(cone, prior / scale)
     if depth < DEPTH:
         raise TaupiError(_why_empty(standard, cone, labels, prior / scale))
     return Region(standard, scale, prior / scale, cone, labels, inside, depth)
 
 
-Row = tuple[np.ndarray, float, str]  # weights . pi + offset >= 0, and what it says where it holds with equality
+Row = tuple[np.ndarray, float, str]  # weights . pi + offset >= 0, and a label for it when it is active
 
 
-def _named(standard: Parameters, name: str) -> list[int]:
+def _links_named(standard: Parameters, name: str) -> list[int]:
     names = [standard.layout.entries[LINK_SIZE * i].owner for i in _links(standard)]
     if name != "*" and name not in names:
         raise unknown("link", name, names)
     return [i for i, n in enumerate(names) if name in ("*", n)]
 
 
-def _pair(given: Any, what: str) -> tuple[Any, Any]:
-    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
-        raise TaupiError(f"{what} is {shown(given)}, expected (lower, upper).")
-    return given[0], given[1]
+def _pair(value: Any, what: str) -> tuple[Any, Any]:
+    if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 2:
+        raise TaupiError(f"{what} is {shown(value)}, expected (lower, upper).")
+    return value[0], value[1]
 
 
-def _range(given: object, what: str) -> Range:
-    ends = _pair(given, what)
+def _range(value: Range, what: str) -> Range:
+    ends = _pair(value, what)
     try:
         low, high = float(ends[0]), float(ends[1])
     except (TypeError, ValueError):
         low, high = np.nan, np.nan
     if not 0 <= low < high:
         raise TaupiError(
-            f"{what} is {shown(given)}, expected 0 <= lower < upper (kg). A mass known to 2 % is (0.98 m, 1.02 m)."
+            f"{what} is {shown(value)}, expected 0 <= lower < upper (kg). A mass known to 2 % is (0.98 m, 1.02 m)."
         )
     return low, high
 
 
 def _mass_rows(standard: Parameters, bounds: Mapping[str, Range], total: Range | None) -> list[Row]:
-    asked = [([i], b, f"mass_bounds[{name!r}]") for name, b in bounds.items() for i in _named(standard, name)]
+    ranges = [([i], b, f"mass_bounds[{name!r}]") for name, b in bounds.items() for i in _links_named(standard, name)]
     if total is not None:
-        asked.append((list(_links(standard)), total, "total_mass"))
+        ranges.append((list(_links(standard)), total, "total_mass"))
     result: list[Row] = []
-    for links, given, what in asked:
-        low, high = _range(given, what)
+    for links, limits, what in ranges:
+        low, high = _range(limits, what)
         weights = np.zeros(len(standard))
         weights[[standard.layout.link(i).start for i in links]] = 1.0
         owner = standard.layout.entries[LINK_SIZE * links[0]].owner if what != "total_mass" else "the total"
@@ -239,20 +242,20 @@ def _mass_rows(standard: Parameters, bounds: Mapping[str, Range], total: Range |
     return result
 
 
-def _shape_rows(standard: Parameters, name: str, quadrics: Sequence[np.ndarray], told: str) -> list[Row]:
-    """Return tr(P Q) >= 0 for each Q, over pi."""
+def _shape_rows(standard: Parameters, name: str, quadrics: Sequence[np.ndarray], label: str) -> list[Row]:
+    """Return tr(P Q) >= 0 for each Q, as rows over pi."""
     result = []
-    for i in _named(standard, name):
+    for i in _links_named(standard, name):
         owner = standard.layout.entries[LINK_SIZE * i].owner
         for q in quadrics:
             weights = np.zeros(len(standard))
             weights[standard.layout.link(i)] = pseudo_inertia_map().T @ packed(q)
-            result.append((weights, 0.0, f"link {owner}: {told}"))
+            result.append((weights, 0.0, f"link {owner}: {label}"))
     return result
 
 
 def _cone(standard: Parameters, scale: np.ndarray, rows: Sequence[Row]) -> tuple[Cone, tuple[str, ...]]:
-    """Return the region in units of `scale`; P of a link is then D P D, D = diag(1/l, 1/l, 1/l, 1) / sqrt(M)."""
+    """Return the region in units of `scale`, with its labels; P of a link becomes D P D, D = diag(1/l, 1/l, 1/l, 1) / sqrt(M)."""
     weights = np.array([w * scale for w, _, _ in rows]).reshape(-1, len(standard))
     norms = np.linalg.norm(weights, axis=1)
     blocks, owners = [], []
@@ -267,17 +270,17 @@ def _cone(standard: Parameters, scale: np.ndarray, rows: Sequence[Row]) -> tuple
 
 
 def _why_empty(standard: Parameters, cone: Cone, labels: Sequence[str], prior: np.ndarray) -> str:
-    """Return which link's limits contradict each other."""
+    """Return a sentence on which link's limits contradict each other."""
     for i, block in enumerate(cone.blocks):
-        here = standard.layout.link(i)
-        mine = [
+        link = standard.layout.link(i)
+        own = [
             k
             for k, row in enumerate(cone.rows)
-            if row[here].any() and not np.delete(row, range(*here.indices(len(row)))).any()
+            if row[link].any() and not np.delete(row, range(*link.indices(len(row)))).any()
         ]
-        alone = Cone(cone.rows[mine][:, here], cone.offset[mine], (block[:, here],), (cone.start[i],))
-        if mine and deepest(alone, prior[here])[1] < DEPTH:
-            kinds = ", ".join(dict.fromkeys(labels[k].split(": ")[-1].split(" at its")[0] for k in mine))
-            name = standard.layout.entries[here.start].owner
+        alone = Cone(cone.rows[own][:, link], cone.offset[own], (block[:, link],), (cone.start[i],))
+        if own and deepest_point(alone, prior[link])[1] < DEPTH:
+            kinds = ", ".join(dict.fromkeys(labels[k].split(": ")[-1].split(" at its")[0] for k in own))
+            name = standard.layout.entries[link.start].owner
             return f"No body fits the limits of link {name!r} ({kinds}): they contradict each other. Widen one of them."
     return "No links fit total_mass together with mass_bounds: the links' bounds add up to another mass. Widen one of them."

@@ -1,1 +1,1 @@
-"""What comes of a fit: estimates, uncertainty, validation, files, exports."""
+"""The results of a fit: estimates, uncertainty, validation, files, exports."""

@@ -1,4 +1,4 @@
-"""What people take away: the robot with its identified parameters, as a robot, a URDF, or TOML."""
+"""Export a fit: the robot with its identified parameters, as a robot, a URDF file, or a TOML file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import doubts
+from taupi.identification.results.plausibility import implausibilities
 from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
 
 _FRICTION = ("viscous", "coulomb", "offset", "stribeck")
-# Of elastic joints, whose rotors are identified by themselves.
+# Of elastic joints, whose rotor inertia is identified on its own.
 _TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
 
 def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
-    """Return the robot with the parameters of a fit: its links' inertias, its joints' friction, rotors and springs.
+    """Return the robot with the parameters of a fit: inertias of links, friction, rotors and springs of joints.
 
-    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused with the
-    reason: parameters that no real bodies have; a fit that is plainly wrong; terms that a
-    description has no place for (springs to a rest position, friction of coupled motors). With `anyway` the last two are
-    warnings, and such terms are left out.
+    tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused, with the
+    reason, are parameters that no real bodies have, a fit that is plainly wrong, and terms for which a description has no place
+    (springs to a rest position, friction of coupled motors). With `anyway` the last two are warnings, and such terms are left
+    out.
     """
     _refuse(_homeless_sentences(fit), anyway)
     return _identified(fit, anyway)
@@ -37,12 +37,12 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
     pi = fit.parameters
     wrong = inconsistencies(pi)
     if wrong:
-        more = f" ({len(wrong)} such in all)" if len(wrong) > 1 else ""
+        more = f" ({len(wrong)} of this kind in all)" if len(wrong) > 1 else ""
         raise TaupiError(
             f"{wrong[0]}{more}",
             remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
         )
-    _refuse(doubts(fit), anyway)
+    _refuse(implausibilities(fit), anyway)
     robot = fit.robot
     links = len(robot.parameters)
     values: dict[str, list[Any]] = {}
@@ -56,14 +56,14 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
 
 
 def _refuse(sentences: Sequence[str], anyway: bool) -> None:
-    """Refuse what speaks against an export, all of it in one sentence after the other; or warn of it."""
+    """Refuse an export for the reasons in `sentences`, if there are any; with `anyway`, warn instead."""
     if not sentences:
         return
     if not anyway:
         raise TaupiError(
-            f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " does so all the same.")
+            f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " exports it all the same.")
         )
-    warnings.warn(" ".join(sentences), TaupiWarning, stacklevel=4)
+    warnings.warn(TaupiWarning(" ".join(sentences)), stacklevel=4)
 
 
 def _has_place(fit: Fit, entry: Parameter) -> bool:
@@ -72,12 +72,12 @@ def _has_place(fit: Fit, entry: Parameter) -> bool:
 
 def _homeless_sentences(fit: Fit) -> list[str]:
     entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
-    homeless = [e.name for e in entries if not _has_place(fit, e)]
-    if not homeless:
+    names = [e.name for e in entries if not _has_place(fit, e)]
+    if not names:
         return []
-    told = ", ".join(homeless[:6]) + (", ..." if len(homeless) > 6 else "")
+    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     return [
-        f"{len(homeless)} parameters have no place in a description: {told}. Without them it predicts another torque."
+        f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
     ]
 
 
@@ -91,12 +91,12 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
 
 
 @singledispatch
-def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    """Write the URDF that a robot, or a fit's robot, was read from, with its parameters; only inertials change.
+def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
 
-    A fit is written with `fit.parameters`: physically consistent, or refused with the reason. One that is plainly wrong, as
-    from a flipped torque, is refused too, unless `anyway`. `force` overwrites. See `taupi.model.formats.urdf_writer.write` for
-    what happens to links that are fixed to others.
+    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason. A fit that is plainly
+    wrong, for example from a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only
+    with `force`. See `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp
     >>> text = (
@@ -110,30 +110,37 @@ def write_urdf(given: Any, path: str | os.PathLike[str], force: bool = False, an
     ...     float(tp.load(f"{folder}/new.urdf").parameters["arm.m"])
     2.0
     """
-    raise TaupiError(
-        f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."
+    raise _neither_robot_nor_fit(source)
+
+
+def _neither_robot_nor_fit(source: object) -> TaupiError:
+    return TaupiError(
+        Argument("source"), f" is {shown(source)}, expected a robot or a fit: taupi.load(...), taupi.identify(...)."
     )
 
 
 @write_urdf.register
-def _(given: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    urdf.write(given, path, force)
+def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    urdf.write(source, path, force)
 
 
 @write_urdf.register
-def _(given: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    if given.basis.elastic:
-        told = "A URDF holds no springs and no rotors behind them: inertias alone are written. Use write_toml for all of it."
-        warnings.warn(told, TaupiWarning, stacklevel=2)
-    urdf.write(_identified(given, anyway), path, force)  # of inertials alone: no term has a place in them
+def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    if source.basis.elastic:
+        message = (
+            "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
+        )
+        warnings.warn(TaupiWarning(message), stacklevel=2)
+    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
 
 
 @singledispatch
-def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    """Write a robot, or a fit's robot with its identified parameters, friction and rotors, as TOML.
+def write_toml(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
 
-    Reading a robot's file gives the same joints, links, gravity, frames and symbols exactly. A fit that is plainly wrong, or that
-    has terms which a description cannot hold, is refused unless `anyway`. `force` overwrites.
+    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit that is plainly wrong, or
+    that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
+    `force`.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -141,16 +148,14 @@ def write_toml(given: Any, path: str | os.PathLike[str], force: bool = False, an
     ...     tp.load(f"{folder}/mine.toml").joints == tp.load("ur10").joints
     True
     """
-    raise TaupiError(
-        f"{shown(given)} is no robot and no fit, expected one of them: taupi.load(...), taupi.identify(...)."
-    )
+    raise _neither_robot_nor_fit(source)
 
 
 @write_toml.register
-def _(given: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    toml.write(given, path, force)
+def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    toml.write(source, path, force)
 
 
 @write_toml.register
-def _(given: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    toml.write(identified_robot(given, anyway), path, force)
+def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    toml.write(identified_robot(source, anyway), path, force)

@@ -1,4 +1,4 @@
-"""A fit: estimates with their uncertainty, how well they explain the runs they came from, and all that is needed to redo it."""
+"""A fit: estimates with their uncertainty, how well they explain the logs, and the record of how they were made."""
 
 from __future__ import annotations
 
@@ -11,85 +11,95 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupi.checks import is_number
 from taupi.dynamics.terms import Term
-from taupi.errors import TaupiError
+from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.inputs import LogLike
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
 from taupi.settings import Changes, takes
+from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
 from taupi.tables import table
 
 if TYPE_CHECKING:
-    from taupi.identification.physical.standard_parameters import Standard
+    from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.validation import Validation
+    from taupi.signals.log import Log
 
 
 class Outcome(Enum):
-    """What came of an estimator's work, each with what to do about it."""
+    """The outcome of an estimator, with its remedy if it failed."""
 
-    SOLVED = ("solved", "")
-    UNCONSTRAINED = ("no constraint holds", "")
-    CONSTRAINED = ("solved, with constraints that hold", "")
-    NOT_CONVERGED = ("did not converge", "Begin nearer to the robot's values, or raise iterations.")
+    SOLVED = ("solved", ())
+    UNCONSTRAINED = ("no constraint is active", ())
+    CONSTRAINED = ("solved, with active constraints", ())
+    NOT_CONVERGED = (
+        "did not converge",
+        ("Begin nearer to the values of the robot, or raise ", Argument("iterations"), "."),
+    )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        "Give a larger prior_weight, or wider bounds: the solver found no way between them.",
+        ("Give a larger ", Argument("prior_weight"), ", or wider bounds: the solver failed between these."),
     )
 
-    def __init__(self, message: str, remedy: str) -> None:
+    def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
         self.message = message
         self.remedy = remedy
 
     @property
     def ok(self) -> bool:
-        """Whether the estimator did what it set out to do."""
+        """Whether the estimator succeeded."""
         return not self.remedy
 
 
 @dataclass(frozen=True)
 class Status:
-    """What came of an estimator's work, and, where there is more to say, a `detail`."""
+    """The `outcome` of an estimator, and a `detail`, if there is more to say."""
 
     outcome: Outcome = Outcome.SOLVED
     detail: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether the estimator did what it set out to do."""
+        """Whether the estimator succeeded."""
         return self.outcome.ok
 
     @property
     def message(self) -> str:
-        """What happened."""
+        """What happened, in words."""
         return self.detail or self.outcome.message
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty where all is well."""
-        return self.outcome.remedy
+        """What to do about it; empty if the estimator succeeded."""
+        return "".join(map(str, self.outcome.remedy))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the status as plain data."""
         return {"outcome": self.outcome.name, "ok": self.ok, "message": self.message, "remedy": self.remedy}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Status:
-        """Return what `to_dict` gave."""
+        """Return the status that `to_dict` returned as `data`."""
         outcome = Outcome[data.get("outcome", "SOLVED" if data["ok"] else "NOT_CONVERGED")]
         return cls(outcome, "" if data["message"] == outcome.message else data["message"])
 
 
 @dataclass(frozen=True)
 class JointStatistics:
-    """How a fit explains one joint's torque over the rows that it was fitted to; N m, N where the joint slides.
+    """How well a fit explains the torque of one joint over the rows that it was fitted to.
 
-    `relative` is ||tau - tau_hat|| / ||tau||, `r2` = 1 - ||tau - tau_hat||^2 / ||tau - mean||^2, `noise` the standard
-    deviation that the estimator took for it.
+    Attributes:
+        name: The joint, or "<joint>.link" and "<joint>.motor" of an elastic joint.
+        rows: The number of rows.
+        rms: Root mean square of tau - tau_hat, N m, or N for a prismatic joint.
+        relative: ||tau - tau_hat|| / ||tau||.
+        r2: 1 - ||tau - tau_hat||^2 / ||tau - mean||^2.
+        noise: The standard deviation that the estimator assumed for the torque, N m or N.
     """
 
     name: str
@@ -102,11 +112,28 @@ class JointStatistics:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """Base parameters `values` (b,) with their `covariance` (b, b), and where they come from.
+    """Identified base parameters with their uncertainty, and the record of how they were made.
 
-    `basis` says what they stand for: pi_b = B pi. `undetermined` (b,) marks those that the runs do not tell by themselves;
-    they are as near to the prior as the runs allow, and their standard error is infinite. `logs` is what is remembered of the
-    fitted logs, `record` the rest of where a fit comes from: version, robot, seed, command.
+    Attributes:
+        robot: The robot as it was described.
+        terms: The joint terms, with the shapes of dry friction.
+        basis: What the base parameters stand for: pi_b = B pi.
+        values: The base parameters pi_b (b,).
+        covariance: Their covariance (b, b).
+        undetermined: Which of them the logs do not determine one by one (b,). They are as near to the prior as the logs allow,
+            and their standard error is infinite.
+        freedom: Degrees of freedom of the confidence intervals.
+        estimator: The name of the estimator.
+        settings: The settings of the estimator, and under "preparation" those of the logs.
+        status: How the estimator ended.
+        conditioning: What the logs determine, as plain data.
+        joints: How well the fit explains the torque of each joint.
+        notes: What was done and found, in words.
+        logs: The records of the fitted logs.
+        record: The rest of the record: version, robot, seed, command.
+        prior: The standard parameters (p,) used for what the logs do not determine.
+        standard: Standard parameters (p,), if the estimator gives them itself.
+        triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
     """
 
     robot: Robot
@@ -126,15 +153,13 @@ class Fit:
     record: Mapping[str, Any]
     prior: np.ndarray
     standard: np.ndarray | None = None
-    triangle: np.ndarray | None = field(
-        default=None, compare=False
-    )  # (k, b + 1): the weighted rows [Y_b tau], compressed
+    triangle: np.ndarray | None = field(default=None, compare=False)
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The base parameters' names."""
+        """The names of the base parameters."""
         return self.basis.names
 
     @cached_property
@@ -144,30 +169,36 @@ class Fit:
         return Parameters(self.basis.parameters.layout, values)
 
     @cached_property
-    def consistency(self) -> Standard:
+    def consistency(self) -> Consistency:
         """The physically consistent standard parameters of this fit, and what they cost; see `standard_parameters`."""
-        from taupi.identification.physical.standard_parameters import Standard, known, share_of, standard_parameters
+        from taupi.identification.physical.standard_parameters import (
+            Consistency,
+            prior_share,
+            rows_from_covariance,
+            standard_parameters,
+        )
 
         if self.standard is not None:
-            return Standard.own(self.standard)
-        rows = known(self.values, self.covariance) if self.triangle is None else self.triangle
-        share = share_of(len(self.values), sum(j.rows for j in self.joints))
+            return Consistency.of_estimator(self.standard)
+        rows = rows_from_covariance(self.values, self.covariance) if self.triangle is None else self.triangle
+        share = prior_share(len(self.values), sum(j.rows for j in self.joints))
         return standard_parameters(self.basis, self.values, rows, self.prior, share)
 
     @property
     def parameters(self) -> Parameters:
-        """Standard parameters (p,) that real bodies can have: the estimator's own, or those nearest to the prior.
+        """Standard parameters (p,) that real bodies can have: those of the estimator, or those nearest to the prior.
 
-        B pi are these base parameters where bodies can have them, else the nearest: `fit.consistency.sentence` says which.
+        B pi are the base parameters of the fit if real bodies can have them, else the nearest that they can have;
+        `fit.consistency.sentence` says which.
         """
         layout = self.basis.standard.layout
         pairs = zip(self.consistency.values, layout.names, strict=True)
         return Parameters(layout, tuple(exact(float(v), n) for v, n in pairs))
 
     def robot_identified(self, anyway: bool = False) -> Robot:
-        """Return the robot with these parameters, friction and rotors, for programs, C source and files.
+        """Return the robot with the identified parameters, friction and rotors, for programs, C source and files.
 
-        A fit that is plainly wrong, or has terms that a robot cannot hold, is refused with the reason unless `anyway`.
+        A fit that is plainly wrong, or has terms that a description cannot hold, is refused with the reason, unless `anyway`.
         """
         from taupi.identification.results.export import identified_robot
 
@@ -177,45 +208,48 @@ class Fit:
 
     @cached_property
     def stderr(self) -> np.ndarray:
-        """The standard errors (b,), infinite for what the runs do not determine."""
+        """The standard errors (b,), infinite for what the logs do not determine."""
         return np.where(self.undetermined, np.inf, np.sqrt(np.clip(np.diag(self.covariance), 0.0, None)))
 
     @property
     def relative_error(self) -> np.ndarray:
-        """The standard errors over the estimates' sizes (b,)."""
+        """The standard errors relative to the estimates (b,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.stderr / np.abs(self.values)
         return np.where(np.isnan(ratio), np.inf, ratio)
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t of the fit's degrees of freedom."""
+        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t for the fit's degrees of freedom.
+
+        `level` is the share of intervals that contain the truth, 0.95 by default.
+        """
         from scipy.stats import t
 
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise TaupiError(f"level is {level!r}, expected a share between 0 and 1, such as 0.95.")
+        if not is_number(level) or not 0 < level < 1:
+            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
         half = float(t.ppf(0.5 + level / 2, self.freedom)) * self.stderr
         return np.stack([self.values - half, self.values + half], axis=1)
 
     @property
     def significant(self) -> np.ndarray:
-        """Whether each estimate's 95 % interval leaves out zero (b,)."""
+        """Whether the 95 % interval of each estimate excludes zero (b,)."""
         low, high = self.intervals().T
         return (low > 0) | (high < 0)
 
     # Use ----------------------------------------------------------------------------------------------------------
 
-    def predict(self, log: Any) -> np.ndarray:
-        """Return the torque (N, n) that the fit predicts for a log, a prepared one or one with q alone."""
+    def predict(self, log: Log) -> np.ndarray:
+        """Return the torque (N, n) that the fit predicts for a `log`, either prepared or with q alone."""
         from taupi.identification.results.validation import predict
 
         return predict(self, log)
 
     @takes(reading=Reading, preparation=Changes(Preparation))
     def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-        """Return how the fit predicts a `log`, or a file, that it has not seen; see `taupi.validate`."""
-        from taupi.identification.results.validation import validated
+        """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
+        from taupi.identification.results.validation import validate_log
 
-        return validated(self, log, reading, preparation)
+        return validate_log(self, log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:
@@ -228,25 +262,25 @@ class Fit:
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
 
     def with_record(self, **facts: Any) -> Fit:
-        """Return a fit that remembers more `facts` of where it comes from, such as the command."""
+        """Return the fit with more `facts` in its record, such as the command."""
         return replace(self, record={**self.record, **facts})
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the fit comes from, as plain data: its record, and under "runs" the logs."""
+        """How the fit was made, as plain data: its record, and under "runs" the logs."""
         return {**self.record, "runs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fit as plain data, ready for JSON; what is infinite is None."""
+        """Return the fit as plain data, ready for JSON; infinite numbers are None."""
         from taupi.identification.results.fit_data import fit_to_dict
 
         return fit_to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], robot: Robot) -> Fit:
-        """Return the fit that `to_dict` wrote, for the robot that it was made for."""
+        """Return the fit that `to_dict` returned as `data`, for the `robot` that it was made for."""
         from taupi.identification.results.fit_data import fit_from_dict
 
         return fit_from_dict(data, robot)
@@ -259,7 +293,7 @@ class Fit:
 
     @property
     def summary(self) -> str:
-        """One line: how many parameters, by which estimator, from what, how well."""
+        """One line: how many parameters, by which estimator, and how well they explain the torque."""
         worst, total = max(self.joints, key=lambda j: j.relative), self.relative
         insignificant = int((~self.significant & ~self.undetermined).sum())
         return (

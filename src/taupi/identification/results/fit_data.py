@@ -1,4 +1,4 @@
-"""A fit as plain data and back: what is saved, and what other programs read."""
+"""Fits as plain data and back: what is saved, and what other programs read."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
 from taupi.errors import TaupiError, unknown
-from taupi.identification.friction.fitted_terms import basis_of, term_to_dict
+from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.robot import Robot
 
-# Raised when a reader of older data would misread newer data.
+# To be raised whenever a reader of older data would misread newer data.
 SCHEMA = 1
 
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:
-    """Return a fit as plain data, ready for JSON. Infinite numbers are None."""
+    """Return a fit as plain data, ready for JSON; infinite numbers are None."""
     expressions = [str(e) for e in fit.basis.expressions]
     intervals, relative = fit.intervals(), fit.relative_error
     base = [
@@ -61,22 +61,22 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
 
 
 def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
-    """Return the fit that `fit_to_dict` wrote."""
+    """Return the fit that `fit_to_dict` returned as `data`."""
     if data.get("schema") != SCHEMA:
         raise TaupiError(
             f"The fit has schema {data.get('schema')!r}, expected {SCHEMA}. Write it again with this version."
         )
     if data["fingerprint"] != robot.fingerprint:
-        raise TaupiError(f"The fit is of another {data['robot']} than {robot.name}: their descriptions differ.")
-    terms = tuple(_term_of(t) for t in data["terms"])
-    basis = basis_of(robot, terms, elastic=data.get("elastic", False), coupling=data.get("coupling", True))
+        raise TaupiError(f"The fit was made for another {data['robot']} than {robot.name}: their descriptions differ.")
+    terms = tuple(_term_from_data(t) for t in data["terms"])
+    base = base_with_terms(robot, terms, elastic=data.get("elastic", False), coupling=data.get("coupling", True))
     names = tuple(b["name"] for b in data["base"])
-    if names != basis.names:
-        raise TaupiError("The fit has other base parameters than this version finds. Fit again.")
+    if names != base.names:
+        raise TaupiError("The fit has other base parameters than this version computes. Identify again.")
     return Fit(
         robot=robot,
         terms=terms,
-        basis=basis,
+        basis=base,
         values=np.array([b["value"] for b in data["base"]]),
         covariance=np.array(data["covariance"], dtype=float),
         undetermined=np.array([not b["determined"] for b in data["base"]]),
@@ -99,16 +99,16 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _term_of(data: Any) -> Term:
-    given = {"name": data} if isinstance(data, str) else dict(data)
-    name = given.pop("name")
+def _term_from_data(data: TermData) -> Term:
+    settings = {"name": data} if isinstance(data, str) else dict(data)
+    name = settings.pop("name")
     if name == "along":
-        return Along(given["owner"], _term_of(given["of"]), tuple(given["direction"]))
+        return Along(settings["owner"], _term_from_data(settings["of"]), tuple(settings["direction"]))
     if name == "link":
-        return LinkSide(_term_of(given["of"]))
+        return LinkSide(_term_from_data(settings["of"]))
     if name == Damping.name:
         return Damping()
     if name not in TERMS:
         raise unknown("term", name, TERMS)
-    made: Term = TERMS[name](**given)
-    return made
+    term: Term = TERMS[name](**settings)
+    return term

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from taupi.errors import TaupiError, TaupiWarning, shown
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
@@ -26,16 +26,16 @@ from taupi.tables import table
 KIND = "taupi.fit"
 VERSION = 1
 SCHEMA = f"{KIND}/{VERSION}"
-# A fit of a hundred parameters is some 300 kB; what is larger than this is something else.
+# A fit of a hundred parameters has about 300 kB; a file larger than this is not a fit.
 _LIMIT = 256 << 20
 
 
 def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a fit: as JSON (`taupi.load_fit` reads it back), or, to a name ending in .txt, as a table for people.
+    """Write a `fit` to `path`: as JSON, which `taupi.load_fit` reads back, or, if the name ends in .txt, as tables for people.
 
-    The JSON object is `Fit.to_dict` with the schema's name, "taupi.fit/1", and under "description" the robot as our TOML text,
-    so that the file is all that a prediction needs. A URDF that the robot was read from is under "source", text and all, so that
-    `taupi.write_urdf` of the loaded fit writes what it writes before.
+    The JSON object is `Fit.to_dict` with the name of the schema, "taupi.fit/1", and under "description" the robot as TOML text,
+    so that a prediction needs only this file. If the robot was read from a URDF file, its text is under "source", so that
+    `taupi.write_urdf` works for the loaded fit too. A file that exists is overwritten only with `force`.
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -49,30 +49,32 @@ def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> No
     True
     """
     if not isinstance(fit, Fit):
-        raise TaupiError(f"fit is {shown(fit)}, expected a Fit: taupi.identify(...).")
+        raise TaupiError(Argument("fit"), f" is {shown(fit)}, expected a Fit: taupi.identify(...).")
     file = path_of(path)
     if file.suffix not in (".json", ".txt"):
-        raise TaupiError(f"path is {str(file)!r}, expected a name ending in .json or .txt.")
+        raise TaupiError(Argument("path"), f" is {str(file)!r}, expected a name ending in .json or .txt.")
     write_text(file, fit_text(fit) if file.suffix == ".txt" else fit_json(fit), force)
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
-    """Return the fit in a file that `taupi.write_fit` or `taupi identify` wrote, or in the directory that holds one.
+    """Return the fit in the file at `path`, written by `taupi.write_fit` or `taupi identify`, or in a directory with a fit.json.
 
     >>> import taupi as tp
     >>> tp.load_fit("missing.json")
     Traceback (most recent call last):
-    taupi.errors.TaupiError: No file 'missing.json'. Write one by taupi.write_fit or `taupi identify`.
+    taupi.errors.TaupiError: No file 'missing.json'. Write one with taupi.write_fit or `taupi identify`.
     """
     file = path_of(path)
     file = file / "fit.json" if file.is_dir() else file
-    data = _checked(_parsed(file), file)
+    data = _check_schema(_parse(file), file)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TaupiWarning)  # what the description is was said when it was read first
+            warnings.simplefilter(
+                "ignore", TaupiWarning
+            )  # warnings about the description were given when it was first read
             robot = reads(data["description"], data["robot"], str(file))
-        robot = dataclasses.replace(robot, source=_source_of(data.get("source"), robot.source))
-        return _consistent(Fit.from_dict({**data, "schema": RECORD}, robot))
+        robot = dataclasses.replace(robot, source=_source_from_data(data.get("source"), robot.source))
+        return _check_shapes(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
         raise error.about(str(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -80,24 +82,24 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
 
 
 def fit_json(fit: Fit) -> str:
-    """Return a fit as JSON text; numbers read back to the last bit, and what is infinite is the text "inf"."""
+    """Return a fit as JSON text; numbers read back to the last bit, and infinite ones are the text "inf"."""
     data = {"schema": SCHEMA, **{k: v for k, v in fit.to_dict().items() if k != "schema"}}
     data["description"] = writes(fit.robot)
-    data["source"] = _source(fit.robot.source)
+    data["source"] = _source_data(fit.robot.source)
     return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def fit_text(fit: Fit) -> str:
-    """Return a fit as text: the table of parameters, how each joint is met, what each parameter stands for, and the record."""
+    """Return a fit as text: the table of parameters, the errors of each joint, what each parameter stands for, and the record."""
     joints = [("joint", "rows", "rms", "relative", "R2", "noise")]
     joints += [
         (j.name, str(j.rows), f"{j.rms:.4g}", f"{j.relative:.2%}", f"{j.r2:.4f}", f"{j.noise:.4g}") for j in fit.joints
     ]
-    stands = [("parameter", "stands for"), *((e.name, str(e)) for e in fit.basis.expressions)]
+    meanings = [("parameter", "stands for"), *((e.name, str(e)) for e in fit.basis.expressions)]
     parts = [
         repr(fit).splitlines(),
         ["torque on the fitted logs", *table(joints)],
-        ["combinations", *table(stands)],
+        ["combinations", *table(meanings)],
         ["notes", *(f"- {note}" for note in fit.notes)],
         ["record", *_record(fit)],
     ]
@@ -110,8 +112,8 @@ def _record(fit: Fit) -> list[str]:
     return [line for text in lines for line in textwrap.wrap(text, 130, subsequent_indent="  ")]
 
 
-def _source(source: Source) -> dict[str, Any] | None:
-    """Return where a robot was read from as plain data, for formats that are written back; the text with its hash."""
+def _source_data(source: Source) -> dict[str, Any] | None:
+    """Return the source of a robot as plain data, its text with its hash; None for formats that are not written back."""
     if source.format != "urdf":
         return None
     return {
@@ -126,12 +128,12 @@ def _source(source: Source) -> dict[str, Any] | None:
     }
 
 
-def _source_of(data: Mapping[str, Any] | None, own: Source) -> Source:
-    """Return the source that `_source` wrote, or else the robot's own; a text that has changed since is refused."""
+def _source_from_data(data: Mapping[str, Any] | None, default: Source) -> Source:
+    """Return the source in `data`, or the `default` if there is none; a text that was changed since is refused."""
     if data is None:
-        return own
+        return default
     if _hash(data["text"]) != data["sha256"]:
-        raise TaupiError("its source's text has changed since it was written: the sha256 differs. Identify again.")
+        raise TaupiError("the text of its source was changed since it was written: the sha256 differs. Identify again.")
     lock = tuple((name, Fraction(value)) for name, value in data["lock"].items())
     merged = tuple((name, tuple(others)) for name, others in data["merged"].items())
     return Source(data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
@@ -142,7 +144,7 @@ def _hash(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return data with infinite numbers as texts, which JSON has no other way to hold."""
+    """Return data with infinite numbers as texts, since JSON has no other way to write them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, Mapping):
@@ -152,22 +154,22 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _parsed(file: Path) -> Any:
+def _parse(file: Path) -> Any:
     try:
         if file.stat().st_size > _LIMIT:
             raise TaupiError(f"{file} has more than {_LIMIT >> 20} MB, expected a fit of taupi: {SCHEMA}.")
         return json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise TaupiError(f"No file {str(file)!r}. Write one by taupi.write_fit or `taupi identify`.") from None
+        raise TaupiError(f"No file {str(file)!r}. Write one with taupi.write_fit or `taupi identify`.") from None
     except OSError as error:
         raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise TaupiError(f"{file} is no JSON{where}: expected a fit of taupi, {SCHEMA}.") from None
+        raise TaupiError(f"{file} is not JSON{where}: expected a fit of taupi, {SCHEMA}.") from None
 
 
-def _consistent(fit: Fit) -> Fit:
-    """Refuse arrays that do not belong together."""
+def _check_shapes(fit: Fit) -> Fit:
+    """Return the fit, or refuse arrays whose shapes do not belong together."""
     b, p = len(fit.names), len(fit.basis.standard)
     shapes = {
         "covariance": (b, b),
@@ -184,11 +186,11 @@ def _consistent(fit: Fit) -> Fit:
     return fit
 
 
-def _checked(data: Any, file: Path) -> dict[str, Any]:
-    """Refuse what is no fit, or one of another version."""
+def _check_schema(data: Any, file: Path) -> dict[str, Any]:
+    """Return the data of a fit; refuse other data, and fits of another version."""
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, str) or not schema.startswith(f"{KIND}/"):
-        raise TaupiError(f"{file} is no fit of taupi: its schema is {shown(schema)}, expected {SCHEMA!r}.")
+        raise TaupiError(f"{file} is not a fit of taupi: its schema is {shown(schema)}, expected {SCHEMA!r}.")
     if schema != SCHEMA:
         raise TaupiError(
             f"{file} has schema {shown(schema)}, this version reads {SCHEMA!r}. Identify again, or update taupi."

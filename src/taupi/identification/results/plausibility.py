@@ -1,4 +1,4 @@
-"""Fits that nobody should build a robot's model on: what is plainly wrong with one, in sentences."""
+"""Fits that should not be exported: what is plainly wrong with one, in sentences."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from taupi.identification.physical.standard_parameters import FARTHEST
 from taupi.identification.results.fit import Fit
 from taupi.model.parameters import LINK_SIZE
 
-# Above this relative error of the fitted torque a quarter of its power is not explained: no model of a robot.
+# Above this relative error, a quarter of the power of the fitted torque is not explained: this is not a model of the robot.
 POOR = 0.5
-# A link this many times as heavy as described, and heavier than the whole robot is said to be, carries no tool: it is an error.
+# A link this many times as heavy as described, and heavier than the whole robot should be, is an error, not a tool.
 HEAVIER = 10.0
-# Half of the links below this share of the described mass: a torque in another unit, or of other joints.
+# Half of the links below this share of the described mass point to a torque in another unit, or of other joints.
 LIGHTER = 0.03
 
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
-def doubts(fit: Fit) -> tuple[str, ...]:
-    """Return what speaks against taking the parameters of a fit away: a sentence each, none for a fit that may be exported.
+def implausibilities(fit: Fit) -> tuple[str, ...]:
+    """Return one sentence for each reason not to export the parameters of a fit; none if it may be exported.
 
-    The fit explains little of the torque; or the estimate is one that no real bodies have, and the nearest that have explain
-    the torque far worse (a flipped sign); or masses are far from the description's, by an order of magnitude or more.
+    The reasons are: the fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain
+    the torque far worse (a wrong sign); masses differ from the description by an order of magnitude or more.
     """
-    return (*_unexplained(fit), *_unreal(fit), *_far(fit))
+    return (*_poor_fit(fit), *_unreal_bodies(fit), *_implausible_masses(fit))
 
 
-def _unexplained(fit: Fit) -> list[str]:
+def _poor_fit(fit: Fit) -> list[str]:
     if fit.relative <= POOR:
         return []
     worst = max(fit.joints, key=lambda j: j.relative)
@@ -37,17 +37,17 @@ def _unexplained(fit: Fit) -> list[str]:
     ]
 
 
-def _unreal(fit: Fit) -> list[str]:
-    found = fit.consistency
-    if found.exact or found.after - found.before <= FARTHEST:
+def _unreal_bodies(fit: Fit) -> list[str]:
+    consistency = fit.consistency
+    if consistency.exact or consistency.after - consistency.before <= FARTHEST:
         return []
     return [
-        f"Real bodies explain the logs far worse than the estimate, with a relative error of {found.after:.0%} instead of "
-        f"{found.before:.1%}. {_CHECK}."
+        f"Real bodies explain the logs far worse than the estimate, with a relative error of {consistency.after:.0%} instead of "
+        f"{consistency.before:.1%}. {_CHECK}."
     ]
 
 
-def _far(fit: Fit) -> list[str]:
+def _implausible_masses(fit: Fit) -> list[str]:
     links = slice(0, len(fit.robot.parameters), LINK_SIZE)
     masses, prior = fit.consistency.values[links], fit.prior[links]
     stated = prior > 0
@@ -56,7 +56,7 @@ def _far(fit: Fit) -> list[str]:
     k = int(np.argmax(masses / np.maximum(HEAVIER * prior, prior.sum())))
     name = fit.robot.link_names[k]
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
-        return [f"Link {name!r} would weigh {masses[k]:.3g} kg, and its description says {prior[k]:.3g} kg. {_CHECK}."]
+        return [f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg. {_CHECK}."]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
         return [

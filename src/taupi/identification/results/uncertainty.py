@@ -1,4 +1,4 @@
-"""Standard errors that allow for residuals correlated in time, between joints, and of different size: by stretches of time."""
+"""Standard errors for residuals that are correlated in time and between joints, and of different size: by stretches of time."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ def sandwich(
 ) -> tuple[np.ndarray, float]:
     """Return the covariance (b, b) of x = argmin sum |w (Y x - tau)|^2, and its degrees of freedom.
 
-    H^-1 (sum_k g_k g_k^T) H^-1 with H = Y^T Y = (A A^T)^-1, A = `spread`, and g_k = Y_k^T (I - H_k)^-1/2 (tau_k - Y_k x) the
-    score of stretch k, all joints of it, freed of the stretch's own pull on x, H_k = Y_k H^-1 Y_k^T (Bell & McCaffrey
-    2002, "CR2"). It holds when residuals of different stretches are nearly independent. The degrees of freedom are
-    those of the chi-square with the same spread (Satterthwaite), the mean over parameters.
+    The covariance is H^-1 (sum_k g_k g_k^T) H^-1, with H = Y^T Y = (A A^T)^-1, A = `spread`, and g_k = Y_k^T (I - H_k)^-1/2
+    (tau_k - Y_k x) the score of stretch k over all its joints, corrected for the influence of the stretch itself on x, H_k = Y_k
+    H^-1 Y_k^T (Bell & McCaffrey 2002, "CR2"). It is valid if the residuals of different stretches are nearly independent. The
+    degrees of freedom are those of the chi-square distribution with the same spread (Satterthwaite), the median over parameters.
+
+    `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
     """
     groups: dict[tuple[int, int], list[JointFactor]] = {}
     for f in pieces:
         if len(f.r):
             groups.setdefault((f.file, f.stretch), []).append(f)
-    # Last stretches of a file may be short; they are one with their neighbours in what follows.
     scores, shares = [], []
     for group in groups.values():
         rows = np.vstack([f.r * weights.get((f.file, f.joint), 1.0) for f in group])
@@ -31,9 +32,9 @@ def sandwich(
         # y^T (I - y y^T)^-1/2 r = V (I - S)^-1/2 V^T y^T r with y^T y = V S V^T, which is small.
         share = y.T @ y
         leverage, v = np.linalg.eigh(share)
-        # A stretch that alone decides a combination has a leverage of one there: no residual can tell its error.
-        free = np.clip(1 - leverage, 1e-6, None)
-        scores.append(v @ ((v.T @ (y.T @ (rows[:, -1] - rows[:, :-1] @ x))) / np.sqrt(free)))
+        # A stretch that alone determines a combination has a leverage of one there, and its residual does not show the error.
+        correction = np.clip(1 - leverage, 1e-6, None)
+        scores.append(v @ ((v.T @ (y.T @ (rows[:, -1] - rows[:, :-1] @ x))) / np.sqrt(correction)))
         shares.append(np.diag(share))
     if not scores:
         return np.full((len(x), len(x)), np.inf), 1.0
@@ -43,9 +44,9 @@ def sandwich(
 
 
 def _freedom(shares: np.ndarray) -> float:
-    """Return the degrees of freedom of a sum of K squares with unequal parts: (sum v)^2 / sum v^2, the mean over combinations.
+    """Return the degrees of freedom of sums of K unequal squares, (sum v)^2 / sum v^2 - 1, the median over combinations.
 
-    `shares` (K, d) are each stretch's parts of the combinations; those of one combination add up to one.
+    `shares` (K, d) are the shares of each stretch in the combinations; those of one combination add up to one.
     """
     total, squares = shares.sum(axis=0), (shares**2).sum(axis=0)
     return max(1.0, float(np.median(total**2 / squares)) - 1.0)

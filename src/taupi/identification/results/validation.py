@@ -1,4 +1,4 @@
-"""How a fit predicts logs that it has not seen: errors joint by joint, against filtered and raw torque."""
+"""How well a fit predicts logs that were not fitted: errors joint by joint, against filtered and raw torque."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
-from taupi.identification.equations import COORDINATES, Equations, arguments, spring_torque
+from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
-from taupi.identification.inputs import LogLike
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.block_source import naming, open_source
+from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker
@@ -25,7 +24,7 @@ from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
 from taupi.signals.log import Log
-from taupi.signals.read import read_log
+from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Reading, Streaming
 from taupi.tables import html_table, table
 from taupi.threads import small_algebra
@@ -33,7 +32,18 @@ from taupi.threads import small_algebra
 
 @dataclass(frozen=True)
 class JointErrors:
-    """Errors of one joint's predicted torque: rms (N m, N), ||tau - tau_hat|| / ||tau||, and R^2, filtered and raw."""
+    """Errors of the predicted torque of one joint, against the filtered and the raw torque.
+
+    Attributes:
+        name: The joint, or "<joint>.link" and "<joint>.motor" of an elastic joint.
+        rows: The number of samples.
+        rms: Root mean square of the error, N m, or N for a prismatic joint.
+        relative: ||tau - tau_hat|| / ||tau||.
+        r2: R^2.
+        raw_rms: As `rms`, against the raw torque.
+        raw_relative: As `relative`, against the raw torque.
+        raw_r2: As `r2`, against the raw torque.
+    """
 
     name: str
     rows: int
@@ -47,9 +57,19 @@ class JointErrors:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """A fit's torque beside a measured one: `measured`, `predicted` and `raw` (N, n) at `time` (N,), and errors by joint.
+    """The torque that a fit predicts for a log, compared with the measured one.
 
-    `measured` has passed the filter that the motion passed; `raw` is what was recorded.
+    Attributes:
+        name: The name of the log's file, or "log".
+        estimator: The estimator of the fit.
+        joints: The errors of each joint.
+        relative: ||tau - tau_hat|| / ||tau|| over all joints, against the filtered torque.
+        raw_relative: The same against the raw torque.
+        time: (N,), s.
+        measured: The torque (N, n), filtered as the motion was.
+        predicted: The predicted torque (N, n).
+        raw: The torque (N, n) as it was recorded.
+        notes: What was done to the log, in words.
     """
 
     name: str
@@ -103,9 +123,9 @@ class Validation:
 
 @takes(reading=Reading, preparation=Changes(Preparation))
 def validate(fit: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-    """Return how a `fit` predicts a `log`, or the file at a path: tau_hat = Y_b pi_b beside tau.
+    """Return how well a `fit` predicts a `log`, or the log in the file at a path: tau_hat = Y_b pi_b compared with tau.
 
-    The log is prepared as the fit's own were, with the largest of their cutoffs, unless settings of that are named. Every row
+    The log is prepared as the fitted logs were, with the largest of their cutoffs, except for the settings named here. Every row
     counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
@@ -117,21 +137,21 @@ def validate(fit: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[s
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
-    return validated(fit, log, reading, preparation)
+    return validate_log(fit, log, reading, preparation)
 
 
 @small_algebra
-def validated(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str, Any]) -> Validation:
-    """Return how a fit predicts a log prepared as its own were, but for some changes."""
+def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str, Any]) -> Validation:
+    """Return how well a fit predicts a log that is prepared as the fitted logs were, except for some `changes`."""
     settings = dataclasses.replace(fit.preparation, **changes)
-    with naming(log if isinstance(log, str | os.PathLike) else None):
+    with errors_naming(log if isinstance(log, str | os.PathLike) else None):
         log = _read(log, fit, reading)
         log.need("tau")
         if fit.motors_only:
             refuse_absurd(log)
             return validate_motors(fit, log, settings)
         equations = Equations.of(fit.basis)
-        # The log is predicted as it is, prepared or not.
+        # A log that was prepared before is prepared once more.
         source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
         if settings.cutoff_hz is None:
             settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz))
@@ -140,42 +160,42 @@ def validated(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str, An
 
 @small_algebra
 def validate_recording(fit: Fit, recording: Recording) -> Validation:
-    """Return how a fit predicts a recording that is in memory, with the largest of the fit's cutoffs; every row counts."""
+    """Return how well a fit predicts a recording in memory, with the largest of the fit's cutoffs; every row counts."""
     equations = recording.equations
     cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), ways={}, leave_out="row")
-    parts = list(recording.rows(RowMaker(friction_plan(fit.basis))))
-    if not parts:
+    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), one_way_signs={}, leave_out="row")
+    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis))))
+    if not blocks:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
-    time, measured = (np.concatenate([getattr(p, what) for p in parts]) for what in ("time", "tau"))
-    predicted = measured - np.concatenate([p.left(fit.values) for p in parts])
+    time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
+    predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     source = recording.source
     (log,) = source.blocks()
     recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
     raw = equations.torque(recorded)
-    if equations.free and recording.through is not None:
-        # In a link's row: what its spring passes on, beside what the link needs.
-        ready = recording.log
-        x, xd, _ = equations.motion(ready)
-        at = np.searchsorted(ready.time, time - 0.5 / ready.rate_hz)
-        spring = recording.through(spring_torque(fit.basis, fit.values, x, xd))[at]
+    if equations.unmeasured and recording.row_filter is not None:
+        # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
+        smooth = recording.log
+        x, xd, _ = equations.motion(smooth)
+        at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
+        spring = recording.row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    return compared(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    return build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
-    """Return how a fit from motors alone predicts a log's motor torques; where the links start is found from the log."""
+    """Return how well a fit from motors alone predicts a log's motor torques; the links' initial state is found from the log."""
     motors = motor_torques(fit.basis, fit.values, log, settings)
     names = Equations.of(fit.basis).names[fit.robot.n :]
-    return compared(
+    return build_validation(
         fit, motors.time, motors.measured, motors.predicted, motors.raw, log.source.path, motors.notes, names
     )
 
 
-def compared(
+def build_validation(
     fit: Fit,
     time: np.ndarray,
     measured: np.ndarray,
@@ -185,9 +205,9 @@ def compared(
     notes: tuple[str, ...] = (),
     names: Sequence[str] | None = None,
 ) -> Validation:
-    """Return the errors of a fit's torque, row by row: `measured`, `predicted` and `raw` (N, n) at `time` (N,).
+    """Return the validation of a fit: the errors of `predicted` against `measured` and `raw` (N, n), at `time` (N,).
 
-    `names` are the rows', by default those of all its equations.
+    `names` are those of the n rows, by default of all equations of the fit; `path` is that of the log.
     """
     joints = tuple(
         JointErrors(
@@ -209,42 +229,51 @@ def compared(
     )
 
 
-def predict(fit: Fit, log: Any) -> np.ndarray:
-    """Return tau_hat (N, n) for the samples of a log; qd and qdd are derived from q, smoothed, where they are missing.
+def predict(fit: Fit, log: Log) -> np.ndarray:
+    """Return tau_hat (N, n) for the samples of a log; if qd or qdd are missing, they are derived from q, which is then filtered.
 
-    Dry friction that has a memory begins with the log. Of an elastic robot it is that of links, which should be 0, and motors.
+    Dry friction that has a memory starts with the log. For an elastic robot the rows are those of the links, whose torque should
+    be 0, then those of the motors.
     """
     if not isinstance(log, Log):
-        raise TaupiError(f"log is {shown(log)}, expected a Log: taupi.read_log(...).")
+        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
-    equations.refuse(log)
-    for x, xd, xdd in COORDINATES[: 2 if equations.free else 1]:
-        log = _differentiated(log, x, xd, xdd, fit, equations)
+    equations.check(log)
+    for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
+        log = _with_derivatives(log, x, xd, xdd, fit, equations)
     regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
     q, qd, qdd = equations.motion(log)
     values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
-    predicted = np.asarray(regressor.times("pi")(*arguments(regressor, q, qd, qdd), values))
-    change = plan.along(q, qd, 1 / log.rate_hz)[0] - plan.at_once(qd)
-    return predicted + (change * fit.values[list(plan.places)]) @ plan.directions
+    predicted = np.asarray(regressor.times("pi")(*regressor_inputs(regressor, q, qd, qdd), values))
+    memory = plan.along_motion(q, qd, 1 / log.rate_hz)[0] - plan.memoryless(qd)  # programs have friction without memory
+    return predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
 
 
-def _differentiated(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
-    """Return the log with a position's derivatives, all of it filtered, unless it has them."""
-    (position,), have, rate = log.need(x), log.signals, log.rate_hz
-    if xd in have and xdd in have:
+def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
+    """Return the log with the derivatives of a position, all filtered; the log itself if it has them."""
+    (position,), signals, rate = log.need(x), log.signals, log.rate_hz
+    if xd in signals and xdd in signals:
         return log
     cutoff = fit.preparation.cutoff_hz or _cutoff_hz(fit, rate) or choose_cutoff(equations.positions(log), rate).hz
     smooth = butterworth(position, rate, cutoff)
-    first, second = central(smooth, rate)
-    if xd in have:
-        first = butterworth(have[xd], rate, cutoff)
-        second = central(first, rate)[0]
-    return log.with_(**{x: smooth, xd: first, xdd: second})
+    velocity, acceleration = central(smooth, rate)
+    if xd in signals:
+        velocity = butterworth(signals[xd], rate, cutoff)
+        acceleration = central(velocity, rate)[0]
+    return log.with_(**{x: smooth, xd: velocity, xdd: acceleration})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Two fits on one log: their validations, and the parameters both have, with the difference in standard errors."""
+    """Two fits compared on one log.
+
+    Attributes:
+        first: The validation of the first fit.
+        second: The validation of the second fit.
+        names: The base parameters that both fits have (k).
+        differences: Second minus first (k,).
+        distances: The differences in standard errors (k,).
+    """
 
     first: Validation
     second: Validation
@@ -257,13 +286,13 @@ class Comparison:
         """One line: which predicts better, and by how much."""
         a, b = self.first, self.second
         better, worse = (a, b) if a.relative <= b.relative else (b, a)
-        told = f"{better.relative:.2%} against {worse.relative:.2%} ({worse.estimator})"
         if f"{better.relative:.2%}" == f"{worse.relative:.2%}":
             return f"{a.estimator} and {b.estimator} predict {a.name} alike: {better.relative:.2%} over all joints"
-        return f"{better.estimator} predicts {a.name} better: {told}"
+        errors = f"{better.relative:.2%} against {worse.relative:.2%} ({worse.estimator})"
+        return f"{better.estimator} predicts {a.name} better: {errors}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the comparison as plain data."""
         parameters = zip(self.names, self.differences.tolist(), self.distances.tolist(), strict=True)
         return {
             "first": self.first.to_dict(),
@@ -286,7 +315,7 @@ class Comparison:
 
 @takes(reading=Reading, preparation=Changes(Preparation))
 def compare(first: Fit, second: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Comparison:
-    """Return two fits of one robot, `first` and `second`, beside each other on a `log`, or a file; see `taupi.validate`.
+    """Return the comparison of two fits of a robot, `first` and `second`, on a `log`, or a file; see `taupi.validate`.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -298,8 +327,8 @@ def compare(first: Fit, second: Fit, log: LogLike, *, reading: Reading, preparat
     True
     """
     if first.robot.joint_names != second.robot.joint_names:
-        raise TaupiError(f"The fits are of different robots: {first.robot.name} and {second.robot.name}.")
-    a, b = (validated(fit, log, reading, preparation) for fit in (first, second))
+        raise TaupiError(f"The fits are for different robots: {first.robot.name} and {second.robot.name}.")
+    a, b = (validate_log(fit, log, reading, preparation) for fit in (first, second))
     shared = [n for n in first.names if n in second.names]
     i, j = ([f.names.index(n) for n in shared] for f in (first, second))
     difference = second.values[j] - first.values[i]
@@ -309,13 +338,13 @@ def compare(first: Fit, second: Fit, log: LogLike, *, reading: Reading, preparat
 
 
 def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
-    """Return the root mean square of measured - predicted, its share of the measured, and R^2."""
-    left, power = float(np.sum((measured - predicted) ** 2)), float(np.sum(measured**2))
-    spread = float(np.sum((measured - measured.mean()) ** 2))
+    """Return the root mean square of measured - predicted, its ratio to that of the measured, and R^2."""
+    residual, power = float(np.sum((measured - predicted) ** 2)), float(np.sum(measured**2))
+    variation = float(np.sum((measured - measured.mean()) ** 2))
     return (
-        float(np.sqrt(left / len(measured))),
-        float(np.sqrt(left / power)) if power > 0 else float(left > 0),
-        1 - left / spread if spread > 0 else 0.0,
+        float(np.sqrt(residual / len(measured))),
+        float(np.sqrt(residual / power)) if power > 0 else float(residual > 0),
+        1 - residual / variation if variation > 0 else 0.0,
     )
 
 
@@ -328,6 +357,6 @@ def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
 
 
 def _cutoff_hz(fit: Fit, rate_hz: float) -> float | None:
-    """Return the largest cutoff of the fit's own logs, or what a log's rate allows; None for logs that came prepared."""
-    own = [log.cutoff_hz for log in fit.logs if log.cutoff_hz]
-    return min(max(own), 0.4 * rate_hz) if own else None
+    """Return the largest cutoff of the fitted logs, as far as the rate of a log allows; None if they all came prepared."""
+    cutoffs = [log.cutoff_hz for log in fit.logs if log.cutoff_hz]
+    return min(max(cutoffs), 0.4 * rate_hz) if cutoffs else None

@@ -1,1 +1,1 @@
-"""From logs to compressed rows of the regressor: one path, whole or block by block."""
+"""From logs to compressed rows of the regressor: one path, for a log in memory and for one that is streamed in blocks."""

@@ -1,4 +1,4 @@
-"""A log as blocks of clean samples, from the start as often as they are asked for: a log in memory is one block."""
+"""A log as blocks of clean samples, which can be read from the start repeatedly: a log in memory is one block."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,24 +17,24 @@ from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
 from taupi.signals.implausible import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
-from taupi.signals.read import block_reader, read_log
+from taupi.signals.read import LogLike, block_reader, read_log
 from taupi.signals.reading import Streaming
 from taupi.signals.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.standstill import MotionRows, motion_rows
 from taupi.signals.stretches import median_step
 
-# Files of more bytes than this are streamed, where their format can be: some 300 000 samples of a 7-joint arm.
+# Larger files (in bytes) are streamed if their format allows it: about 300 000 samples of a 7-joint arm.
 STREAMED_BYTES = 64 << 20
-# A block that tells neither a rate nor a standstill.
+# A block with fewer samples shows neither a rate nor a standstill.
 _LEAST = 64
 
 
 @dataclass(frozen=True, eq=False)
 class BlockSource:
-    """Complete samples on a uniform grid of time, block by block.
+    """Complete samples at uniform time steps, block by block.
 
-    `first` is the first block, from which names, signals and notes are seen; `motion` are the rows between the standstills at
-    the ends, all rows where they are not to be trimmed.
+    `first` is the first block, for names, signals and notes; `motion` are the rows between the standstills at the ends, or all
+    rows if these are not to be trimmed.
     """
 
     blocks: Callable[[], Iterator[Log]] = field(repr=False)
@@ -52,12 +51,12 @@ class BlockSource:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time of the motion, half a sample wider at both ends."""
+        """The time span of the motion, s, half a sample wider at both ends."""
         start = float(self.first.time[0])
         return start + (self.motion.start - 0.5) / self.rate_hz, start + (self.motion.stop - 0.5) / self.rate_hz
 
     def head(self, samples: int) -> Log:
-        """Return the first samples of the motion, by which things are chosen: the same in blocks of any size."""
+        """Return the first samples of the motion, from which settings are chosen: the same for blocks of any size."""
         parts, row = [], 0
         start, stop = self.motion.start, min(self.motion.start + samples, self.motion.stop)
         for block in self.blocks():
@@ -67,10 +66,10 @@ class BlockSource:
             row += len(block)
             if row >= stop:
                 break
-        return joined(parts)
+        return concatenate_logs(parts)
 
 
-def joined(parts: list[Log]) -> Log:
+def concatenate_logs(parts: list[Log]) -> Log:
     """Return the log of consecutive blocks."""
     if len(parts) == 1:
         return parts[0]
@@ -79,31 +78,31 @@ def joined(parts: list[Log]) -> Log:
 
 
 def open_source(
-    log: Any,
+    log: LogLike,
     equations: Equations,
     preparation: Preparation,
     reading: Streaming,
     check: Callable[[], None] = lambda: None,
 ) -> BlockSource:
-    """Return the blocks of a Log, or of the file at a path, which is streamed where it is large or `reading` says so.
+    """Return the blocks of a Log, or of the file at a path, which is streamed if it is large or `reading` says so.
 
-    What cannot be done block by block is refused. `check` is called before each block of a stream, and raises to end it.
+    What cannot be done block by block is refused. `check` is called before each block of a stream, and may raise to stop it.
     """
     if isinstance(log, Log):
-        with naming(log.source.path):
+        with errors_naming(log.source.path):
             return _in_memory(log, equations, preparation)
     if not isinstance(log, str | os.PathLike):
         raise TaupiError(Argument("logs"), f" holds {shown(log)}, expected a Log or the path of a file.")
     path = Path(log)
-    with naming(path):
+    with errors_naming(path):
         if _streams(path, preparation, reading):
             return _streamed(path, equations, preparation, reading, check)
         return _in_memory(read_log(path, equations.robot, reading=reading), equations, preparation)
 
 
 @contextmanager
-def naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Let errors say which file they are about."""
+def errors_naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Put the name of a file in front of errors raised in this context."""
     name = Path(path).name if path else ""
     try:
         yield
@@ -119,18 +118,24 @@ def _streams(path: Path, preparation: Preparation, reading: Streaming) -> bool:
     if reading.stream and not local:
         raise TaupiError(
             Argument("derivatives"),
-            f" is {preparation.derivatives!r}, which is fitted to a whole log at once, and {path.name} is to be streamed.",
-            remedy=("Use 'central', or read the file whole: ", Argument("stream", False), "."),
+            f" is {preparation.derivatives!r}, which needs the whole log at once, but {path.name} is to be streamed.",
+            remedy=(
+                "Use ",
+                Argument("derivatives", "central"),
+                ", or read the file whole with ",
+                Argument("stream", False),
+                ".",
+            ),
         )
     if reading.stream is not None:
         return reading.stream
     low = path.name.lower()
-    able = any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
-    return local and able and path.is_file() and path.stat().st_size > STREAMED_BYTES
+    streamable = any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
+    return local and streamable and path.is_file() and path.stat().st_size > STREAMED_BYTES
 
 
 def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> BlockSource:
-    equations.refuse(log)
+    equations.check(log)
     refuse_silence(log)
     refuse_slow(log)
     refuse_absurd(log)
@@ -143,14 +148,14 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
 def _streamed(
     path: Path, equations: Equations, preparation: Preparation, reading: Streaming, check: Callable[[], None]
 ) -> BlockSource:
-    """Return a file's blocks, seen once from end to end, so that what is wrong with it is said before work begins."""
+    """Return the blocks of a file, after reading it once, so that anything wrong with it is reported before work begins."""
     reader = block_reader(path, reading.block, equations.robot, reading)
 
     def blocks() -> Iterator[Log]:
         row = 0
         for block in reader():
             check()
-            with naming(path):
+            with errors_naming(path):
                 refuse_missing(block, row)
                 refuse_absurd(block, row)
             row += len(block)
@@ -161,24 +166,24 @@ def _streamed(
         raise TaupiError(
             f"{path.name} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
         )
-    equations.refuse(first)
+    equations.check(first)
     refuse_silence(first)
     refuse_slow(first)
     time = UniformTime()
 
-    def checked() -> Iterator[Log]:
+    def blocks_with_checked_time() -> Iterator[Log]:
         for block in blocks():
-            with naming(path):
+            with errors_naming(path):
                 if not first.is_prepared:
                     time.add(block.time)
             yield block
 
-    passes = iter([checked])
+    first_pass = iter([blocks_with_checked_time])
 
-    def again() -> Iterator[Log]:
-        return next(passes, blocks)()  # the first pass looks at the time too
+    def next_pass() -> Iterator[Log]:
+        return next(first_pass, blocks)()  # the time stamps are checked in the first pass only
 
-    motion = _motion(again, first, None, preparation)
+    motion = _motion(next_pass, first, None, preparation)
     rate = time.rate_hz if time.samples > 1 else first.rate_hz
     note = f"streamed in blocks of {reading.block} samples"
     return BlockSource(blocks, first.with_(notes=note), motion.samples, rate, motion, streamed=True)
@@ -187,7 +192,7 @@ def _streamed(
 def _motion(
     blocks: Callable[[], Iterator[Log]], first: Log, samples: int | None, preparation: Preparation
 ) -> MotionRows:
-    """Return the rows that count, in one pass over the blocks at least where their number is not known."""
+    """Return the rows of the motion; if the number of `samples` is not known, there is at least one pass over the blocks."""
     if preparation.trim and not first.is_prepared:
         return motion_rows(lambda: (block.q for block in blocks()), 1 / median_step(first.time))
     count = sum(len(block) for block in blocks()) if samples is None else samples

@@ -1,4 +1,4 @@
-"""The stacked regressor compressed: one triangular factor for every file and joint, from which every estimator starts."""
+"""Rows of the regressor compressed to triangular factors, one for each file and joint, from which every estimator starts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A stretch of time begins with so many samples: three periods of the cutoff, as `prepare` decimates by default.
+# Initial number of samples in a stretch of time: three periods of the cutoff, with the default decimation.
 STRETCH = 32
-# With more stretches than this in a file, neighbours are joined, so that memory does not grow with the log.
+# If a file has more stretches than this, neighbours are joined, so that memory does not grow with the log.
 MOST_STRETCHES = 64
-# Of a quick solution: combinations of columns below this share of the strongest are left at zero.
+# In a quick solution, combinations of columns below this share of the strongest are left at zero.
 WEAKEST = 1e-6
-# Columns that LAPACK's update of a triangle by rows works on at a time; twice as fast here as a factorisation of both.
+# Block size of LAPACK's update of a triangle by further rows, which is twice as fast here as factorising both together.
 _PANEL = 8
 
 
@@ -21,7 +21,7 @@ _PANEL = 8
 class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
 
-    `rows` is their number, `total` the sum of their tau; `stretch` numbers the piece of time, -1 for the whole file.
+    `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
     """
 
     file: int
@@ -33,32 +33,32 @@ class JointFactor:
 
 
 class Compressor:
-    """Gathers rows of a regressor into factors, one for each joint and stretch of time, n x 64 triangles at most.
+    """Compresses rows of a regressor into factors, one for each joint and stretch of time: at most n x 64 triangles.
 
-    `used` (n, p) tells which columns a joint's rows have, the others being zero at any state: its own friction, and links
-    that it carries. Rows that are mixed elsewhere have all.
+    `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
+    that it carries. Rows that combine several joints have all columns.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
     >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 100, 2))
     >>> tau, program = tp.inverse_dynamics(arm)(q, qd, qdd), tp.regressor(arm).independent()
-    >>> gather = Compressor(program.sparsity())
-    >>> gather.add(program(q, qd, qdd).transpose(2, 1, 0), tau, np.ones((100, 2), dtype=bool))
-    >>> [f.r.shape for f in merged(gather.result(file=0))]
+    >>> compressor = Compressor(program.sparsity())
+    >>> compressor.add(program(q, qd, qdd).transpose(2, 1, 0), tau, np.ones((100, 2), dtype=bool))
+    >>> [f.r.shape for f in merge_stretches(compressor.result(file=0))]
     [(7, 7), (4, 7)]
     """
 
     def __init__(self, used: np.ndarray) -> None:
         self.n, self.p = used.shape
-        self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # with the torque behind
+        self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # the last is the torque
         self.samples = 0
         self.stretch = STRETCH
-        self._pieces: list[list[np.ndarray]] = []  # stretch, joint
+        self._pieces: list[list[np.ndarray]] = []  # by stretch and joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
 
     def add(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
-        """Add rows y (p, n, m) and tau (m, n), those that `use` (m, n) counts."""
+        """Add rows y (p, n, m) and tau (m, n), where `use` (m, n) is true."""
         done = 0
         while done < len(tau):
             at, inside = divmod(self.samples, self.stretch)
@@ -71,66 +71,66 @@ class Compressor:
                 self._total.append(np.zeros(self.n))
             stop = min(len(tau), done + self.stretch - inside)
             for j, columns in enumerate(self._columns):
-                counts = use[done:stop, j]
-                # The transpose of what the kernel wrote has LAPACK's order, so that chosen columns are copied in one piece.
-                new = np.empty((len(columns), stop - done))
-                new[:-1], new[-1] = y[columns[:-1], j, done:stop], tau[done:stop, j]
-                rows = new.T if counts.all() else np.asfortranarray(new.T[counts])
-                self._pieces[at][j] = extended(self._pieces[at][j], rows)
+                used = use[done:stop, j]
+                # The transpose of what the kernel wrote has LAPACK's order, so that the columns are copied in one piece.
+                transposed = np.empty((len(columns), stop - done))
+                transposed[:-1], transposed[-1] = y[columns[:-1], j, done:stop], tau[done:stop, j]
+                rows = transposed.T if used.all() else np.asfortranarray(transposed.T[used])
+                self._pieces[at][j] = append_rows(self._pieces[at][j], rows)
                 self._rows[at][j] += len(rows)
                 self._total[at][j] += float(rows[:, -1].sum())
             self.samples += stop - done
             done = stop
 
     def _join(self) -> None:
-        """Join neighbouring stretches, which are then twice as long."""
+        """Join pairs of neighbouring stretches, so that all are twice as long."""
         pairs = [(k, k + 1) for k in range(0, len(self._pieces), 2)]
-        self._pieces = [[extended(a, b) for a, b in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs]
+        self._pieces = [[append_rows(a, b) for a, b in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs]
         self._rows = [self._rows[a] + self._rows[b] for a, b in pairs]
         self._total = [self._total[a] + self._total[b] for a, b in pairs]
         self.stretch *= 2
 
     def result(self, file: int) -> list[JointFactor]:
-        """Return the factors gathered so far, stretch by stretch, as those of a file."""
+        """Return the factors so far, stretch by stretch, as those of the file with this index."""
         return [
-            JointFactor(file, j, self._whole(j, r), int(self._rows[k][j]), float(self._total[k][j]), k)
+            JointFactor(file, j, self._all_columns(j, r), int(self._rows[k][j]), float(self._total[k][j]), k)
             for k, piece in enumerate(self._pieces)
             for j, r in enumerate(piece)
         ]
 
-    def _whole(self, joint: int, rows: np.ndarray) -> np.ndarray:
+    def _all_columns(self, joint: int, rows: np.ndarray) -> np.ndarray:
         full = np.zeros((len(rows), self.p + 1))
         full[:, self._columns[joint]] = rows
         return full
 
 
-def extended(held: np.ndarray, new: np.ndarray) -> np.ndarray:
+def append_rows(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return rows with more below them: as they are while there are fewer than columns, then R of their factorisation.
 
-    As many held rows as columns are a triangle, made here before; LAPACK's tpqrt puts further rows into it.
+    If there are as many `rows` as columns, they are a triangle from an earlier call, which LAPACK's tpqrt updates.
 
     >>> import numpy as np
     >>> rows = np.random.default_rng(0).normal(size=(9, 2))
-    >>> r = extended(extended(np.zeros((0, 2)), rows[:5]), rows[5:])
+    >>> r = append_rows(append_rows(np.zeros((0, 2)), rows[:5]), rows[5:])
     >>> r.shape, bool(np.allclose(r.T @ r, rows.T @ rows)), bool(r[1, 0] == 0)
     ((2, 2), True, True)
     """
     from scipy.linalg.lapack import dtpqrt
 
-    width = new.shape[1]
-    if len(held) + len(new) < width:
-        return np.vstack([held, new])
-    if len(held) < width:
-        held, new = np.zeros((width, width)), np.vstack([held, new])
-    if not len(new):
-        return held
-    r, _, _, failed = dtpqrt(0, min(_PANEL, width), np.asfortranarray(held), np.asfortranarray(new))
+    width = more.shape[1]
+    if len(rows) + len(more) < width:
+        return np.vstack([rows, more])
+    if len(rows) < width:
+        rows, more = np.zeros((width, width)), np.vstack([rows, more])
+    if not len(more):
+        return rows
+    r, _, _, failed = dtpqrt(0, min(_PANEL, width), np.asfortranarray(rows), np.asfortranarray(more))
     assert failed == 0
     return np.asarray(r)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:
-    """Return R of a QR factorisation where there are more rows than columns with a number in them, else the rows."""
+    """Return R of a QR factorisation if there are more rows than columns that are not zero, else the rows."""
     used = rows.any(axis=0)
     width = int(used.sum())
     if len(rows) <= width:
@@ -138,12 +138,12 @@ def triangle(rows: np.ndarray) -> np.ndarray:
     if not width:
         return rows[:0]
     full = np.zeros((width, rows.shape[1]))
-    full[:, used] = extended(np.zeros((0, width)), rows[:, used])
+    full[:, used] = append_rows(np.zeros((0, width)), rows[:, used])
     return full
 
 
-def merged(pieces: Iterable[JointFactor]) -> list[JointFactor]:
-    """Return one factor for each (file, joint) from those of stretches."""
+def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
+    """Return one factor for each (file, joint) from those of its stretches."""
     groups: dict[tuple[int, int], list[JointFactor]] = {}
     for f in pieces:
         groups.setdefault((f.file, f.joint), []).append(f)
@@ -153,8 +153,8 @@ def merged(pieces: Iterable[JointFactor]) -> list[JointFactor]:
     ]
 
 
-def stacked(factors: Iterable[JointFactor], weights: dict[tuple[int, int], float] | None = None) -> np.ndarray:
-    """Return one triangle of several factors, each multiplied by its weight (file, joint)."""
+def stack_factors(factors: Iterable[JointFactor], weights: dict[tuple[int, int], float] | None = None) -> np.ndarray:
+    """Return one triangle of several factors, each multiplied by the weight of its (file, joint), 1 by default."""
     return triangle(np.vstack([f.r * (weights or {}).get((f.file, f.joint), 1.0) for f in factors]))
 
 
@@ -163,24 +163,25 @@ def residual_squares(factors: Sequence[JointFactor], x: np.ndarray) -> dict[tupl
     return {(f.file, f.joint): float(np.sum((f.r @ np.append(x, -1.0)) ** 2)) for f in factors}
 
 
-def reweighted(rows: Sequence[np.ndarray], counts: Sequence[int]) -> tuple[np.ndarray, list[float]]:
-    """Return x of weighted least squares on factors [Y tau] of so many rows, and the weights it leaves: 1 / rms of each.
+def reweighted_least_squares(rows: Sequence[np.ndarray], counts: Sequence[int]) -> tuple[np.ndarray, list[float]]:
+    """Return x of weighted least squares on factors [Y tau] of `counts` rows each, and the weights, 1 / rms of the residuals.
 
-    They begin as those of the torques, and are taken anew twice. A factor without torque has no say; torques without noise leave
-    rounding errors, which say nothing about weights.
+    The weights begin as 1 / rms of the torques, and are taken anew from the residuals twice. A factor without torque has no
+    weight; the residual of noiseless torques is rounding error, which says nothing about weights.
 
     >>> import numpy as np
-    >>> x, weights = reweighted([np.array([[1.0, 2.0], [0.0, 0.1]]), np.array([[1.0, 2.0], [0.0, 10.0]])], [2, 2])
+    >>> precise, noisy = np.array([[1.0, 2.0], [0.0, 0.1]]), np.array([[1.0, 2.0], [0.0, 10.0]])
+    >>> x, weights = reweighted_least_squares([precise, noisy], [2, 2])
     >>> x.round(3).tolist(), round(weights[0] / weights[1])
     ([2.0], 100)
     """
-    sizes = [float(np.linalg.norm(r[:, -1])) for r in rows]
-    left, x, weights = sizes, np.zeros(rows[0].shape[1] - 1), [0.0] * len(rows)
+    torques = [float(np.linalg.norm(r[:, -1])) for r in rows]
+    residuals, x, weights = torques, np.zeros(rows[0].shape[1] - 1), [0.0] * len(rows)
     for again in (True, True, False):
-        every = zip(left, sizes, counts, strict=True)
-        weights = [float(np.sqrt(m)) / max(a, 1e-9 * size) if size else 0.0 for a, size, m in every]
+        norms = zip(residuals, torques, counts, strict=True)
+        weights = [float(np.sqrt(m)) / max(a, 1e-9 * torque) if torque else 0.0 for a, torque, m in norms]
         r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
         x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=WEAKEST)[0]
         if again:
-            left = [float(np.linalg.norm(r @ np.append(x, -1.0))) for r in rows]
+            residuals = [float(np.linalg.norm(r @ np.append(x, -1.0))) for r in rows]
     return x, weights

@@ -1,4 +1,4 @@
-"""How logs become rows of the regressor: the settings, declared once for Python, the command line and the saved fit."""
+"""How logs become rows of the regressor: settings declared once for Python, the command line and the saved fit."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ TORQUES = ("sampled", "held")
 
 @dataclass(frozen=True)
 class Preparation(Smoothing):
-    """How logs become rows of the regressor, and which rows count: everything in `Smoothing`, and what follows.
+    """How logs become rows of the regressor, and which rows are used: everything in `Smoothing`, and the following.
 
     Attributes:
-        slow: Speed at which dry friction sets in, F tanh(qd / slow), in rad/s or m/s, one or one per joint; 0 is F sgn(qd). By
-            default the shape that explains the logs best.
-        threshold: Rows of joints (motors) slower than this are left out, in rad/s or m/s, one or one per joint.
-        leave_out: What a slow row takes with it: only the "row", or the whole "sample".
-        torque: Whether torques are "sampled" when positions are, or "held" from each sample to the next, so that they act half a
-            sample later; for elastic robots found from the log by default.
-        encoder_delay: Seconds by which encoders of motors are later than those of links, one or one per joint; for elastic
-            robots found from the log by default.
+        slow: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By
+            default the shape of friction that explains the logs best.
+        threshold: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per
+            joint; none by default.
+        leave_out: What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
+        torque: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they
+            act half a sample later; by default "sampled", and found from the log for elastic joints.
+        encoder_delay: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found
+            from the log by default.
     """
 
     slow: OneOrEach = None

@@ -1,7 +1,7 @@
-"""Rows of the regressor and the torque beside them, both through the same filter: F(tau) = F(Y) pi, whatever F does.
+"""Rows of the regressor with their torque, both through the same filter: F(tau) = F(Y) pi, whatever F does.
 
-A log comes smoothed a little, so that its derivatives are good, with a bandwidth that is some times the filter's own. Y is
-evaluated on that, and then columns and torque pass the filter alike (Gautier 1997, "parallel filtering").
+A log comes smoothed a little, so that its derivatives are good, at a multiple of the cutoff. Y is evaluated on that, and then its
+columns and the torque pass the same filter (Gautier 1997, "parallel filtering").
 """
 
 from __future__ import annotations
@@ -9,27 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from taupi.identification.equations import arguments
+from taupi.identification.equations import regressor_inputs
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
-from taupi.signals.filters import butterworth, edge_rows, overlapped, settle_rows
+from taupi.signals.filters import butterworth, edge_rows, overlapping_pieces, settle_rows
 
 # Samples that are evaluated and filtered at once.
 _CHUNK = 4096
-# A row counts if the samples that the filter made it from do: those that do not have less than this share in it.
+# A filtered row is used if samples that are not to be used contribute less than this share to it.
 MIXED = 0.01
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows y (p, n, m) and tau (m, n) at `time` (m,); `use` (m, n) is false where a row does not count.
+    """Rows y (p, n, m) and tau (m, n) at `time` (m,); `use` (m, n) is false where a row is not used.
 
-    `qd` and `qdd` (m, n) are not filtered; `shapes` (m, k, K) are other shapes of dry friction, filtered, where asked for.
+    `qd` and `qdd` (m, n) are not filtered; `shapes` (m, k, K) are other shapes of dry friction, filtered, if asked for.
     """
 
     y: np.ndarray
@@ -43,14 +42,14 @@ class Rows:
     def __len__(self) -> int:
         return len(self.time)
 
-    def left(self, x: np.ndarray) -> np.ndarray:
+    def residual(self, x: np.ndarray) -> np.ndarray:
         """Return tau - Y x (m, n)."""
         return self.tau - np.tensordot(self.y, x, axes=(0, 0)).T
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A zero-phase Butterworth, of which every `step`-th sample is kept, but for a period of the cutoff at each end."""
+    """A zero-phase Butterworth filter and a decimation by `step`; one period of the cutoff is cut at each end."""
 
     rate_hz: float
     cutoff_hz: float
@@ -59,7 +58,7 @@ class Filter:
 
     @property
     def edge(self) -> int:
-        """How many samples at each end are left out: there the filter averages over few."""
+        """The number of samples cut at each end, where the filter averages over few."""
         return edge_rows(self.rate_hz, self.cutoff_hz)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -68,86 +67,94 @@ class Filter:
 
 
 @lru_cache(maxsize=8)
-def _kernel(program: Program) -> Any:
-    return program.compile("cpu", layout="batch_last")
+def _kernel(program: Program) -> Callable[..., np.ndarray]:
+    kernel: Callable[..., np.ndarray] = program.compile("cpu", layout="batch_last")
+    return kernel
 
 
 Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray, Past]]
 
 
 class RowMaker:
-    """Makes rows from samples that come block by block: the same, to 1e-9, as from all of them at once."""
+    """Makes rows from samples that come block by block: the same, to 1e-9, as from all samples at once."""
 
     def __init__(self, plan: FrictionPlan, shapes: Shapes | None = None) -> None:
         self._kernel = _kernel(plan.program)
         self._plan, self._shapes = plan, shapes
-        self.used = plan.program.sparsity()  # (n, p): the rest is zero at any state
+        self.used = plan.program.sparsity()  # (n, p): the others are zero at every state
         self.n, self.p = self.used.shape
-        self._filled = self.used.T.copy()
-        self._filled[list(plan.places)] = False  # made from s, once filtered
+        self._evaluated = self.used.T.copy()
+        self._evaluated[list(plan.places)] = False  # columns of dry friction follow from s, after filtering
 
     def rows(
-        self, blocks: Iterator[Samples], through: Filter | None, ways: Mapping[str, float] | None = None
+        self, blocks: Iterator[Samples], row_filter: Filter | None, one_way_signs: Mapping[str, float] | None = None
     ) -> Iterator[Rows]:
-        """Yield the rows of samples through a filter, or as they are.
+        """Yield the rows of samples through a filter, or unfiltered if it is None.
 
-        `ways`, by owner, are the signs of what never reverses: its friction is that constant, whatever noise says.
+        `one_way_signs`, by owner, are the signs of velocities that never reverse: their friction is constant, whatever noise
+        says.
         """
-        if through is None:
-            for packed in self._packed(blocks, ways or {}):
-                yield from self._unpacked(packed)
+        tables = self._tables(blocks, one_way_signs or {})
+        if row_filter is None:
+            for table in tables:
+                yield from self._rows_of(table)
             return
-        row, held = 0, None
-        overlap = settle_rows(through.rate_hz, through.cutoff_hz, through.order)
-        for piece, keep in overlapped(self._packed(blocks, ways or {}), overlap):
-            done = np.concatenate([piece[keep, : self._plain], through(piece[:, self._plain :])[keep]], axis=1)
-            if held is not None:  # the end of the record is only known when the next piece does not come
-                yield from self._kept(held, row - len(held), None, through)
-            held, row = done, row + len(done)
-        if held is not None:
-            yield from self._kept(held, row - len(held), row, through)
+        row, pending = 0, None
+        overlap = settle_rows(row_filter.rate_hz, row_filter.cutoff_hz, row_filter.order)
+        for piece, keep in overlapping_pieces(tables, overlap):
+            filtered = row_filter(piece[:, self._unfiltered :])[keep]
+            table = np.concatenate([piece[keep, : self._unfiltered], filtered], axis=1)
+            if pending is not None:  # only when no further piece comes is the end of the record known
+                yield from self._decimated(pending, row - len(pending), None, row_filter)
+            pending, row = table, row + len(table)
+        if pending is not None:
+            yield from self._decimated(pending, row - len(pending), row, row_filter)
 
     @property
-    def _plain(self) -> int:
+    def _unfiltered(self) -> int:
+        """The number of columns at the beginning of a table that are not filtered: time, qd, qdd."""
         return 1 + 2 * self.n
 
-    def _packed(self, blocks: Iterator[Samples], ways: Mapping[str, float]) -> Iterator[np.ndarray]:
-        """Yield time, qd, qdd, then what is to be filtered: use, tau, s, other shapes, and Y where it is not zero."""
-        past = other = None
+    def _tables(self, blocks: Iterator[Samples], one_way_signs: Mapping[str, float]) -> Iterator[np.ndarray]:
+        """Yield tables of time, qd, qdd, and of what is to be filtered: use, tau, s, other shapes, and Y where it is not zero."""
+        past = other_past = None
         seconds = 0.0
         for block in blocks:
             seconds = seconds or float(np.ptp(block.time)) / max(len(block) - 1, 1)
-            s, past = self._plan.along(block.q, block.qd, seconds, past)
-            constant = np.array([ways.get(owner, 0.0) for owner in self._plan.owners])
+            s, past = self._plan.along_motion(block.q, block.qd, seconds, past)
+            constant = np.array([one_way_signs.get(owner, 0.0) for owner in self._plan.owners])
             s = np.where(constant != 0, constant, s)
-            more = np.zeros((len(block), len(self._plan.places), 0))
+            shapes = np.zeros((len(block), len(self._plan.places), 0))
             if self._shapes is not None:
-                more, other = self._shapes(block.q, block.qd, seconds, other)
+                shapes, other_past = self._shapes(block.q, block.qd, seconds, other_past)
             for start in range(0, len(block), _CHUNK):
                 at = slice(start, start + _CHUNK)
-                motion = arguments(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
-                y = np.asarray(self._kernel(*motion))[self._filled].T
-                flat = more[at].reshape(len(y), -1)
-                plain = (block.time[at, None], block.qd[at], block.qdd[at], block.use[at])
-                yield np.concatenate([*plain, block.tau[at], s[at], flat, y], axis=1)
+                motion = regressor_inputs(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
+                y = np.asarray(self._kernel(*motion))[self._evaluated].T
+                unfiltered = (block.time[at, None], block.qd[at], block.qdd[at])
+                signals = (block.use[at], block.tau[at], s[at], shapes[at].reshape(len(y), -1))
+                yield np.concatenate([*unfiltered, *signals, y], axis=1)
 
-    def _kept(self, piece: np.ndarray, first: int, end: int | None, through: Filter) -> Iterator[Rows]:
-        """Yield the rows of a piece that begins at row `first`, in step, without the record's edges."""
-        at = np.arange(first, first + len(piece))
-        keep = (at >= through.edge) & ((at - through.edge) % through.step == 0)
+    def _decimated(self, table: np.ndarray, first: int, end: int | None, row_filter: Filter) -> Iterator[Rows]:
+        """Yield the rows to keep of a table that begins at row `first` of the record: every `step`-th, without the edges.
+
+        `end` is the number of rows of the record, for its last table.
+        """
+        at = np.arange(first, first + len(table))
+        keep = (at >= row_filter.edge) & ((at - row_filter.edge) % row_filter.step == 0)
         if end is not None:
-            keep &= at < end - through.edge
-        yield from self._unpacked(piece[keep])
+            keep &= at < end - row_filter.edge
+        yield from self._rows_of(table[keep])
 
-    def _unpacked(self, packed: np.ndarray) -> Iterator[Rows]:
-        """Yield the rows in which any joint counts."""
+    def _rows_of(self, table: np.ndarray) -> Iterator[Rows]:
+        """Yield the rows in a table, of those samples in which any joint is used."""
         n, places = self.n, len(self._plan.places)
-        packed = packed[(packed[:, self._plain : self._plain + n] > 1 - MIXED).any(axis=1)]
-        if not len(packed):
+        table = table[(table[:, self._unfiltered : self._unfiltered + n] > 1 - MIXED).any(axis=1)]
+        if not len(table):
             return
-        time, qd, qdd, use, tau, s, rest = np.split(packed, np.cumsum((1, n, n, n, n, places)), axis=1)
-        more, filled = np.split(rest, [rest.shape[1] - int(self._filled.sum())], axis=1)
-        y = np.zeros((self.p, n, len(packed)))
-        y[self._filled] = filled.T
-        shapes = more.reshape(len(packed), places, -1) if places else np.zeros((len(packed), 0, 0))
-        yield Rows(self._plan.put(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)
+        time, qd, qdd, use, tau, s, rest = np.split(table, np.cumsum((1, n, n, n, n, places)), axis=1)
+        flat, evaluated = np.split(rest, [rest.shape[1] - int(self._evaluated.sum())], axis=1)
+        y = np.zeros((self.p, n, len(table)))
+        y[self._evaluated] = evaluated.T
+        shapes = flat.reshape(len(table), places, -1) if places else np.zeros((len(table), 0, 0))
+        yield Rows(self._plan.overwrite(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)

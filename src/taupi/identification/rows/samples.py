@@ -1,4 +1,4 @@
-"""A log as what a regressor takes: motion and torque of its rows, sample by sample, and which rows count."""
+"""The samples of a log as a regressor takes them: motion and torque of its rows, and which rows are used."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from taupi.identification.equations import Equations
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# A joint whose speed one way is below this share of that the other way does not reverse: that much is filters and encoders.
+# A joint whose speed in one direction is below this share of that in the other does not reverse: filters and encoders cause that.
 ONE_WAY = 0.05
 
 
 @dataclass(frozen=True)
 class Samples:
-    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where a joint's row does not count.
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where the row of a joint is not used.
 
-    Of an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
+    For an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
     """
 
     q: np.ndarray
@@ -40,23 +40,23 @@ def samples_of(
     equations: Equations,
     slow: np.ndarray,
     span: tuple[float, float] = (-np.inf, np.inf),
-    whole: bool = False,
+    all_joints: bool = False,
 ) -> Samples:
-    """Return a log's samples; rows slower than `slow` (n,), and those outside a `span` of time, do not count.
+    """Return the samples of a log; rows slower than `slow` (n,), and those outside a `span` of time, are not used.
 
-    If `whole`, a slow row takes its sample with it.
+    With `all_joints`, no row of a sample is used if any of them is slow.
     """
-    equations.refuse(log)
+    equations.check(log)
     (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
     inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
-    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if whole else fast
+    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if all_joints else fast
     return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
 
 
 def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Tell which speeds do not change their sign, but for a twentieth of the largest."""
+    """Return which velocities, from `low` to `high`, do not change their sign by more than a twentieth of the largest speed."""
     back, forth = np.clip(-low, 0, None), np.clip(high, 0, None)
     return np.minimum(back, forth) < ONE_WAY * np.maximum(back, forth)

@@ -1,4 +1,4 @@
-"""Threads that share files between them, and stop together."""
+"""A pool of threads that stop together."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, TypeVar
 
-from taupi.errors import TaupiError, shown
+from taupi.checks import whole_number
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class StoppedError(Exception):
-    """Other work has failed, or was interrupted, so that this one is not needed any more."""
+    """Another thread has failed, or the user has interrupted, so that this work is no longer needed."""
 
 
 class Workers:
-    """Does the same with several things at once, by default as many as there are cores.
+    """Applies a function to several items at once, at most `most` of them, by default as many as there are cores.
 
-    Work that takes long calls `check` now and then: once something has failed elsewhere, or the user has interrupted, it raises.
-    Without it a program would go on to the end of its files before it ends.
+    Long work should call `check` from time to time: it raises once another thread has failed or the user has interrupted. Without
+    it, a program would read its files to the end before it stops.
 
     >>> with Workers(2) as workers:
     ...     workers.map(lambda k: k * k, [1, 2, 3])
     [1, 4, 9]
     """
 
-    def __init__(self, most: int, wanted: int | None = None) -> None:
-        if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1):
-            raise TaupiError(f"workers is {shown(wanted)}, expected a whole number of at least 1.")
-        self._pool = ThreadPoolExecutor(wanted or max(1, min(most, os.cpu_count() or 1)))
+    def __init__(self, most: int, workers: int | None = None) -> None:
+        if workers is not None:
+            whole_number("workers", workers)
+        self._pool = ThreadPoolExecutor(workers or max(1, min(most, os.cpu_count() or 1)))
         self._stop = Event()
 
     def __enter__(self) -> Workers:
@@ -44,10 +44,10 @@ class Workers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return what the function makes of each, in their order."""
+        """Return the results of the function for the items, in their order."""
         return list(self._pool.map(function, items))
 
     def check(self) -> None:
-        """Raise if there is no use in going on."""
+        """Raise if there is no point in continuing."""
         if self._stop.is_set():
             raise StoppedError

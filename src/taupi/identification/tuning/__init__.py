@@ -1,1 +1,1 @@
-"""What is chosen by looking at the logs: cutoffs, delays."""
+"""Choices made from the logs: cutoffs, shapes of friction, delays."""

@@ -1,7 +1,8 @@
-"""Which shape dry friction has at low speed and at standstill, joint by joint: the one that explains the runs best.
+"""The shape of dry friction at low speed and at standstill, joint by joint: the one that explains the logs best.
 
-Linear least squares finds how large it is, not how it sets in: with speed, tanh(qd / v), or over a distance after each reversal,
-held at standstill (Dahl 1968). A few of each are tried; each costs a column, and no further pass over the runs.
+Linear least squares finds how large friction is, but not how it builds up: with speed, tanh(qd / v), or over a distance after
+each reversal, and then held at standstill (Dahl 1968). A few of each are tried; each costs one more column, but no further pass
+over the logs.
 """
 
 from __future__ import annotations
@@ -13,25 +14,26 @@ import numpy as np
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.dry_friction import FrictionPlan, Past, friction_plan
 from taupi.identification.friction.fitted_terms import Shape
-from taupi.identification.rows.factors import reweighted, triangle
+from taupi.identification.rows.factors import reweighted_least_squares, triangle
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import one_way
 
-# Velocities as shares of the joint's largest, distances as shares of its range: about three of each a decade, from where
-# samples resolve them to where friction is no longer dry. The first is what is taken without a choice.
+# Velocities as shares of the joint's largest speed, distances as shares of its range: about two per decade, from what samples can
+# resolve to where friction is no longer dry. The first velocity is the default.
 VELOCITIES = (0.01, 0.003, 0.03)
 DISTANCES = (1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
 _SWEEPS = 3
-# What sets in with speed is not held at standstill, of which most runs show little. So it has to explain this share of what a
-# memory leaves of the joint's sum of squares; with the hundred or so independent samples of a short run, that is not chance.
+# Friction that builds up with speed vanishes at standstill, which is wrong, but of which most logs show little. So it must lower
+# the joint's sum of squares by this share more than friction with a memory does; with the hundred or so independent samples of a
+# short log, that is not chance.
 _CLEARLY = 0.1
 
 
-def plain_shapes(owners: Sequence[str], extent: Extent, widths: np.ndarray | None = None) -> dict[str, Shape]:
-    """Return tanh(qd / v) for each owner: v the first of `widths` that there are, else 1 % of its largest speed.
+def default_shapes(owners: Sequence[str], extent: Extent, widths: np.ndarray | None = None) -> dict[str, Shape]:
+    """Return the shape tanh(qd / v) for each owner: v from `widths` for the first owners, else 1 % of its largest speed.
 
-    One that never reverses has sgn(qd): whatever friction does at low speed, it is one with the offset.
+    An owner that never reverses has sgn(qd): its friction cannot be separated from the offset, whatever its shape.
     """
     width = VELOCITIES[0] * extent.speed
     if widths is not None:
@@ -41,86 +43,87 @@ def plain_shapes(owners: Sequence[str], extent: Extent, widths: np.ndarray | Non
 
 
 def best_shapes(
-    basis: BaseParameters, runs: Sequence[Recording], extents: dict[str, tuple[float, float]]
+    base: BaseParameters, recordings: Sequence[Recording], extents: dict[str, tuple[float, float]]
 ) -> dict[str, Shape]:
-    """Return the shape of each owner in `extents` (its largest speed and its range) with which the runs' beginnings fit best.
+    """Return the shape of each owner that explains the beginnings of the recordings best.
 
-    The weighted sum of squares is minimised over one owner's shape after the other, three times round; it is that of the
-    factors of [Y_b, all shapes, tau], from which columns are picked. A shape without memory has to be clearly better.
+    `extents` are the largest speed and the range of each owner. The weighted sum of squares is minimised over the shape of one
+    owner after the other, in three sweeps, from factors of [Y_b, all shapes, tau]. A shape without memory has to be clearly
+    better.
     """
-    plan = friction_plan(basis)
-    mine = [i for i, owner in enumerate(plan.owners) if owner in extents]
-    if not mine:
+    plan = friction_plan(base)
+    chosen_owners = [i for i, owner in enumerate(plan.owners) if owner in extents]
+    if not chosen_owners:
         return {}
     sizes = np.array([extents.get(owner, (0.0, 0.0)) for owner in plan.owners])
     shapes = [*((v, 0.0) for v in VELOCITIES), *((VELOCITIES[0], d) for d in DISTANCES)]
 
-    def tried(q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None) -> tuple[np.ndarray, Past]:
+    def all_shapes(q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None) -> tuple[np.ndarray, Past]:
         speed, width = qd @ plan.directions.T, np.maximum(np.outer(sizes[:, 0], VELOCITIES), 1e-300)
-        z, past = plan.remembered(q, qd, seconds, np.outer(sizes[:, 1], DISTANCES), past)
+        z, past = plan.with_memory(q, qd, seconds, np.outer(sizes[:, 1], DISTANCES), past)
         return np.concatenate([np.tanh(speed[:, :, None] / width), z], axis=2), past
 
-    factors = [_compressed(RowMaker(plan, tried), plan, run) for run in runs]
-    chosen = _descended(factors, plan, mine, basis.count, len(shapes))
+    triangles = [_compress(RowMaker(plan, all_shapes), plan, recording) for recording in recordings]
+    best = _sweep(triangles, plan, chosen_owners, base.count, len(shapes))
     return {
         plan.owners[i]: (_rounded(shapes[k][0] * sizes[i, 0]), _rounded(shapes[k][1] * sizes[i, 1]))
-        for i, k in zip(mine, chosen, strict=True)
+        for i, k in zip(chosen_owners, best, strict=True)
     }
 
 
-Triangles = list[tuple[np.ndarray, int]]  # of each joint: [Y_b, all shapes, tau] compressed, and how many rows it had
+Triangles = list[tuple[np.ndarray, int]]  # of each joint: [Y_b, all shapes, tau] compressed, and its number of rows
 
 
-def _compressed(maker: RowMaker, plan: FrictionPlan, run: Recording) -> Triangles:
-    """Return the triangles of a run's beginning, with K columns for each owner behind those of Y_b."""
+def _compress(maker: RowMaker, plan: FrictionPlan, recording: Recording) -> Triangles:
+    """Return the triangles of the beginning of a recording, with K columns for each owner after those of Y_b."""
     result: Triangles = []
-    for rows in run.rows(maker, head=True):
+    for rows in recording.rows(maker, head=True):
         more = np.einsum("in,mik->iknm", plan.directions, rows.shapes)
         y = np.concatenate([rows.y, more.reshape(-1, *more.shape[2:])])
         result = result or [(np.zeros((0, len(y) + 1)), 0) for _ in range(maker.n)]
         for j, (r, count) in enumerate(result):
-            new = np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]]
-            result[j] = triangle(np.vstack([r, new])), count + len(new)
+            block = np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]]
+            result[j] = triangle(np.vstack([r, block])), count + len(block)
     return result
 
 
-def _descended(runs: list[Triangles], plan: FrictionPlan, mine: list[int], p: int, k: int) -> list[int]:
-    """Return the best shape (its number) of each owner in `mine`."""
+def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p: int, k: int) -> list[int]:
+    """Return the index of the best of k shapes for each of the `owners`; p is the number of columns of Y_b."""
     places = np.array(plan.places)
-    chosen = [0] * len(mine)
-    every = [t for run in runs for t in run]
-    if not every:  # no row counts: what that means is said later
+    chosen = [0] * len(owners)
+    every = [t for triangles in recordings for t in triangles]
+    if not every:  # no row is used, which is reported later
         return chosen
 
     def columns(shapes: Sequence[int]) -> np.ndarray:
         at = np.append(np.arange(p), p + k * len(places))
-        at[places[mine]] = [p + i * k + s for i, s in zip(mine, shapes, strict=True)]
+        at[places[owners]] = [p + i * k + s for i, s in zip(owners, shapes, strict=True)]
         return at
 
     for _ in range(_SWEEPS):
         before = list(chosen)
-        weights = iter(reweighted([r[:, columns(chosen)] for r, _ in every], [m for _, m in every])[1])
-        weighed = [[next(weights) * r for r, _ in run] for run in runs]
-        joints = [triangle(np.vstack(several)) for several in zip(*(w for w in weighed if w), strict=True)]
-        for a, i in enumerate(mine):
-            touched = plan.directions[i] != 0
-            rest = [r[:, columns(chosen)] for r, t in zip(joints, touched, strict=True) if not t]
-            rest = [triangle(np.vstack(rest))] if rest else []
-            own = np.vstack([r for r, t in zip(joints, touched, strict=True) if t])
-            tries = [columns([*chosen[:a], s, *chosen[a + 1 :]]) for s in range(k)]
-            left = np.array([_left(np.vstack([*rest, own[:, c]])) ** 2 for c in tries])
-            # Weighted as they are, the squares of a joint add up to about its rows.
-            left[: len(VELOCITIES)] += _CLEARLY * sum(
-                m for run in runs for (_, m), t in zip(run, touched, strict=True) if t
+        weights = iter(reweighted_least_squares([r[:, columns(chosen)] for r, _ in every], [m for _, m in every])[1])
+        weighted = [[next(weights) * r for r, _ in triangles] for triangles in recordings]
+        joints = [triangle(np.vstack(several)) for several in zip(*(w for w in weighted if w), strict=True)]
+        for a, i in enumerate(owners):
+            acts = plan.directions[i] != 0  # in which rows
+            others = [r[:, columns(chosen)] for r, on in zip(joints, acts, strict=True) if not on]
+            others = [triangle(np.vstack(others))] if others else []
+            own = np.vstack([r for r, on in zip(joints, acts, strict=True) if on])
+            candidates = [columns([*chosen[:a], s, *chosen[a + 1 :]]) for s in range(k)]
+            squares = np.array([_least_residual(np.vstack([*others, own[:, c]])) ** 2 for c in candidates])
+            # With these weights, the squares of a joint add up to about the number of its rows.
+            squares[: len(VELOCITIES)] += _CLEARLY * sum(
+                m for triangles in recordings for (_, m), on in zip(triangles, acts, strict=True) if on
             )
-            chosen[a] = int(np.argmin(left))
+            chosen[a] = int(np.argmin(squares))
         if chosen == before:
             break
     return chosen
 
 
-def _left(r: np.ndarray) -> float:
-    """Return |Y x - tau| at its least, R = [Y tau]: the last diagonal entry of its triangle."""
+def _least_residual(r: np.ndarray) -> float:
+    """Return the least |Y x - tau| for R = [Y tau]: the last diagonal entry of its triangle."""
     return abs(float(triangle(r)[-1, -1])) if len(r) > r.shape[1] else 0.0
 
 

@@ -1,15 +1,14 @@
-"""Log formats, a file each. `FORMATS` is the table in which `taupi.read_log` looks for who can read a file.
+"""Log formats, one file each. `FORMATS` is the table in which `taupi.read_log` looks up the reader of a file.
 
-A format is a module with `sniff(path) -> bool`, `read(path, columns, robot, source) -> Log`, and where it makes sense
-`write(log, stream, path)`, `blocks(path, columns, robot, source, size) -> Iterator[Log]` (memory bounded) and
-`rows(path) -> int`, where that is known before reading.
+A format is a module with `sniff(path) -> bool`, `read(path, columns, robot, source) -> Log`, and optionally
+`write(log, stream, path)` and `blocks(path, columns, robot, source, size) -> Iterator[Log]`, in bounded memory.
 """
 
 from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """A row of the table: the endings that people use, the module, and whether it writes and streams."""
+    """A row of the table: the usual file endings, the module, and whether it can write and stream."""
 
     endings: tuple[str, ...]
     module: str

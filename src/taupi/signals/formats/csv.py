@@ -1,4 +1,4 @@
-"""Text tables: CSV and its relatives, also gzipped. Comma, semicolon, tab or blanks; comments; with or without a header."""
+"""Text tables: CSV and its relatives, also gzipped. Commas, semicolons, tabs or blanks; comments; with or without a header."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, readable
-from taupi.signals.formats.parts import in_blocks, whole
+from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, embedded, settle
+from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
-_CHUNK = 1 << 21  # bytes of text that are parsed at once: some 5000 rows of 40 numbers
-_LOOK = 200  # rows that tell whether decimals have a point or a comma
+_CHUNK = 1 << 21  # bytes of text that are parsed at once: about 5000 rows of 40 numbers
+_LOOK = 200  # rows from which the decimal mark, point or comma, is recognised
 _COMMENT = (b"#", b"%", b"//")
 _OWN = b"# taupi-log "
 _MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "None", "-nan", "-NaN")
@@ -46,18 +46,18 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a text table."""
-    dialect, layout = _opened(path, columns, robot)
-    return whole(path, _parts(path, dialect, layout), layout, source)
+    dialect, layout = _open(path, columns, robot)
+    return log_from_parts(path, _parts(path, dialect, layout), layout, source)
 
 
 def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
-    """Yield the log in pieces of `size` rows; a few megabytes of text are held at a time."""
-    dialect, layout = _opened(path, columns, robot)
-    yield from in_blocks(path, _parts(path, dialect, layout), layout, source, size)
+    """Yield the log in blocks of `size` rows, with a few megabytes of text in memory at a time."""
+    dialect, layout = _open(path, columns, robot)
+    yield from blocks_from_parts(path, _parts(path, dialect, layout), layout, source, size)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
-    """Write a log as comma-separated text that reads back exactly: shortest decimals, and the mapping in a comment."""
+    """Write a log as comma-separated text that reads back exactly: shortest exact decimals, and the mapping in a comment."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -65,7 +65,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     for name, value in log.signals.items():
         flat |= {f"{name}_{joint}": value[:, k] for k, joint in enumerate(log.names)}
     table = pa.table({k: pa.array(v) for k, v in flat.items()})
-    head = _OWN + json.dumps(embedded(log, flat=True)).encode() + b"\n"
+    head = _OWN + json.dumps(embedded_mapping(log, flat=True)).encode() + b"\n"
     zipped = path.suffix.lower() == ".gz"
     out: Any = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) if zipped else stream
     out.write(head)
@@ -74,17 +74,17 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
         out.close()
 
 
-# How a file begins ------------------------------------------------------------------------------------------------
+# The header -------------------------------------------------------------------------------------------------------
 
 
-def _opened(path: Path, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
+def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
     dialect = _dialect(readable(path, "a text table"))
     empty = {name: np.empty(0) for name in dialect.names}
-    return dialect, settle(Table(empty, path.name, own=dialect.own), columns, robot)
+    return dialect, resolve_layout(Table(empty, path.name, own=dialect.own), columns, robot)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield lines as they stand; what is wrong with the file itself is one sentence."""
+    """Yield the lines of a file; a file that cannot be read is refused in one sentence."""
     zipped = beginning(path, 2) == b"\x1f\x8b"
     try:
         with gzip.open(path) if zipped else path.open("rb") as stream:
@@ -100,7 +100,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _dialect(path: Path) -> _Dialect:
     own: dict[str, object] | None = None
-    comment, found = b"", []
+    comment, rows = b"", []
     for number, line in enumerate(_lines(path)):
         text = line.strip()
         if text.startswith(_OWN):
@@ -108,22 +108,23 @@ def _dialect(path: Path) -> _Dialect:
         if text.startswith(_COMMENT):
             comment = text
         elif text:
-            found.append((number, _decoded(line, path.name)))
-        if len(found) == _LOOK or number > 100_000:
+            rows.append((number, _decode(line, path.name)))
+        if len(rows) == _LOOK or number > 100_000:
             break
-    if not found:
+    if not rows:
         raise TaupiError(f"{path.name} has no rows, expected a text table.")
-    delimiter = _delimiter(found[0][1])
-    cells = _cells(found[0][1], delimiter)
-    decimal = "," if delimiter == ";" and any(re.search(r"\d,\d", line) for _, line in found) else "."
+    first, header = rows[0]
+    delimiter = _delimiter(header)
+    cells = _cells(header, delimiter)
+    decimal = "," if delimiter == ";" and any(re.search(r"\d,\d", line) for _, line in rows) else "."
     if not all(_is_number(c, decimal) for c in cells):
-        return _Dialect(delimiter, decimal, _unique(cells, path.name), found[0][0] + 1, own)
-    titles = _cells(_decoded(comment, path.name).lstrip("#%/ \t"), delimiter) if comment else []
+        return _Dialect(delimiter, decimal, _unique(cells, path.name), first + 1, own)
+    titles = _cells(_decode(comment, path.name).lstrip("#%/ \t"), delimiter) if comment else []
     if len(titles) != len(cells):
-        titles = _cells(_decoded(comment, path.name).lstrip("#%/ \t"), " ") if comment else []
+        titles = _cells(_decode(comment, path.name).lstrip("#%/ \t"), " ") if comment else []
     if len(titles) == len(cells) and not any(_is_number(c, decimal) for c in titles):
-        return _Dialect(delimiter, decimal, _unique(titles, path.name), found[0][0], own)
-    return _Dialect(delimiter, decimal, tuple(f"column{k + 1}" for k in range(len(cells))), found[0][0], own)
+        return _Dialect(delimiter, decimal, _unique(titles, path.name), first, own)
+    return _Dialect(delimiter, decimal, tuple(f"column{k + 1}" for k in range(len(cells))), first, own)
 
 
 def _own(text: bytes, where: str) -> dict[str, object]:
@@ -132,11 +133,14 @@ def _own(text: bytes, where: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict) or data.get("taupi_log") != 1:
-        raise TaupiError(f"{where}: the line '# taupi-log' is damaged. Give columns= to read the file without it.")
+        raise TaupiError(
+            f"{where}: the line '# taupi-log' is damaged.",
+            remedy=("Give ", Argument("columns"), " to read the file without it."),
+        )
     return data
 
 
-def _decoded(line: bytes, where: str) -> str:
+def _decode(line: bytes, where: str) -> str:
     try:
         return line.decode("utf-8-sig").strip("\r\n")
     except UnicodeDecodeError:
@@ -159,46 +163,47 @@ def _is_number(text: str, decimal: str) -> bool:
         float(text.replace(decimal, "."))
     except ValueError:
         return False
-    return "_" not in text  # Python reads 1_000; nobody writes it here
+    return "_" not in text  # Python reads 1_000 as a number, tables do not mean it as one
 
 
 def _unique(names: Sequence[str], where: str) -> tuple[str, ...]:
-    filled = tuple(name or f"column{k + 1}" for k, name in enumerate(names))
-    if len(set(filled)) < len(filled):
-        twice = next(n for n in filled if filled.count(n) > 1)
-        raise TaupiError(f"{where} has two columns named {shown(twice)}. Give each its own name.")
-    return filled
+    titles = tuple(name or f"column{k + 1}" for k, name in enumerate(names))
+    if len(set(titles)) < len(titles):
+        duplicate = next(n for n in titles if titles.count(n) > 1)
+        raise TaupiError(f"{where} has two columns named {shown(duplicate)}. Give each its own name.")
+    return titles
 
 
-# Its numbers ------------------------------------------------------------------------------------------------------
+# The numbers ------------------------------------------------------------------------------------------------------
 
 
 def _parts(path: Path, dialect: _Dialect, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
     wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
     for first, chunk in _chunks(path, dialect.skip):
-        text = _tidied(chunk, dialect.delimiter)
+        text = _without_comments(chunk, dialect.delimiter)
         if text.strip():
-            yield _parsed(text, chunk, first, dialect, wanted, path.name)
+            yield _parse(text, chunk, first, dialect, wanted, path.name)
 
 
 def _chunks(path: Path, skip: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the first line, text of many whole lines)."""
-    held: list[bytes] = []
+    """Yield (number of the first line, text of many complete lines)."""
+    lines: list[bytes] = []
     size, first = 0, skip
     number = 0
     for number, line in enumerate(_lines(path)):
         if number < skip:
             continue
-        held.append(line)
+        lines.append(line)
         size += len(line)
         if size >= _CHUNK:
-            yield first, b"".join(held)
-            held, size, first = [], 0, number + 1
-    if held:
-        yield first, b"".join(held)
+            yield first, b"".join(lines)
+            lines, size, first = [], 0, number + 1
+    if lines:
+        yield first, b"".join(lines)
 
 
-def _tidied(chunk: bytes, delimiter: str) -> bytes:
+def _without_comments(chunk: bytes, delimiter: str) -> bytes:
+    """Return the text without comments, and without repeated blanks if these are the delimiter."""
     if any(mark in chunk for mark in _COMMENT):
         chunk = re.sub(rb"(?m)^[ \t]*(#|%|//).*$\n?", b"", chunk)
     if delimiter == " ":
@@ -207,7 +212,7 @@ def _tidied(chunk: bytes, delimiter: str) -> bytes:
     return chunk
 
 
-def _parsed(
+def _parse(
     text: bytes, raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: str
 ) -> dict[str, np.ndarray]:
     import pyarrow as pa
@@ -226,12 +231,12 @@ def _parsed(
             ),
         )
     except pa.ArrowInvalid:
-        raise _blame(raw, first, dialect, wanted, where) from None
+        raise _parse_error(raw, first, dialect, wanted, where) from None
     return {name: table.column(name).to_numpy() for name in wanted}
 
 
-def _blame(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: str) -> TaupiError:
-    """Return what is wrong with a text that could not be parsed: the first line that has fewer cells or no number."""
+def _parse_error(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: str) -> TaupiError:
+    """Return the error for text that could not be parsed: the first line with the wrong number of cells, or without a number."""
     places = [dialect.names.index(name) for name in wanted]
     for k, line in enumerate(raw.split(b"\n")):
         text = line.strip()
@@ -246,8 +251,8 @@ def _blame(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], where: 
             return TaupiError(f"{at} has {len(cells)} values, expected {len(dialect.names)}. Mend or delete the line.")
         for place in places:
             if not _is_number(cells[place], dialect.decimal):
-                told = shown(cells[place], 40)
+                cell = shown(cells[place], 40)
                 return TaupiError(
-                    f"{at}: {dialect.names[place]} is {told}, expected a number. Mend or delete the line."
+                    f"{at}: {dialect.names[place]} is {cell}, expected a number. Mend or delete the line."
                 )
-    return TaupiError(f"{where} cannot be parsed as a text table, in the lines from {first + 1} on.")
+    return TaupiError(f"{where} cannot be parsed as a text table from line {first + 1} on.")

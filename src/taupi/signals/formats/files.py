@@ -1,4 +1,4 @@
-"""Files of logs: is there one, which bytes does it hold, and how does it begin."""
+"""Log files: check that one can be read, hash it, see how it begins, and cut its rows into blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taupi.files import path_of
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
-    """Return the path of a regular file that is not empty (or, with `folder`, of a folder)."""
+    """Return the path of a regular file that is not empty, or, with `folder`, of a folder."""
     file = path_of(path, f"the path of {expected}")
     try:
         if file.is_dir():
@@ -34,7 +34,7 @@ def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool
 
 
 def beginning(path: Path, count: int = 16) -> bytes:
-    """Return the first bytes of a file, by which its format is known."""
+    """Return the first bytes of a file, by which its format is recognised."""
     if not path.is_file():
         return b""
     with path.open("rb") as stream:
@@ -42,7 +42,7 @@ def beginning(path: Path, count: int = 16) -> bytes:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, or of those of a folder's files in the order of their names."""
+    """Return the sha256 of a file's bytes, or of the bytes of a folder's files in the order of their names."""
     digest = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
         with file.open("rb") as stream:
@@ -52,18 +52,18 @@ def sha256(path: Path) -> str:
 
 
 def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the same rows in pieces of `size` each; the last may have fewer. Holds one piece and one part."""
-    held: list[dict[str, np.ndarray]] = []
+    """Yield the same rows in blocks of `size` rows; the last may have fewer. Memory holds one block and one part."""
+    pending: list[dict[str, np.ndarray]] = []
     count = 0
     for part in parts:
-        held.append(part)
+        pending.append(part)
         count += len(next(iter(part.values())))
         if count < size:
             continue
-        joined = {k: np.concatenate([h[k] for h in held]) for k in part}
+        rows = {k: np.concatenate([p[k] for p in pending]) for k in part}
         cut = count - count % size
         for a in range(0, cut, size):
-            yield {k: v[a : a + size] for k, v in joined.items()}
-        held, count = [{k: v[cut:] for k, v in joined.items()}], count - cut
+            yield {k: v[a : a + size] for k, v in rows.items()}
+        pending, count = [{k: v[cut:] for k, v in rows.items()}], count - cut
     if count:
-        yield {k: np.concatenate([h[k] for h in held]) for k in held[0]}
+        yield {k: np.concatenate([p[k] for p in pending]) for k in pending[0]}

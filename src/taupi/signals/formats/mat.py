@@ -1,4 +1,4 @@
-"""MATLAB files up to version 7: variables, and fields of structs as `data.q`."""
+"""MATLAB files up to version 7: variables, and fields of structs such as `data.q`."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, readable
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, build, embedded, settle
+from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
 
 
 def sniff(path: Path) -> bool:
-    """Return whether a file begins as MATLAB's do, or is named like one."""
+    """Return whether a file begins as MATLAB files do, or is named like one."""
     return beginning(path, 6) == b"MATLAB" or path.suffix.lower() == ".mat"
 
 
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
-    """Return the log in a MATLAB file. Arrays that have time along their second axis are transposed, and said so."""
+    """Return the log in a MATLAB file. Arrays with time along their second axis are transposed, and a note says so."""
     arrays: dict[str, np.ndarray] = {}
     own: dict[str, object] | None = None
-    for name, value in _loaded(path).items():
+    for name, value in _load(path).items():
         if name == _OWN:
             own = json.loads(str(np.asarray(value).ravel()[0]))
         elif not name.startswith("__"):
             _flatten(name, value, arrays)
     if not arrays:
         raise TaupiError(f"{path.name} holds no arrays of numbers.")
-    arrays, notes = _upright(arrays)
+    arrays, notes = _samples_first(arrays)
     table = Table(arrays, path.name, own=own, notes=notes)
-    return build(table, settle(table, columns, robot), source)
+    return log_from_table(table, resolve_layout(table, columns, robot), source)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as a MATLAB file: time (N, 1), each signal (N, n)."""
     from scipy.io import savemat
 
-    data = {"time": log.time[:, None], **log.signals, _OWN: json.dumps(embedded(log, flat=False))}
+    data = {"time": log.time[:, None], **log.signals, _OWN: json.dumps(embedded_mapping(log, flat=False))}
     savemat(stream, data, do_compression=True)
 
 
-def _loaded(path: Path) -> dict[str, Any]:
+def _load(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     readable(path, "a MATLAB file")
@@ -73,9 +73,10 @@ def _flatten(name: str, value: Any, arrays: dict[str, np.ndarray], depth: int = 
         arrays[name] = value.astype(float)
 
 
-def _upright(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    rows = max(max(a.shape) for a in arrays.values())  # samples outnumber joints
-    turned = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
-    upright = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
-    result = {n: a[:, 0] if a.shape[1] == 1 else a for n, a in upright.items()}
-    return result, ((f"transposed, as time runs along their rows: {', '.join(turned)}",) if turned else ())
+def _samples_first(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Return the arrays with time along their first axis, and a note on those that were transposed."""
+    rows = max(max(a.shape) for a in arrays.values())  # there are more samples than joints
+    transposed = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
+    turned = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
+    result = {n: a[:, 0] if a.shape[1] == 1 else a for n, a in turned.items()}
+    return result, ((f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ())

@@ -1,4 +1,4 @@
-"""NumPy archives: one array a signal, (N, n), or one a column."""
+"""NumPy archives: one array per signal, (N, n), or one per column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, readable
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, build, embedded, settle
+from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
 _BROKEN = (zipfile.BadZipFile, EOFError, ValueError, zlib.error, KeyError, NotImplementedError, OSError)
@@ -36,20 +36,20 @@ def sniff(path: Path) -> bool:
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
     heads, own = _heads(path)
-    layout = settle(Table(heads, path.name, own=own), columns, robot)
+    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
-    return build(Table(arrays, path.name), layout, source)
+    return log_from_table(Table(arrays, path.name), layout, source)
 
 
 def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
-    """Yield the log in pieces of `size` rows, read from the archive's streams side by side."""
+    """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
     heads, own = _heads(path)
-    layout = settle(Table(heads, path.name, own=own), columns, robot)
+    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     try:
         with zipfile.ZipFile(path) as archive:
@@ -59,9 +59,9 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
             if any(shape[0] != rows for shape, _ in shapes.values()):
                 raise TaupiError(f"{path.name} has arrays of different lengths, expected one row per time stamp.")
             for a in range(0, rows, size):
-                take = min(size, rows - a)
-                part = {name: _rows(streams[name], take, *shapes[name]) for name in names}
-                yield build(Table(part, path.name, first_row=a), layout, source)
+                count = min(size, rows - a)
+                part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
+                yield log_from_table(Table(part, path.name, first_row=a), layout, source)
     except TaupiError:
         raise
     except _BROKEN as error:
@@ -70,12 +70,16 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as a compressed NumPy archive that reads back exactly."""
-    arrays: dict[str, Any] = {"time": log.time, **log.signals, _OWN: np.array(json.dumps(embedded(log, flat=False)))}
+    arrays: dict[str, Any] = {
+        "time": log.time,
+        **log.signals,
+        _OWN: np.array(json.dumps(embedded_mapping(log, flat=False))),
+    }
     np.savez_compressed(stream, **arrays)
 
 
 def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None]:
-    """Return empty arrays of the widths that the archive's have, and the mapping that it carries."""
+    """Return empty arrays with the widths of the archive's arrays, and the mapping that it carries."""
     readable(path, "a NumPy archive")
     heads: dict[str, np.ndarray] = {}
     own = None

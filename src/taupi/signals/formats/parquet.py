@@ -1,4 +1,4 @@
-"""Parquet: a column per joint, or columns of lists; times as numbers or as time stamps."""
+"""Parquet: one column per joint, or columns of lists; times as numbers or as time stamps."""
 
 from __future__ import annotations
 
@@ -13,34 +13,29 @@ from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, readable
-from taupi.signals.formats.parts import in_blocks, whole
+from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, embedded, settle
+from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _OWN = b"taupi_log"
 _BATCH = 16384
 
 
 def sniff(path: Path) -> bool:
-    """Return whether a file begins as Parquet does."""
+    """Return whether a file begins as Parquet files do."""
     return beginning(path, 4) == b"PAR1"
 
 
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a Parquet file."""
-    layout, epoch = _opened(path, columns, robot)
-    return whole(path, _parts(path, layout, epoch), layout, source)
+    layout, epoch = _open(path, columns, robot)
+    return log_from_parts(path, _parts(path, layout, epoch), layout, source)
 
 
 def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
-    """Yield the log in pieces of `size` rows; one row group at a time is decoded."""
-    layout, epoch = _opened(path, columns, robot)
-    yield from in_blocks(path, _parts(path, layout, epoch), layout, source, size)
-
-
-def rows(path: Path) -> int:
-    """Return how many rows the file says it has."""
-    return int(_file(path).metadata.num_rows)
+    """Yield the log in blocks of `size` rows, decoding one row group at a time."""
+    layout, epoch = _open(path, columns, robot)
+    yield from blocks_from_parts(path, _parts(path, layout, epoch), layout, source, size)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
@@ -51,11 +46,11 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     flat = {"time": pa.array(log.time)}
     for name, value in log.signals.items():
         flat |= {f"{name}_{joint}": pa.array(value[:, k]) for k, joint in enumerate(log.names)}
-    table = pa.table(flat).replace_schema_metadata({_OWN: json.dumps(embedded(log, flat=True)).encode()})
+    table = pa.table(flat).replace_schema_metadata({_OWN: json.dumps(embedded_mapping(log, flat=True)).encode()})
     pq.write_table(table, stream, row_group_size=_BATCH, write_page_checksum=True)
 
 
-def _opened(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
+def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
     import pyarrow as pa
 
     file = _file(path)
@@ -73,7 +68,7 @@ def _opened(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, 
             heads[column.name] = array[:0]
     if not heads:
         raise TaupiError(f"{path.name} has no rows of numbers.")
-    layout = settle(Table(heads, path.name, own=own), columns, robot)
+    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     return layout, epoch
 
 
@@ -82,7 +77,7 @@ def _file(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        # Reading ahead would hold the whole file.
+        # Reading ahead would load the whole file into memory.
         return pq.ParquetFile(readable(path, "a Parquet file"), page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowException, OSError):
         raise TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.") from None
@@ -108,7 +103,7 @@ def _holds_numbers(kind: Any) -> bool:
 
 
 def _numbers(column: Any, where: str, epoch: dict[str, int], name: str) -> np.ndarray:
-    """Return a column as (N,) or, of lists, (N, k); time stamps as seconds since the first, which `epoch` keeps."""
+    """Return a column as (N,), or (N, k) if it holds lists; time stamps become seconds since the first, kept in `epoch`."""
     import pyarrow as pa
     import pyarrow.types as pt
 

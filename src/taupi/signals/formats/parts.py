@@ -1,4 +1,4 @@
-"""Logs from formats that deliver their columns part by part: whole, or in blocks."""
+"""Logs from formats that are read part by part: all parts joined, or in blocks of a given size."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.signals.formats.files import rebatch
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, build
+from taupi.signals.tables import Layout, Table, log_from_table
 
 Part = dict[str, np.ndarray]  # some rows of every column
 
 
-def whole(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
+def log_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
     """Return the log of all parts."""
-    held = list(parts)
-    if not held:
+    pieces = list(parts)
+    if not pieces:
         raise TaupiError(f"{path.name} has a header but no rows.")
-    joined = {k: np.concatenate([p[k] for p in held]) for k in held[0]}
-    return build(Table(joined, path.name), layout, source)
+    columns = {k: np.concatenate([p[k] for p in pieces]) for k in pieces[0]}
+    return log_from_table(Table(columns, path.name), layout, source)
 
 
-def in_blocks(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource, size: int) -> Iterator[Log]:
-    """Yield the log in pieces of `size` rows; a piece and a part are held at a time."""
+def blocks_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource, size: int) -> Iterator[Log]:
+    """Yield the log in blocks of `size` rows; memory holds one block and one part."""
     row = 0
     for part in rebatch(parts, size):
-        yield build(Table(part, path.name, first_row=row), layout, source)
+        yield log_from_table(Table(part, path.name, first_row=row), layout, source)
         row += len(next(iter(part.values())))

@@ -38,7 +38,7 @@ class ElasticPlant(ArmPlant):
     `loads` and `delay` are as in `RigidPlant`.
 
     >>> import taupi as tp
-    >>> plant = tp.ElasticPlant(tp.load("zollo2r"), terms=(tp.StribeckCurve.document(), "damping"))
+    >>> plant = tp.ElasticPlant(tp.load("zollo2r"), terms=(tp.terms.StribeckCurve.document(), "damping"))
     >>> [p.name for p in plant.program().inputs], plant.size
     (['q', 'qd', 'theta', 'thetad', 'u'], 4)
     """

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, warn
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown, warn
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import UNDAMPED
 from taupi.simulation.motion_limits import broken_limits
@@ -87,10 +87,12 @@ def _warn_of_springs(scenario: Scenario, q: np.ndarray) -> None:
     step = horizon.dt / horizon.substeps
     if step * swing > most:
         enough = math.ceil(swing / horizon.rate / most * 1.5)
-        warn(
+        problem = (
             f"A spring of {plant.robot.name} swings at {swing:.4g} rad/s, too fast for {horizon.integrator} in steps of "
-            f"{step:.3g} s: use substeps={enough} or more, or integrator='rosenbrock'."
+            f"{step:.3g} s:"
         )
+        remedy = ("use ", Argument("substeps", enough), " or more, or ", Argument("integrator", "rosenbrock"), ".")
+        warn(TaupiWarning(problem, remedy=remedy))
 
 
 # Where roll-outs start ------------------------------------------------------------------------------------------------
