@@ -40,13 +40,11 @@ from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
 from taupi.identification.tuning.timing import with_timing
 from taupi.progress import counted
 from taupi.signals.log import Log
-from taupi.threads import small_algebra
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
 
 
-@small_algebra
 def build(inputs: FitInputs) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows."""
     equations, reading = inputs.equations, inputs.reading

@@ -64,6 +64,7 @@ def identify(
 
 
 @takes(reading=Streaming, preparation=Preparation)
+@small_algebra
 def build_problem(
     robot: Robot,
     logs: LogsLike,
