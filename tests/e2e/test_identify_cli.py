@@ -445,7 +445,7 @@ def test_not_converged_is_exit_4(logs, tmp_path):
     assert end.returncode == 4 and not end.stdout
     assert (
         end.stderr.strip()
-        == "taupi: stubborn: did not converge. Begin nearer to the values of the robot, or raise iterations."
+        == "taupi: stubborn: did not converge. Begin nearer to the robot's values, or raise iterations."
     )
     assert not list(tmp_path.iterdir())
 
