@@ -5,7 +5,7 @@ import numpy as np
 import taupi as tp
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.problem import Problem, prior_of
-from taupi.identification.rows.factors import Compressor, merged, stacked
+from taupi.identification.rows.factors import Compressor, merge_stretches, stack_factors
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 
@@ -23,8 +23,8 @@ def problem_of(robot, truth, noise=0.0, samples=400, seed=0, sign=1.0, terms=FRI
     gather = Compressor(base.regressor().sparsity())
     gather.add(base.regressor()(q, qd, qdd).transpose(2, 1, 0), tau, np.ones(tau.shape, dtype=bool))
     pieces = tuple(gather.result(file=0))
-    factors = tuple(merged(pieces))
-    seen = conditioning_of_factor(base.regressor(), len(tau), stacked(factors)[:, :-1])
+    factors = tuple(merge_stretches(pieces))
+    seen = conditioning_of_factor(base.regressor(), len(tau), stack_factors(factors)[:, :-1])
     return Problem(robot, base.terms, base, base.regressor(), factors, pieces, seen, prior_of(prior, base), ())
 
 

@@ -284,7 +284,7 @@ def test_a_torque_that_no_robot_has_is_said_so(estimator, family):
         warnings.simplefilter("always")
         fit = family.identify(estimator, log.with_(tau=-log.tau))
     words = " ".join([*fit.notes, *(str(w.message) for w in caught)])
-    assert "No robot that can exist explains the runs" in words or "raises the weighted residual" in words
+    assert "No robot that can exist explains the logs" in words or "raises the weighted residual" in words
     # What bodies explain best, in other words than ours: none of the gravity torque, so most of the torque is left.
     if "No robot" not in words:
         assert fit.relative > 0.5

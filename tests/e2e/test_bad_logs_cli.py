@@ -181,9 +181,9 @@ def test_a_malformed_mapping_is_one_sentence(refused, tmp_path, name):
     assert sentence in refused("good.csv", "--columns", tmp_path / "map.toml")
 
 
-@pytest.mark.parametrize("given", OPTIONS)
-def test_options_that_make_no_sense_are_one_sentence(refused, given):
-    assert OPTIONS[given] in refused("good.csv", *given.split(" "))
+@pytest.mark.parametrize("words", OPTIONS)
+def test_options_that_make_no_sense_are_one_sentence(refused, words):
+    assert OPTIONS[words] in refused("good.csv", *words.split(" "))
 
 
 def test_too_few_equations_are_exit_4(refused):
@@ -203,8 +203,8 @@ def test_what_never_ends_is_not_read(refused, folder):
 @pytest.mark.parametrize("way", ["longest", "interpolate"])
 def test_gaps_are_handled_as_asked(monkeypatch, capsys, folder, tmp_path, way):
     monkeypatch.chdir(folder)
-    given = ["taupi", "identify", "arm.toml", "gap.csv", "--gaps", way, "-o", str(tmp_path / "out")]
-    monkeypatch.setattr(sys, "argv", given)
+    arguments = ["taupi", "identify", "arm.toml", "gap.csv", "--gaps", way, "-o", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as end:
         run()
     assert not end.value.code, capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_info_draws_a_picture_once(tmp_path):
 
 def test_info_refuses_half_a_picture(tmp_path):
     target = str(tmp_path / "arm.png")
-    for arguments, told in (
+    for arguments, sentence in (
         (("elbow2r", "--at", "[0, 0]"), "name its file by --picture"),
         (("--picture", target), "needs a robot"),
         (("elbow2r", "--picture", target, "--at", "{"), "expected a JSON list"),
@@ -57,7 +57,7 @@ def test_info_refuses_half_a_picture(tmp_path):
     ):
         done = taupi("info", *arguments)
         assert done.returncode == 3
-        assert told in done.stderr
+        assert sentence in done.stderr
         assert "Traceback" not in done.stderr
 
 

@@ -30,13 +30,13 @@ def test_laws_side_by_side(tmp_path):
     run_ = tp.Run.load(tmp_path / "out" / "slotine-li" / "run.parquet")
     assert run_.parameters.shape == (2001, 20)
     out = tmp_path / "out"
-    found = sorted(str(p.relative_to(out)) for p in out.rglob("*") if p.is_file())
+    files = sorted(str(p.relative_to(out)) for p in out.rglob("*") if p.is_file())
     each = [
         f"{law}/{file}"
         for law in ("niemeyer-slotine", "slotine-li")
         for file in ("report.html", "run.parquet", "run.png")
     ]
-    assert found == ["arm.svg", *each[:3], "report.html", *each[3:]]
+    assert files == ["arm.svg", *each[:3], "report.html", *each[3:]]
     _, *rows = Page((out / "report.html").read_text()).table("law")
     assert [row[0] for row in rows] == ["slotine-li", "niemeyer-slotine"]
     assert rows[0][1] == f"{one['rms_error_first']:.3g}"
@@ -123,7 +123,7 @@ def test_a_loop_that_diverges_is_kept_and_shown(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["control", "elbow2r", "--law", "slotine"], "No law 'slotine'. Did you mean 'slotine-li'?"),
         (["control", "elbow2r", "--reference", "none"], "expected a motion to follow"),
@@ -152,10 +152,10 @@ def test_a_loop_that_diverges_is_kept_and_shown(tmp_path):
         (["emit", "elbow2r", "control", "-o", "x"], "Did you mean 'controller'?"),
     ],
 )
-def test_bad_requests_are_one_sentence(arguments, told, tmp_path):
+def test_bad_requests_are_one_sentence(arguments, sentence, tmp_path):
     done = taupi(*arguments, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    assert told in done.stderr
+    assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -42,8 +42,8 @@ def test_latex_and_markdown():
 
 def test_sympy_reads_its_own_output():
     names = {"Matrix": sympy.Matrix, "g": sympy.Symbol("g")}
-    made = sympy.sympify(printed(*GRAVITY, "--format", "sympy"), locals=names)
-    assert (made - tp.gravity_torque(tp.load("lecture2r")).sympy()).applyfunc(sympy.simplify) == sympy.zeros(2, 1)
+    formulas = sympy.sympify(printed(*GRAVITY, "--format", "sympy"), locals=names)
+    assert (formulas - tp.gravity_torque(tp.load("lecture2r")).sympy()).applyfunc(sympy.simplify) == sympy.zeros(2, 1)
 
 
 def test_html_is_one_page_that_fetches_nothing(tmp_path):
@@ -118,12 +118,12 @@ def test_lump_as_text_and_as_json():
 
 
 def test_lump_into_prescribed_parameters():
-    given = ("lump", "lecture2r", "--what", "gravity-torque", "--unknown", "m?,L?", "--into")
-    text = printed(*given, "m1*L1; m2*L1; m2*L2")
+    command = ("lump", "lecture2r", "--what", "gravity-torque", "--unknown", "m?,L?", "--into")
+    text = printed(*command, "m1*L1; m2*L1; m2*L2")
     assert "3 lumped parameters, of which 2 are independent" in text and "y2 = y1" in text
-    fewer = printed(*given, "m1*L1; m2*L1; m2*L2", "--independent")
+    fewer = printed(*command, "m1*L1; m2*L1; m2*L2", "--independent")
     assert "Theta1 + Theta2 = L1*m1 + L1*m2" in fewer
-    data = json.loads(printed(*given, "m1*L1; m2*L1; m1*L1 + m2*L1; m2*L2", "--json"))
+    data = json.loads(printed(*command, "m1*L1; m2*L1; m1*L1 + m2*L1; m2*L2", "--json"))
     assert data["identities"] == ["Theta3 = Theta1 + Theta2"]
     assert data["count"] == 4 and data["rank"] == 2
 

@@ -286,9 +286,17 @@ def test_the_identified_robot_is_exported(command, tmp_path):
     t, q, qd, qdd = motion(5)
     log = tp.Log(t, q, tau=tp.inverse_dynamics(true)(q, qd, qdd), names=true.joint_names)
     tp.write_log(log, tmp_path / "run.csv")
-    given = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--terms", "viscous", "--estimator", "feasible"]
+    arguments = [
+        "identify",
+        tmp_path / "two.urdf",
+        tmp_path / "run.csv",
+        "--terms",
+        "viscous",
+        "--estimator",
+        "feasible",
+    ]
     out = tmp_path / "out"
-    code, _, err = command(*given, "-o", out, "--cutoff", "15", "--urdf", "--toml", "--c")
+    code, _, err = command(*arguments, "-o", out, "--cutoff", "15", "--urdf", "--toml", "--c")
     assert code == 0, err
     assert sorted(p.name for p in out.iterdir()) == ["c", *RESULTS[:2], "model.toml", "model.urdf", RESULTS[2]]
     ready = tp.prepare(log, cutoff_hz=15)
@@ -299,7 +307,7 @@ def test_the_identified_robot_is_exported(command, tmp_path):
     assert np.abs(rigid - log.tau).max() < 0.02 * np.abs(log.tau).max()
     assert "inverse_dynamics" in (out / "c" / "inverse_dynamics.h").read_text()
     # A later result without exports leaves no old ones beside it.
-    assert command(*given, "-o", out, "--cutoff", "15", "--force")[0] == 0
+    assert command(*arguments, "-o", out, "--cutoff", "15", "--force")[0] == 0
     assert sorted(p.name for p in out.iterdir()) == RESULTS
 
 
@@ -307,7 +315,7 @@ def test_the_identified_robot_is_exported(command, tmp_path):
 def two(command, tmp_path):
     """A robot from a URDF, identified from a log of it, or of it with the torque flipped; the URDF is gone by then."""
 
-    def made(sign):
+    def identified(sign):
         (tmp_path / "two.urdf").write_text(URDF)
         robot = tp.load(tmp_path / "two.urdf")
         t, q, qd, qdd = motion(5)
@@ -326,7 +334,7 @@ def two(command, tmp_path):
         (tmp_path / "two.urdf").unlink()
         return tmp_path / "out", log
 
-    return made
+    return identified
 
 
 def test_a_fit_is_exported_from_its_file(command, two, tmp_path):
@@ -479,12 +487,12 @@ def test_an_interrupted_run_leaves_the_old_result_or_the_new_one(logs, done, tmp
         child.send_signal(way)
         child.wait(30)
     assert child.returncode in ((-9,) if way == signal.SIGKILL else (130, -2))
-    found = {p.name: p.read_bytes() for p in out.iterdir()}
-    assert sorted(found) == RESULTS
+    files = {p.name: p.read_bytes() for p in out.iterdir()}
+    assert sorted(files) == RESULTS
     if moment == "before":
-        assert found == old
+        assert files == old
     else:
-        assert all(found[name] != old[name] for name in RESULTS)
+        assert all(files[name] != old[name] for name in RESULTS)
         assert [run["name"] for run in tp.load_fit(out).provenance["runs"]] == ["run3.csv"]
     if way == signal.SIGINT:
         assert [p.name for p in tmp_path.iterdir()] == ["out"]

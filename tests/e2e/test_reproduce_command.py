@@ -47,21 +47,21 @@ def test_json_is_the_record(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["kubozno"], "Did you mean 'kubozono'"),
         (["--force"], "are for one study"),
         (["gabiccini2009", "--force"], "--force is for files"),
     ],
 )
-def test_bad_words_are_one_sentence(tmp_path, arguments, told):
+def test_bad_words_are_one_sentence(tmp_path, arguments, sentence):
     done = taupi("reproduce", *arguments, cwd=tmp_path)
-    assert done.returncode == 3 and told in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 3 and sentence in done.stderr and "Traceback" not in done.stderr
 
 
 def test_an_unexplained_difference_is_exit_four(monkeypatch):
-    study = Study("made", "Somebody: A study", "nothing", 1, 1, run=lambda step: None)
+    study = Study("invented", "Somebody: A study", "nothing", 1, 1, run=lambda step: None)
     monkeypatch.setattr(tp.papers, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 2.0),)))
-    assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 4
+    assert CliRunner().invoke(app, ["reproduce", "invented"]).exit_code == 4
     monkeypatch.setattr(tp.papers, "reproduce", lambda name: Reproduction(study, (figure("x", "1", 1.2),)))
-    assert CliRunner().invoke(app, ["reproduce", "made"]).exit_code == 0
+    assert CliRunner().invoke(app, ["reproduce", "invented"]).exit_code == 0

@@ -56,7 +56,7 @@ def test_json_waypoints_files_and_sensors(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (("--reference", "circle"), "No reference 'circle'"),
         (("--reference", "[[1,2]]"), "expected at least two way-points"),
@@ -66,9 +66,9 @@ def test_json_waypoints_files_and_sensors(tmp_path):
         (("--rate", "-1"), "rate is -1"),
     ],
 )
-def test_bad_words_are_one_sentence(arguments, told, tmp_path):
+def test_bad_words_are_one_sentence(arguments, sentence, tmp_path):
     done = taupi("elbow2r", "--duration", "0.01", *arguments, cwd=tmp_path)
-    assert done.returncode == 3 and told in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 3 and sentence in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_diverging_loop_ends_with_4(tmp_path):
@@ -95,7 +95,11 @@ def test_elastic_joints_are_noticed(tmp_path):
     assert data["complete"] and data["provenance"]["terms"] == ["viscous", "damping"], done.stderr
     assert data["provenance"]["substeps"] > 5
     rigid = taupi("zollo2r", "--rigid", "--duration", "0.1", "--json", cwd=tmp_path)
-    told = json.loads(rigid.stdout)["provenance"]
-    assert told["plant"] == "RigidPlant" and told["controller"] == "computed_torque" and "motors" not in rigid.stderr
+    provenance = json.loads(rigid.stdout)["provenance"]
+    assert (
+        provenance["plant"] == "RigidPlant"
+        and provenance["controller"] == "computed_torque"
+        and "motors" not in rigid.stderr
+    )
     stuck = taupi("zollo2r", "--stiction", "--integrator", "rk45", cwd=tmp_path)
     assert stuck.returncode == 3 and "add --rigid" in stuck.stderr

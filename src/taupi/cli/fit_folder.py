@@ -31,7 +31,7 @@ class ExportOptions(Settings):
     """Forms of the identified robot that are written beside the results.
 
     Attributes:
-        urdf: Write model.urdf too: the given one with the identified inertias.
+        urdf: Write model.urdf too: the original one with the identified inertias.
         toml: Write model.toml too: the identified robot.
         c: Write c/ too: its inverse dynamics as a C99 project.
         anyway: Export even a fit that is plainly wrong, and leave out terms that a description has no place for.
@@ -87,9 +87,9 @@ def write_results(
 ) -> list[Path]:
     """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths."""
     from taupi.identification.results.fit_file import fit_json, fit_text
-    from taupi.reporting.report import report_text
+    from taupi.reporting.fit_page import fit_page
 
-    texts = (fit_json(fit), fit_text(fit), report_text(fit, held_out, fitted))
+    texts = (fit_json(fit), fit_text(fit), fit_page(fit, held_out, fitted))
 
     def fill(folder: Path) -> None:
         for name, text in zip(RESULTS, texts, strict=True):

@@ -59,15 +59,15 @@ def _write_run(trial: Trial, folder: Path, page: bool) -> list[str]:
 
 
 def _write_page(trials: Sequence[Trial], folder: Path, strip: bool = True) -> list[str]:
-    from taupi.reporting.report import runs_text
     from taupi.reporting.run_content import run_content
+    from taupi.reporting.run_page import run_page
     from taupi.reporting.stick_figures import strip as arm_strip
 
     shown = [t for t in trials if len(t.run) > 1]
     if not shown:
         return []
     provenance = {"command": shlex.join(["taupi", *sys.argv[1:]])}
-    (folder / PAGE).write_text(runs_text(shown, provenance=provenance), encoding="utf-8")
+    (folder / PAGE).write_text(run_page(shown, provenance=provenance), encoding="utf-8")
     runs = run_content(shown)
     if not strip or runs.robot is None:
         return [PAGE]

@@ -40,13 +40,11 @@ from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
 from taupi.identification.tuning.timing import with_timing
 from taupi.progress import counted
 from taupi.signals.log import Log
-from taupi.threads import small_algebra
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
 
 
-@small_algebra
 def build(inputs: FitInputs) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows."""
     equations, reading = inputs.equations, inputs.reading
@@ -199,14 +197,14 @@ def _refuse_few(samples: int, rows: int, parameters: int) -> None:
 
 def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
     """Refuse a file that is given twice: its noise would be underestimated."""
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}  # by hash
     for source in sources:
         sha256, name = source.first.source.sha256, source.name
-        if sha256 and sha256 in seen:
-            same = seen[sha256] == name
-            message = f"{name} is given twice" if same else f"{seen[sha256]} and {name} hold the same bytes"
+        if sha256 and sha256 in names:
+            same = names[sha256] == name
+            message = f"{name} is given twice" if same else f"{names[sha256]} and {name} hold the same bytes"
             raise TaupiError(f"{message}: give each log once.")
-        seen[sha256] = name
+        names[sha256] = name
 
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:

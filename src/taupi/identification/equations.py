@@ -120,7 +120,7 @@ class Equations:
         if log.names != robot.joint_names and set(log.names) == set(robot.joint_names):
             raise TaupiError(
                 f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(robot.joint_names)}.",
-                remedy="Bring them into its order: log.select(robot.joint_names).",
+                remedy="Put them in that order: log.select(robot.joint_names).",
             )
         if self.sprung and log.theta is None:
             names = ", ".join(robot.elastic_joints)

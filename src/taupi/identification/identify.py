@@ -64,6 +64,7 @@ def identify(
 
 
 @takes(reading=Streaming, preparation=Preparation)
+@small_algebra
 def build_problem(
     robot: Robot,
     logs: LogsLike,
@@ -101,11 +102,11 @@ def fit_inputs(
 
     The logs are those already in memory: none is read or prepared again. Logs that were streamed are left out.
     """
-    chosen = resolve_estimator(estimator)
-    if isinstance(chosen, LogEstimator):
-        return chosen.fit_logs(inputs, validated)
+    resolved = resolve_estimator(estimator)
+    if isinstance(resolved, LogEstimator):
+        return resolved.fit_logs(inputs, validated)
     problem = build(inputs)
-    fit = chosen.fit(problem)
+    fit = resolved.fit(problem)
     if not validated:
         return fit, ()
     return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)

@@ -13,7 +13,7 @@ Weights = dict[tuple[int, int], float]  # by (file, joint)
 
 
 def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
-    """Return the solution, and the weights 1 / sigma of each (file, joint), after so many `iterations` of taking them anew."""
+    """Return the solution, and the weights 1 / sigma of each (file, joint), taken anew from the residuals `iterations` times."""
     weights = first_weights(problem)
     solution = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric, weak)
     for _ in range(iterations):

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING
 
-from taupi.control.law_trial import Trial
 from taupi.errors import Argument, TaupiError, shown
-from taupi.excitation.excitation import Excitation
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation
 from taupi.model.robot import Robot
-from taupi.reporting.excitation_content import ExcitationContent
-from taupi.reporting.fit_content import fit_content
-from taupi.reporting.page import page
-from taupi.reporting.run_content import run_content
-from taupi.reporting.sections import EXCITATION_SECTIONS, FIT_SECTIONS, RUN_SECTIONS
+from taupi.reporting.fit_page import Logs, fit_page
 from taupi.reporting.sections.base import Section
-from taupi.signals.log import Log
-from taupi.simulation.run import Run
 
-PathLike = str | os.PathLike[str]
-LogLike = Validation | Log | PathLike
-Logs = LogLike | Sequence[LogLike]
-Reported = Fit | Run | Trial | Excitation | Sequence[Run | Trial]
+if TYPE_CHECKING:
+    from taupi.excitation.excitation import Excitation
+    from taupi.reporting.run_page import Runs
+
+    Reported = Fit | Excitation | Runs
 
 
 def report(
     result: Reported,
-    path: PathLike,
+    path: str | os.PathLike[str],
     validation: Logs = (),
     *,
     fitted: Logs = (),
@@ -41,8 +32,8 @@ def report(
 ) -> None:
     """Write a result as one HTML file that needs nothing else: no network, no library.
 
-    `result` is a `Fit`, or an `Excitation`, or a `Run` or `Trial`, or a list of those two, which are then compared with each
-    other. `path` is the file to write, a name ending in .html. An existing file is kept unless `force` is true.
+    `result` is a `Fit`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path` is the
+    file to write, a name ending in .html. An existing file is kept unless `force` is true.
 
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
     out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
@@ -53,9 +44,9 @@ def report(
     The page of runs shows the arm as a strip and a film, tracking, s, V and its rates, parameters, torques, energy, warnings and
     settings. A bare `Run` does not know its arm: `robot` says which one to draw.
 
-    `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS`, `RUN_SECTIONS` or
-    `EXCITATION_SECTIONS` of `taupi.reporting.sections`. Leave some out, or add your own
-    (`taupi.reporting.sections.base.Section`).
+    `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
+    `taupi.reporting.sections.fit`, `RUN_SECTIONS` of `taupi.reporting.sections.run` or `EXCITATION_SECTIONS` of
+    `taupi.reporting.sections.excitation`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -77,70 +68,29 @@ def report(
     write_text(file, report_text(result, validation, fitted, sections, robot), force)
 
 
-@singledispatch
 def report_text(
-    result: Any,
+    result: Reported,
     validation: Logs = (),
     fitted: Logs = (),
     sections: Sequence[Section] | None = None,
     robot: Robot | None = None,
 ) -> str:
     """Return a report as the text of an HTML file; the arguments are those of `report`."""
-    raise TaupiError(
-        Argument("result"),
-        f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
-    )
+    if isinstance(result, Fit):
+        return fit_page(result, validation, fitted, sections)
+    from taupi.excitation.excitation import Excitation  # the page of a fit needs no simulation
 
+    if isinstance(result, Excitation):
+        from taupi.reporting.excitation_page import excitation_page
 
-@report_text.register
-def _of_fit(
-    result: Fit,
-    validation: Logs = (),
-    fitted: Logs = (),
-    sections: Sequence[Section] | None = None,
-    robot: Robot | None = None,
-) -> str:
-    held_out, seen = _validations(result, validation), _validations(result, fitted)
-    return page(fit_content(result, held_out, seen), FIT_SECTIONS if sections is None else sections)
+        return excitation_page(result, sections)
+    from taupi.reporting.run_page import Run, Trial, run_page
 
-
-@report_text.register
-def _of_excitation(
-    result: Excitation,
-    validation: Logs = (),
-    fitted: Logs = (),
-    sections: Sequence[Section] | None = None,
-    robot: Robot | None = None,
-) -> str:
-    return page(ExcitationContent(result), EXCITATION_SECTIONS if sections is None else sections)
-
-
-@report_text.register(Run)
-@report_text.register(Trial)
-@report_text.register(list)
-@report_text.register(tuple)
-def _of_runs(
-    result: Run | Trial | Sequence[Run | Trial],
-    validation: Logs = (),
-    fitted: Logs = (),
-    sections: Sequence[Section] | None = None,
-    robot: Robot | None = None,
-) -> str:
+    if not isinstance(result, Run | Trial | list | tuple):
+        raise TaupiError(
+            Argument("result"),
+            f" is {shown(result)}, expected a Fit, an Excitation, a Run, a Trial, or a list of runs and trials.",
+        )
     if not isinstance(validation, tuple) or validation or fitted:
         raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")
-    return runs_text(result, robot, sections)
-
-
-def runs_text(
-    runs: Run | Trial | Sequence[Run | Trial],
-    robot: Robot | None = None,
-    sections: Sequence[Section] | None = None,
-    provenance: dict[str, Any] | None = None,
-) -> str:
-    """Return the page of a Run, a Trial, or several; `provenance` is added to what the runs say about where they come from."""
-    return page(run_content(runs, robot, provenance), RUN_SECTIONS if sections is None else sections)
-
-
-def _validations(fit: Fit, logs: Logs) -> list[Validation]:
-    several = [logs] if isinstance(logs, Validation | Log | str | os.PathLike) else list(logs)
-    return [log if isinstance(log, Validation) else fit.validate(log) for log in several]
+    return run_page(result, robot, sections)

@@ -51,7 +51,7 @@ def ran(command, *words):
     return CliRunner().invoke(app, list(words)), calls
 
 
-def whole(calls):
+def all_fields(calls):
     def cook(name: str, *, kitchen: Kitchen, force: bool = False) -> None:
         """Cook."""
         calls.append((name, kitchen, force))
@@ -77,7 +77,7 @@ def changed(calls):
 
 
 def test_defaults_are_those_of_the_class():
-    result, calls = ran(whole, "me")
+    result, calls = ran(all_fields, "me")
     assert result.exit_code == 0, result.output
     assert calls == [("me", Kitchen(), False)]
 
@@ -96,14 +96,14 @@ def test_every_field_is_an_option():
         "--dish",
         "stew",
     ]
-    _, calls = ran(whole, "me", *words, "--guests", "ann", "--guests", "bob", "--force")
+    _, calls = ran(all_fields, "me", *words, "--guests", "ann", "--guests", "bob", "--force")
     kitchen = Kitchen(5.0, 2, (0.1, 0.2), False, True, False, "stew", ("ann", "bob"))
     assert calls == [("me", kitchen, True)]
-    assert ran(whole, "me", "--slow", "0.5")[1][0][1].slow == 0.5
+    assert ran(all_fields, "me", "--slow", "0.5")[1][0][1].slow == 0.5
 
 
 def test_the_help_has_the_words_of_the_class():
-    text = ran(whole, "--help")[0].output
+    text = ran(all_fields, "--help")[0].output
     assert "Of the stove." in text and "[default: 4]" in text and "--gas / --no-gas" in text and "--clean " in text
     assert "Name of a guest. May be repeated." in text and "--slow X[,X...]" in text and "--no-clean" not in text
 
@@ -132,5 +132,5 @@ def test_changes_are_what_was_named():
     ],
 )
 def test_what_is_wrong_is_said_by_the_flag(words, sentence, code):
-    result, calls = ran(whole, "me", *words)
+    result, calls = ran(all_fields, "me", *words)
     assert (result.exit_code, calls) == (code, []) and sentence in result.output

@@ -43,7 +43,7 @@ def test_elsewhere_it_predicts_better_with_real_bodies(robot):
     assert np.mean(errors["consistent"]) < 0.9 * np.mean(errors["wls"])
 
 
-def test_friction_that_insists_on_being_negative_stays_so(robot):
+def test_friction_that_is_clearly_negative_stays_so(robot):
     truth = real_truth(robot, np.random.default_rng(1))
     layout = tp.base_parameters(robot, terms=("rotor", "viscous", "coulomb", "offset")).standard.names
     truth[layout.index("elbow_joint.viscous")] = -5.0
@@ -53,7 +53,7 @@ def test_friction_that_insists_on_being_negative_stays_so(robot):
     assert found["elbow_joint.viscous"] == pytest.approx(-5.0, rel=0.1)
     others = [v for n, v in found.items() if n.endswith((".viscous", ".coulomb")) and not n.startswith("elbow")]
     assert min(others) > -1e-9
-    assert any("insists on being negative, and is left so: elbow_joint.viscous." in note for note in fit.notes)
+    assert any("Friction is clearly negative and stays so: elbow_joint.viscous." in note for note in fit.notes)
     # What is taken away has friction that dissipates.
     assert fit.parameters["elbow_joint.viscous"] >= -1e-9
     strict = tp.estimators.Feasible().fit(problem)
@@ -64,7 +64,7 @@ def test_a_wrong_sign_is_told(robot):
     """No robot turns gravity round: the free solution, with a warning that has the numbers."""
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(2)), noise=0.01, samples=300, sign=-1.0)
     with pytest.warns(
-        TaupiWarning, match="No robot that can exist explains the runs: the relative error would rise from"
+        TaupiWarning, match="No robot that can exist explains the logs: the relative error would rise from"
     ):
         fit = tp.estimators.Consistent().fit(problem)
     assert np.allclose(fit.values, tp.estimators.WeightedLeastSquares().fit(problem).values)

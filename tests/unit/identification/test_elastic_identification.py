@@ -209,7 +209,7 @@ def test_a_delay_between_the_encoders_is_found_and_removed():
     log = late(sprung.log_of(ARM, rate=1000.0), 1.3e-3)
     fit = tp.identify(ARM, log, terms=DOCUMENT, cutoff_hz=30)
     assert np.allclose(fit.settings["preparation"]["encoder_delay"], 1.3e-3, rtol=0.02)
-    assert any(note.startswith("theta is later than q") for note in fit.notes)
+    assert any(note.startswith("theta lags behind q") for note in fit.notes)
     kept = tp.identify(ARM, log, terms=DOCUMENT, cutoff_hz=30, encoder_delay=0.0)
     assert nme(fit) < 0.03 and nme(kept) > 0.5
     assert fit.validate(log).relative < 0.01  # which removes it too

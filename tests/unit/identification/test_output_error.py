@@ -91,7 +91,7 @@ def test_parameters_are_found_without_seeing_the_link(found):
     true = fit.basis.project(tp.elastic_regressor(PENDULUM, terms=TERMS).parameters)
     known = [k for k, n in enumerate(fit.names) if n.endswith(("stiffness", "mR", "coulomb", "viscous"))]
     assert np.allclose(fit.values[known], true[known], rtol=0.05)
-    assert any("links were not seen" in note for note in fit.notes)
+    assert any("links were not measured" in note for note in fit.notes)
     assert fit.estimator == "output_error" and not fit.undetermined.any()
 
 
@@ -155,3 +155,8 @@ def test_bad_logs_are_refused():
         tp.estimators.output_error(PENDULUM, 3)
     with pytest.raises(tp.TaupiError, match="The log has 1 joints"):
         tp.estimators.output_error(ZOLLO, log)
+
+
+def test_a_stream_is_refused():
+    with pytest.raises(tp.TaupiError, match=r"estimator output_error needs the whole log at once. Use stream=False"):
+        tp.identify(PENDULUM, "run.csv", "output_error", stream=True)

@@ -1,4 +1,4 @@
-"""Products of a regressor gathered block by block, against the whole matrix."""
+"""Products of a regressor accumulated block by block, against the complete matrix."""
 
 import pickle
 
@@ -106,6 +106,11 @@ def test_products_are_programs_of_their_own(problem):
     pi, s = rng.normal(size=y.outputs[0].shape[1]), rng.normal(size=4)
     one = [x[0] for x in states]
     assert error(y.times("pi")(*one, pi), y(*one) @ pi) < ROUNDING
+    with pytest.raises(TaupiError, match=rf"one value per parameter \({y.parameters.names[0]} \.\.\. "):
+        y.times("pi")(*one, pi[:3])
+    assert trace("plain", lambda x: x * cs.DM.eye(2), [Port("x")], [Port("y", (2, 2))]).times("v")(
+        2.0, [1, 2]
+    ).tolist() == [2, 4]
     assert error(y.transpose_times("s")(*one, s), y(*one).T @ s) < ROUNDING
     assert y.transpose_times("s").parameters.names == y.parameters.names
     with pytest.raises(TaupiError, match="has an input 'q' already"):

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from fractions import Fraction
 
 import casadi as cs
 import numpy as np
@@ -133,8 +134,6 @@ def test_names_do_not_clash_with_symbols():
     ("x", "text"), [(0.4318, "0.4318"), (0.5, "1/2"), (-0.125, "-1/8"), (3, "3"), (0.0625, "0.0625"), (-9.81, "-9.81")]
 )
 def test_numbers_are_written_as_they_were(x, text):
-    from fractions import Fraction
-
     from taupi.program.targets.exact import rational
 
     assert number_text(rational(Fraction(str(x)))) == text
@@ -162,7 +161,8 @@ def test_latex_is_well_formed(builder):
 def test_latex_names_and_dots():
     text = tp.slotine_li_regressor(tp.load("elbow2r")).explicit().latex()
     assert r"\ddot{q}_{r,1}" in text and r"g_{y}" in text and r"\cos(q_{1} + q_{2})" in text
-    assert tp.mass_matrix(tp.load("lecture2r")).latex().startswith(r"\begin{bmatrix}")
+    for builder in (tp.mass_matrix, tp.gravity_torque):
+        assert builder(tp.load("lecture2r")).latex().startswith(r"\begin{bmatrix}")
 
 
 def test_long_formulas_are_broken_into_lines():
@@ -383,6 +383,19 @@ def test_matrix_inputs_keep_their_places():
     again = program_of(expansion.ring, "again", [(program.outputs[0], expansion.outputs[0])])
     a = np.arange(6.0).reshape(2, 3) + 1
     assert again(a) == program(a) == 3 + 2 * 4 + 3 * 6
+
+
+def test_programs_of_formulas_keep_constants():
+    from taupi.program.explicit.to_sx import program_of
+
+    constants = tp.program.Constants()
+    length = constants("L", Fraction(1, 3), named=True)
+    program = trace("f", lambda q: length * cs.cos(q[1]), [Port("q", (2,))], [Port("y")], constants)
+    expansion = expand(program)
+    again = program_of(expansion.ring, "again", [(program.outputs[0], expansion.outputs[0])])
+    assert again.constants == program.constants and again([0.1, 0.2]) == program([0.1, 0.2])
+    assert again.bind(L=2)([0.1, 0.2]) == 2 * np.cos(0.2)
+    assert str(program.explicit()) == "y = L*cos(q2)"
 
 
 def test_a_factor_before_a_sum_keeps_its_brackets_above_a_bar():

@@ -1,4 +1,4 @@
-"""The modular interpreter: the same relations as rational arithmetic finds, and those it cannot."""
+"""Programs in modular arithmetic: the same relations as rational arithmetic finds, and those it cannot."""
 
 from fractions import Fraction
 

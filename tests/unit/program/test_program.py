@@ -1,4 +1,4 @@
-"""Programs: the boundary, derivatives, composition, counts, sine and cosine."""
+"""Programs: arguments, derivatives, composition, counts, sine and cosine."""
 
 import math
 from fractions import Fraction
@@ -11,7 +11,8 @@ from support import ROUNDING, error, random_states
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.program.program import Port, trace
-from taupi.program.tape import record
+from taupi.program.tape import UNARY, record
+from taupi.program.targets import exact, numpy
 from taupi.program.targets.exact import nearest_point
 
 
@@ -183,6 +184,15 @@ def test_operations_unknown_to_targets_are_refused():
     x = cs.SX.sym("x")
     with pytest.raises(TaupiError, match="which no target knows"):
         record(cs.Function("f", [x], [cs.erf(x)]))
+
+
+@pytest.mark.parametrize("op", exact.OPERATIONS)
+def test_exact_operations_mean_what_those_of_numpy_mean(op):
+    values = [Fraction(v) for v in ("-7/2", "-1", "-1/4", "1/4", "1", "5/2")]
+    pairs = [(a,) for a in values] if op in UNARY else [(a, b) for a in values for b in values]
+    for arguments in pairs:
+        result = exact.OPERATIONS[op](*map(exact.rational, arguments))
+        assert float(Fraction(int(result.p), int(result.q))) == numpy.OPERATIONS[op](*map(float, arguments))
 
 
 def test_exact_points_of_constant_angles():

@@ -15,9 +15,10 @@ from taupi.errors import TaupiError
 from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.reporting.fit_content import fit_content
 from taupi.reporting.report import report_text
-from taupi.reporting.sections import FIT_SECTIONS, RUN_SECTIONS
 from taupi.reporting.sections.base import percent
+from taupi.reporting.sections.fit import FIT_SECTIONS
 from taupi.reporting.sections.fit.torque import MOST, POINTS
+from taupi.reporting.sections.run import RUN_SECTIONS
 from taupi.reporting.traces import thinned
 from taupi.signals.log import LogSource
 

@@ -11,9 +11,10 @@ from pages import Page
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.reporting.chart import SPAN, TALL, Line, chart, log_ticks
-from taupi.reporting.report import report_text, runs_text
+from taupi.reporting.report import report_text
 from taupi.reporting.run_content import run_content
-from taupi.reporting.sections import RUN_SECTIONS
+from taupi.reporting.run_page import run_page
+from taupi.reporting.sections.run import RUN_SECTIONS
 from taupi.reporting.stick_figures import FINE, Arm, film, strip
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
@@ -197,7 +198,7 @@ def test_names_of_users_are_text():
 
 
 def test_provenance_and_settings(trials):
-    page = Page(runs_text(trials[0], provenance={"command": "taupi control x"}))
+    page = Page(run_page(trials[0], provenance={"command": "taupi control x"}))
     words = " ".join(page.words)
     assert "taupi control x" in words and ARM.fingerprint in words
     settings = {row[0]: row[1] for row in page.table("law")[1:]}

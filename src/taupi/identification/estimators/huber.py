@@ -70,9 +70,10 @@ class Huber:
         )
 
     def _widening(self, problem: Problem, sigma: Weights, x: np.ndarray) -> float:
-        """Return sum w / sum psi', w = psi(r) / r: a row beyond k has a weight, but its pull does not change with x.
+        """Return sum w / sum psi', with w = psi(r) / r: the factor by which iterated weights understate standard errors.
 
-        The covariance of an M-estimator is H^-1 (sum psi^2 y y^T) H^-1 with H = sum psi' y y^T (Huber 1964); w overstates H.
+        The covariance of an M-estimator is H^-1 (sum psi^2 y y^T) H^-1 with H = sum psi' y y^T (Huber 1964). A row beyond k has
+        psi' = 0, but still a weight w, so that weights overstate H.
         """
         weight = slope = 0.0
         for file in range(len(problem.recordings)):

@@ -129,6 +129,11 @@ def _only_log(inputs: FitInputs) -> Log:
             Argument("estimator"), f" {OutputError.name} takes one log, got {len(inputs.logs)}. Fit them one by one."
         )
     log = inputs.logs[0]
+    if inputs.reading.stream:
+        raise TaupiError(
+            Argument("estimator"), f" {OutputError.name} needs the whole log at once.",
+            remedy=("Use ", Argument("stream", False), "."),
+        )  # fmt: skip
     if isinstance(log, str | os.PathLike):
         return read_log(log, inputs.robot, reading=inputs.reading)
     if not isinstance(log, Log):

@@ -52,7 +52,7 @@ class Ridge:
                 f"predicts them {gain:.2%} better than no prior does."
             )
         solution = ridge_solution(problem, stack_factors(problem.factors, weights), weight)
-        # What only the prior decides is not known from the logs.
+        # Parameters that only the prior determines are not known from the logs.
         solution = replace(solution, undetermined=free.undetermined)
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
 

@@ -39,7 +39,7 @@ class Outcome(Enum):
     CONSTRAINED = ("solved, with active constraints", ())
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the values of the robot, or raise ", Argument("iterations"), "."),
+        ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,14 +104,15 @@ class SmoothedBlocks:
     source: BlockSource
     smoother: Smoother | None = None
     step: int = 1
+    _in_memory: tuple[Log, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        logs = [] if self.source.streamed else list(self._smooth())
+        chunks = [log.rows(slice(k, k + _CHUNK)) for log in logs for k in range(0, len(log), _CHUNK)]
+        object.__setattr__(self, "_in_memory", tuple(chunks))
 
     def __iter__(self) -> Iterator[Log]:
         return self._smooth() if self.source.streamed else iter(self._in_memory)
-
-    @cached_property
-    def _in_memory(self) -> list[Log]:
-        chunks = ((log, range(0, len(log), _CHUNK)) for log in self._smooth())
-        return [log.rows(slice(start, start + _CHUNK)) for log, starts in chunks for start in starts]
 
     def _smooth(self) -> Iterator[Log]:
         if self.smoother is None:

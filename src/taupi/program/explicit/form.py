@@ -184,15 +184,15 @@ class Explicit:
 
 def explicit(
     program: Program,
-    values: bool = False,
-    angles: str = "shortest",
-    names: bool | Mapping[str, str] = False,
-    digits: int | None = None,
-    short: bool = False,
-    intermediates: int | None = None,
-    limit: int | None = None,
+    values: bool,
+    angles: str,
+    names: bool | Mapping[str, str],
+    digits: int | None,
+    short: bool,
+    intermediates: int | None,
+    limit: int | None,
 ) -> Explicit:
-    """Return a program's outputs as formulas; see `Program.explicit`."""
+    """Return a program's outputs as formulas; see `Program.explicit`, which calls this."""
     if not isinstance(names, bool | Mapping):
         raise TaupiError(
             Argument("names"), f" is {names!r}, expected True, False or a mapping such as {{'b4': 'qdd1 + qdd2'}}."
@@ -208,10 +208,10 @@ def explicit(
 def presented(
     program: Program,
     expansion: Expansion,
-    angles: str = "shortest",
-    names: bool | Mapping[str, str] = False,
-    digits: int | None = None,
-    short: bool = False,
+    angles: str,
+    names: bool | Mapping[str, str],
+    digits: int | None,
+    short: bool,
 ) -> Explicit:
     """Return expanded outputs in a readable form: angles summed, factors collected, sub-terms named."""
     ring = expansion.ring

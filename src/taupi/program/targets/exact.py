@@ -21,7 +21,7 @@ from taupi.program.program import Program
 
 # pi / 2 to 40 digits, so that subtracting quarter turns from an angle loses nothing.
 _QUARTER = Fraction("1.5707963267948966192313216916397514420985")
-_RATIONAL: dict[str, Callable[..., Any]] = {
+OPERATIONS: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "sq": lambda a: a * a,
     "twice": lambda a: a + a,
@@ -110,12 +110,12 @@ def build(program: Program) -> Callable[..., Any]:
 
 
 def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
-    if op not in _RATIONAL:
+    if op not in OPERATIONS:
         raise NotRationalError(
             f"{program.name} uses {op}, whose values are not rational: exact arithmetic cannot evaluate it."
         )
     try:
-        return _RATIONAL[op](*arguments)
+        return OPERATIONS[op](*arguments)
     except ZeroDivisionError:
         raise TaupiError(f"{program.name} divides by zero at this point.") from None
 
