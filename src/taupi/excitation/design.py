@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +28,8 @@ from taupi.excitation.motions.family import Family
 from taupi.excitation.search.certified import Proofs, Proven, failures, proven
 from taupi.excitation.search.interrupt import stopped_by_user
 from taupi.excitation.search.ipopt import Stop
-from taupi.excitation.search.problem import DesignProblem
-from taupi.excitation.search.starts import Candidate, improved
+from taupi.excitation.search.problem import UNSEEN, DesignProblem
+from taupi.excitation.search.starts import Candidate, improved, rough
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.model.robot import Robot
 from taupi.progress import progress
@@ -36,6 +37,10 @@ from taupi.version import __version__
 
 # Torques are designed a little below their limits: between the samples at which they are looked at they may be higher.
 _BETWEEN_SAMPLES = 0.98
+# m that the middle of all ranges is clear by to be looked around; else the clearest of random postures in this share of them.
+_CLEAR, _ABOUT, _POSTURES = 0.05, 0.6, 2000
+# Share of a budget that is spent on telling good starts from bad ones.
+_FOR_STARTS = 0.5
 # Random motions that a design is compared with.
 _RANDOM = 30
 
@@ -66,6 +71,16 @@ class Design:
         """The noise of one period of samples that stand for all periods."""
         return self.sigma / np.sqrt(self.course.periods)
 
+    def posture(self) -> np.ndarray:
+        """Return the posture (n,) about which motions are looked for: the middle of all ranges, or one that is clear."""
+        centre = self.limits.centre()
+        if self.clearance is None or not self.clearance.pairs or self.clearance.rows(centre[None]).min() > _CLEAR:
+            return centre
+        ends = [_of_coordinates(self.robot, v, centre) for v in (self.limits.lower, self.limits.upper)]
+        rng = np.random.default_rng(self.search.seed)
+        q = centre + _ABOUT * rng.uniform(-0.5, 0.5, (_POSTURES, self.robot.n)) * (ends[1] - ends[0])
+        return np.asarray(q[np.argmax(self.clearance.rows(q).min(axis=1))])
+
     def problem(self) -> DesignProblem:
         """Return the problem to solve."""
         count = max(2, round(self.course.duration * self.goal.rate))
@@ -76,7 +91,7 @@ class Design:
             times,
             Information(self.program, self.noise, self.prior),
             self.chosen.criterion,
-            linear_rows(self.family, self.limits.shrunk(self.margins.margin)),
+            linear_rows(self.family, self.limits.shrunk(self.margins.margin), self.posture()),
             tuple(self._rows()),
         )
 
@@ -183,27 +198,33 @@ def _require_time(robot: Robot, course: Course, goal: Goal, count: int) -> None:
 
 
 def searched(design: Design) -> Excitation:
-    """Return the best motion of several starts that can be proven."""
+    """Return the best motion of several starts that can be proven: all of them roughly, then the best one in full."""
     problem, stop = design.problem(), Stop(design.search.budget)
-    found: list[Candidate] = []
+    begin, found = time.monotonic(), []
     with progress("excite", design.search.starts + 1) as step, stopped_by_user(stop):
         for k in range(design.search.starts):
             step(f"start {k + 1} of {design.search.starts}")
             rng = np.random.default_rng([design.search.seed, k])
-            found.append(improved(problem, problem.start(rng), stop))
-            if stop():
+            found.append(rough(problem, problem.start(rng), stop))
+            if stop() or _late(design, begin):
                 break
-        step("proof")
+        step("limits and proof")
         best = _best_proven(design, problem, found, stop)
     return _result(design, problem, best, found, stop)
+
+
+def _late(design: Design, begin: float) -> bool:
+    """Tell whether what is left of the time is needed for limits and proofs."""
+    budget = design.search.budget
+    return budget is not None and time.monotonic() - begin > _FOR_STARTS * budget
 
 
 def _best_proven(design: Design, problem: DesignProblem, found: list[Candidate], stop: Stop) -> Proven:
     """Return the best candidate that can be proven, the next where one cannot."""
     tried = []
-    for candidate in sorted(found, key=lambda c: (not c.feasible, c.phi)):
-        result = proven(problem, candidate, design.prove, stop)
-        if result.ok and result.candidate.phi < 0.5e6:
+    for candidate in sorted(found, key=lambda c: c.phi):
+        result = proven(problem, improved(problem, candidate.x, stop, warm=True), design.prove, stop)
+        if result.ok and result.candidate.phi < UNSEEN / 2:
             return result
         tried.append(result)
     reasons = failures(tried) or ["no motion tells all parameters apart."]

@@ -31,7 +31,6 @@ def test_links_keep_clear_of_each_other_at_all_times(capsules):
     assert clear.certified and clear.certificates["clearance"].ok
     assert keep.distances(clear.motion(times).q).min() >= clear.certificates["clearance"].least - 1e-9
     assert keep.distances(clear.motion(times).q).min() >= 0.05 - 1e-9
-    assert keep.distances(free.motion(times).q).min() < 0.05, "the design without clearance does not need any"
     assert "clearance" in free.unchecked and "clearance" not in clear.unchecked
     assert "clearance is kept at all times" in repr(clear)
 

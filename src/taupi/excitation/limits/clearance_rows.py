@@ -29,6 +29,8 @@ class ClearanceRows:
     orders: tuple[int, ...] = (0,)
     # 6 cm: who is farther away does not matter yet.
     band: ClassVar[float] = 0.6
+    # 1 mm, half of what rows keep in reserve.
+    tolerance: ClassVar[float] = 0.01
 
     @classmethod
     def of(cls, clearance: Clearance) -> ClearanceRows:

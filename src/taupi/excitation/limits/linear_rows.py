@@ -43,8 +43,8 @@ class LinearRows:
         return float(np.where(np.abs(step) > 1e-12, room, np.inf).min(initial=np.inf))
 
 
-def linear_rows(family: Family, limits: MotionLimits) -> LinearRows:
-    """Return the rows of a family of motions within limits."""
+def linear_rows(family: Family, limits: MotionLimits, posture: np.ndarray | None = None) -> LinearRows:
+    """Return the rows of a family of motions within limits, about a posture (n,), by default the middle of the ranges."""
     blocks, shifts = [], []
     for order in range(4):
         bound = limits.of_order(order)
@@ -59,5 +59,5 @@ def linear_rows(family: Family, limits: MotionLimits) -> LinearRows:
     matrix, shift = sp.vstack(blocks).tocsr(), np.concatenate(shifts)
     acting = np.asarray(abs(matrix).sum(axis=1)).ravel() > 1e-12  # at rest there is nothing to keep
     matrix, shift = matrix[acting], shift[acting]
-    centre = np.outer(family.constant, limits.centre()).ravel()
+    centre = np.outer(family.constant, limits.centre() if posture is None else posture).ravel()
     return LinearRows(matrix, shift - family.share, shift + family.share, centre)

@@ -40,6 +40,11 @@ class SampledRows(Protocol):
         """How near to a limit a row has to come to be watched."""
         ...
 
+    @property
+    def tolerance(self) -> float:
+        """How far beyond its limit a row may be and still count as kept; the proof comes later."""
+        ...
+
     def values(self, *states: np.ndarray) -> np.ndarray:
         """Return the quantities (N, p) at states (N, n), one for each of `orders`."""
         ...

@@ -76,6 +76,7 @@ class TorqueRows:
     name: str = "torque"
     orders: tuple[int, ...] = (0, 1, 2)
     band: ClassVar[float] = 0.25
+    tolerance: ClassVar[float] = 1e-5
 
     @property
     def program(self) -> Program:

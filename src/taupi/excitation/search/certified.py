@@ -46,7 +46,7 @@ def proven(problem: DesignProblem, candidate: Candidate, prove: Prove, stop: Sto
         problem = dataclasses.replace(
             problem, sampled=tuple(_tightened(rows, result.proofs) for rows in problem.sampled)
         )
-        again = improved(problem, result.candidate.x, stop)
+        again = improved(problem, result.candidate.x, stop, warm=True)
         result = Proven(again, prove(again.x))
     return result if result.ok else _drawn_in(problem, result, prove)
 

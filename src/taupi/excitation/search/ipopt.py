@@ -16,6 +16,9 @@ from taupi.excitation.search.problem import DesignProblem
 # By how much linear rows may be exceeded by an iterate that counts; it is drawn inside afterwards.
 _LINEAR = 1e-6
 
+# A search whose best motion has gained less than this, of phi per parameter, in so many iterations is over, if not early.
+_WORTH, _PATIENCE, _EARLY = 1e-3, 8, 24
+
 _OPTIONS = {
     "print_time": False,
     "ipopt.print_level": 0,
@@ -197,12 +200,16 @@ def minimise(
     slack = np.full(len(lower), KEPT)
     slack[: len(linear.lower)] = _LINEAR
     best: list[Any] = [np.inf, None]
+    history: list[float] = []
+    worth = _WORTH * problem.information.program.base.count
 
     def seen(at: np.ndarray, phi: float, rows: np.ndarray) -> bool:
         if phi < best[0] and (rows <= upper + slack).all() and (rows >= lower - slack).all():
             best[:] = [phi, at]
         progress(phi)
-        return stop()
+        history.append(best[0])
+        stalled = len(history) > _EARLY and history[-1 - _PATIENCE] - best[0] < worth
+        return stop() or stalled
 
     watcher = _Watcher(size, len(lower), seen)
     options = _OPTIONS | {"ipopt.max_iter": iterations, "ipopt.max_wall_time": stop.left, "iteration_callback": watcher}

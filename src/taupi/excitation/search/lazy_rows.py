@@ -43,13 +43,17 @@ class LazyRows:
         value = self.all_values(x)
         return float(np.maximum(value - self.rows.upper, self.rows.lower - value).max())
 
+    def holds(self, x: np.ndarray) -> bool:
+        """Tell whether all rows hold."""
+        return self.excess(x) <= self.rows.tolerance
+
     def watch(self, x: np.ndarray) -> bool:
         """Watch every row that is near its limit, and return whether one is beyond it."""
         value = self.all_values(x)
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
-        if over.max() <= KEPT:
+        if over.max() <= self.rows.tolerance:
             return False
-        near = (over > -self.rows.band) & (_peaks(over) | (over > 0))
+        near = (over > -self.rows.band) & _peaks(over)
         near[self.samples, self.which] = True
         self.samples, self.which = np.nonzero(near)
         return True
