@@ -89,7 +89,7 @@ def report_text(
     if not isinstance(result, Run | Trial | list | tuple):
         raise TaupiError(
             Argument("result"),
-            f" is {shown(result)}, expected a Fit, an Excitation, a Run, a Trial, or a list of runs and trials.",
+            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
         )
     if not isinstance(validation, tuple) or validation or fitted:
         raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")
