@@ -24,7 +24,7 @@ def elastic_tree(seed, mimic=False, share=0.7):
     return robot.with_transmissions(
         stiffness=[round(float(k), 2) if e else None for k, e in zip(rng.uniform(50, 900, n), elastic, strict=True)],
         rotor_inertia=[round(float(v), 4) for v in rng.uniform(1e-3, 0.02, n)],
-        gear_ratio=[round(float(v), 2) for v in rng.uniform(-5, 5, n) + 0.003],
+        gear_ratio=[round(float(v + np.copysign(0.2, v)), 2) for v in rng.uniform(-5, 5, n)],  # of either sign, never 0
         motor_axis=[unit_vector(v) if k % 2 else None for k, v in enumerate(rng.normal(size=(n, 3)))],
         damping=[round(float(v), 2) for v in rng.uniform(0, 3, n)],
         link_viscous=[round(float(v), 2) for v in rng.uniform(0, 3, n)],

@@ -200,3 +200,14 @@ def test_progress_draws_on_a_terminal(monkeypatch, capsys):
     out = capsys.readouterr()
     assert out.out == ""
     assert "work" in out.err
+
+
+def test_a_body_that_cannot_exist_does_not_make_the_mass_matrix_positive():
+    """A first moment without inertia: M = m a^2 + 2 a h is negative, and no bound says otherwise."""
+    pi = np.zeros(10)
+    pi[:2] = 1.0, -0.9
+    arm = tp.Robot.from_dh([{"a": 1}], parameters=pi)
+    bounds = tp.bounds(arm)
+    assert tp.mass_matrix(arm)([0.3])[0, 0] == pytest.approx(-0.8)
+    assert bounds["mu1"].lower <= -0.8 <= bounds["mu1"].upper
+    assert bounds["M_2_max"].lower <= 0.8 <= bounds["M_2_max"].upper

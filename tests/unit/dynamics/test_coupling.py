@@ -112,7 +112,9 @@ def test_smooth_friction_and_springs():
     y = tp.regressor(arm, terms=(tp.terms.Coulomb((0.1, 0.0)),))(q, qd, qdd)[..., 20:]
     assert np.allclose(y[:, 0, 0], np.tanh(qd[:, 0] / 0.1)) and np.allclose(y[:, 1, 1], np.sign(qd[:, 1]))
     r, h, rest, a = lever = (0.05, 0.2, 0.1, 0.4)
-    column = tp.regressor(arm, terms=(tp.terms.Spring(lever),))(q, qd, qdd)[:, 0, 20]
+    Y = tp.regressor(arm, terms=(tp.terms.Spring(lever),))
+    column = Y(q, qd, qdd)[:, 0, 20]
+    assert Y.parameters.units[20] == "N/m"  # of a coil spring, though the joint turns
     # The spring's energy, differentiated: tau = d/dq (l - rest)^2 / 2 by central differences.
     ends = lambda x: np.hypot(h + r * np.cos(a - x), r * np.sin(a - x))  # noqa: E731
     energy = lambda x: (ends(x) - rest) ** 2 / 2  # noqa: E731

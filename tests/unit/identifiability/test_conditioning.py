@@ -7,6 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.identifiability.conditioning import _independent
+from taupi.identifiability.motion_facts import joint_facts
 
 TERMS = ("viscous", "coulomb", "offset")
 # W and W[:, columns] B_log, both in doubles; the regrouping solves a system of moderate condition.
@@ -196,3 +197,9 @@ def test_elastic_joints_are_judged_with_their_motors():
     thetad[:, 1] = np.abs(thetad[:, 1])
     report = tp.conditioning(base, q, qd, qdd, theta, thetad, thetadd)
     assert report.rank == 15 and "joint2 never reverses: its coulomb and offset are one." in report.sentences
+
+
+def test_a_still_joint_beside_joints_at_constant_speed():
+    """No joint accelerates, so the largest acceleration is zero; the joint that stands still is told from the one that turns."""
+    qd = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    assert joint_facts(["elbow", "wrist"], qd, 0 * qd) == ("elbow does not move", "wrist moves at one speed")
