@@ -17,9 +17,11 @@ __all__ = [
     "Consistent",
     "Ellipsoid",
     "Feasible",
+    "FrictionShapes",
     "Huber",
     "Hull",
     "OrdinaryLeastSquares",
+    "OutputError",
     "Problem",
     "Ridge",
     "WeightedLeastSquares",
@@ -31,9 +33,11 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi.identification.estimators.consistent import Consistent
     from taupi.identification.estimators.feasible import Feasible
+    from taupi.identification.estimators.friction_shapes import FrictionShapes
     from taupi.identification.estimators.friction_shapes import identify_shapes
     from taupi.identification.estimators.huber import Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares
+    from taupi.identification.estimators.output_error import OutputError
     from taupi.identification.estimators.output_error import output_error
     from taupi.identification.estimators.ridge import Ridge
     from taupi.identification.estimators.wls import WeightedLeastSquares

@@ -106,9 +106,13 @@ class UnknownSettingError(TaupiError, TypeError):
 
 @dataclass(frozen=True)
 class Changes:
-    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names."""
+    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names.
+
+    The fields in `without` have no meaning for the function, and are not among its keywords.
+    """
 
     kind: type[Settings]
+    without: tuple[str, ...] = ()
 
 
 class _Unchanged:
@@ -150,7 +154,7 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         own = inspect.signature(function)
         signature = _opened(own, subjects)
-        fields = {field: subject for subject, kind in subjects.items() for field in _kind(kind).names()}
+        fields = {p.name: subject for subject, kind in subjects.items() for p in _parameters(kind)}
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> T:
@@ -159,10 +163,13 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
                     raise UnknownSettingError(
                         *unknown("setting", name, signature.parameters, f"{function.__name__}").parts
                     )
-            bound = signature.bind(*args, **keywords).arguments
+            try:
+                bound = signature.bind(*args, **keywords).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
             for subject, kind in subjects.items():
-                given = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
-                bound[subject] = _settled(subject, kind, bound.get(subject), given)
+                values = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
+                bound[subject] = _settled(subject, kind, bound.get(subject), values)
             return function(**bound)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -176,9 +183,9 @@ def _kind(subject: type[Settings] | Changes) -> type[Settings]:
     return subject.kind if isinstance(subject, Changes) else subject
 
 
-def _settled(name: str, subject: type[Settings] | Changes, given: Any, fields: dict[str, Any]) -> Any:
+def _settled(name: str, subject: type[Settings] | Changes, settings: Any, fields: dict[str, Any]) -> Any:
     kind = _kind(subject)
-    if given is None:
+    if settings is None:
         return fields if isinstance(subject, Changes) else kind(**fields)
     if fields:
         one, all_of_it = Argument(next(iter(fields))), Argument(name)
@@ -189,9 +196,15 @@ def _settled(name: str, subject: type[Settings] | Changes, given: Any, fields: d
             " are both given.",
             remedy=("Put ", one, " into ", all_of_it, ", or leave ", all_of_it, " out."),
         )
-    if not isinstance(given, kind):
-        raise TaupiError(Argument(name), f" is {shown(given)}, expected taupi.{kind.__name__}(...).")
-    return given.to_dict() if isinstance(subject, Changes) else given
+    if isinstance(settings, Settings) and issubclass(
+        kind, type(settings)
+    ):  # settings of a base class leave the rest as it is
+        settings = kind(**{f: getattr(settings, f) for f in settings.names()})
+    if not isinstance(settings, kind):
+        raise TaupiError(Argument(name), f" is {shown(settings)}, expected taupi.{kind.__name__}(...).")
+    if isinstance(subject, Changes):
+        return {f: value for f, value in settings.to_dict().items() if f not in subject.without}
+    return settings
 
 
 def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
@@ -213,10 +226,15 @@ def _parameters(subject: type[Settings] | Changes) -> list[inspect.Parameter]:
     """Return the fields of a subject as parameters."""
     how = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
     parameters = []
-    for f in dataclasses.fields(_kind(subject)):
+    for f in _fields(subject):
         default = _Unchanged() if isinstance(subject, Changes) else _default(f)
         parameters.append(inspect.Parameter(f.name, how[bool(f.kw_only)], default=default, annotation=f.type))
     return parameters
+
+
+def _fields(subject: type[Settings] | Changes) -> list[dataclasses.Field[Any]]:
+    without = subject.without if isinstance(subject, Changes) else ()
+    return [f for f in dataclasses.fields(_kind(subject)) if f.name not in without]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -228,10 +246,11 @@ def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> 
     lines = []
     for name, subject in subjects.items():
         kind = _kind(subject)
-        lines += [f"Of `{name}` (`taupi.{kind.__name__}`), each a keyword too:", ""]
-        for f in dataclasses.fields(kind):
-            default = "unchanged" if isinstance(subject, Changes) else f"by default {_default(f)!r}"
-            lines.append(f"- `{f.name}`, {default}: {kind.describe(f.name)}")
+        lines += [f"Fields of `{name}` (`taupi.{kind.__name__}`), which may also be given as keywords:", ""]
+        for f in _fields(subject):
+            stays = isinstance(subject, Changes) or _default(f) is None
+            default = "" if stays else f" ({_default(f)!r})"
+            lines.append(f"- `{f.name}`{default}: {kind.describe(f.name)}")
         lines.append("")
     body, mark, example = inspect.cleandoc(text).partition("\n>>> ")
     return "\n".join([body.rstrip(), "", *lines]) + (f"\n>>> {example}\n" if mark else "")

@@ -57,6 +57,7 @@ class FitInputs:
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise TaupiError(Argument("robot"), f" is {shown(self.robot)}, expected a Robot: use taupi.load(...).")
+        whole_number("seed", self.seed, least=0)
         if self.workers is not None:
             whole_number("workers", self.workers)
         object.__setattr__(self, "logs", log_list(self.logs))

@@ -138,16 +138,21 @@ class Cutoff:
     Attributes:
         hz: The cutoff, Hz.
         motion_hz: The highest frequency in the motion of each joint (n,), Hz.
-        note: The reason, in words.
+        reason: Why it was chosen, in words; empty for one that was asked for.
         least_hz: The motion itself reaches up to this frequency, Hz, so no cutoff should be lower; 0 if not known.
         most_hz: The noise of q allows no higher cutoff, Hz.
     """
 
     hz: float
     motion_hz: np.ndarray
-    note: str
+    reason: str
     least_hz: float = 0.0
     most_hz: float = math.inf
+
+    @property
+    def note(self) -> str:
+        """The cutoff and its reason; empty for one that was asked for."""
+        return f"cutoff {self.hz:.3g} Hz: {self.reason}" if self.reason else ""
 
 
 def choose_cutoff(
@@ -191,13 +196,10 @@ def choose_cutoff(
     noise_hz, energy_hz = float(np.median(noise[moving])), float(np.median(energy[moving]))
     most = min(_MARGIN * noise_hz, 0.4 * rate_hz)
     hz = min(_ABOVE_ENERGY * energy_hz, most)
-    note = (
-        f"cutoff {hz:.3g} Hz: q meets its noise at {noise_hz:.3g} Hz, and {_ENERGY:.2%} of its velocity lies below "
-        f"{energy_hz:.3g} Hz"
-    )
+    reason = f"q meets its noise at {noise_hz:.3g} Hz, and {_ENERGY:.2%} of its velocity lies below {energy_hz:.3g} Hz"
     motion = np.minimum(noise, _ABOVE_ENERGY / _MARGIN * energy)
     if score is None:
-        return Cutoff(hz, motion, note, min(energy_hz, most), most)
+        return Cutoff(hz, motion, reason, min(energy_hz, most), most)
     frequencies = hz * np.geomspace(1 / 3, 3, 9) if candidates is None else candidates
     return _best_candidate(score, frequencies, motion, rate_hz)
 
@@ -211,8 +213,7 @@ def _best_candidate(
     scores = [float(score(c)) for c in frequencies]
     least = min(scores)
     k = next(i for i, s in enumerate(scores) if s <= least + 0.01 * abs(least))
-    note = f"cutoff {frequencies[k]:.3g} Hz: score {scores[k]:.4g}, the least of {len(frequencies)} candidates"
-    return Cutoff(frequencies[k], motion, note)
+    return Cutoff(frequencies[k], motion, f"score {scores[k]:.4g}, the least of {len(frequencies)} candidates")
 
 
 def _motion_band(q: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:

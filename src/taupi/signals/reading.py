@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from taupi.checks import or_none, positive, truth, whole_number
@@ -45,4 +46,4 @@ class Streaming(Reading):
     stream: bool | None = None
     block: int = 50_000
 
-    checks: ClassVar = {**Reading.checks, "stream": or_none(truth), "block": whole_number}
+    checks: ClassVar = {**Reading.checks, "stream": or_none(truth), "block": partial(whole_number, least=16)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taupi.checks import one_of, or_none, positive, truth, whole_number
+from taupi.errors import Argument, TaupiError
 from taupi.settings import Settings
 
 VELOCITIES = ("auto", "position", "measured")
@@ -42,6 +43,18 @@ class Smoothing(Settings):
     trim: bool = True
     short_gap: float | None = None
     long_gaps: str = "refuse"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        measured = self.velocity == "measured" and self.derivatives != "central"
+        if measured or (self.derivatives == "recorded" and self.velocity != "auto"):
+            raise TaupiError(
+                Argument("velocity"),
+                f" is {self.velocity!r} and ",
+                Argument("derivatives"),
+                f" is {self.derivatives!r}, which contradict each other.",
+                remedy=("A measured velocity is differentiated with ", Argument("derivatives", "central"), "."),
+            )
 
     checks: ClassVar = {
         "cutoff_hz": or_none(positive),

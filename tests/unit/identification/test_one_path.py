@@ -109,3 +109,72 @@ def test_a_log_is_read_and_prepared_once_for_a_fit_and_its_report(folder, monkey
     assert len(read) == 1 and len(smoothed) == 1
     again = fit.validate(folder / "recorded.parquet")
     assert again.relative == pytest.approx(own.relative, rel=1e-9) and len(again.time) == len(own.time)
+
+
+def standing_then_moving(seed):
+    """Return a noisy log that stands for 12 s, longer than a block, and then moves: what is chosen is close to a tie."""
+    rng, robot, rate = np.random.default_rng(seed), robot_of(SAMPLES["velocity"][0]), 200.0
+    still, duration = 12.0, float(rng.uniform(4, 15))
+    t = np.arange(round((still + duration) * rate)) / rate
+    w = 2 * np.pi * np.array([0.2, 0.4, 0.6, 1.0, 1.4])[:, None]
+    a, angle = rng.uniform(0.05, 0.4, (5, 2)), w * np.clip(t - still, 0, None)[:, None, None]
+    moves = (t > still)[:, None]
+    q = (a * (1 - np.cos(angle))).sum(axis=1)
+    qd, qdd = moves * (a * w * np.sin(angle)).sum(axis=1), moves * (a * w * w * np.cos(angle)).sum(axis=1)
+    tau = tp.inverse_dynamics(robot, terms=("viscous", tp.terms.Coulomb(0.05), "offset"))(q, qd, qdd)
+    noise = float(rng.choice([1, 3, 6.0]))
+    q, tau = q + 1e-4 * rng.normal(size=q.shape), tau + noise * rng.normal(size=q.shape)
+    return tp.Log(t, q, tau=tau, names=robot.joint_names)
+
+
+@pytest.mark.parametrize("seed", [14, 32])
+def test_what_is_chosen_from_the_data_does_not_depend_on_blocks(tmp_path, seed):
+    """Cutoff and shape of friction left open, after a standstill that ends in the middle of a block."""
+    robot, path = robot_of(SAMPLES["velocity"][0]), tmp_path / "run.npz"
+    tp.write_log(standing_then_moving(seed), path)
+    at_once = tp.identify(robot, path, "wls", ("viscous", "coulomb", "offset"), stream=False)
+    for block in (2400, 2390, 400):
+        fit = tp.identify(robot, path, "wls", ("viscous", "coulomb", "offset"), stream=True, block=block)
+        assert fit.terms == at_once.terms and fit.logs[0].cutoff_hz == pytest.approx(at_once.logs[0].cutoff_hz)
+        assert np.abs(fit.values - at_once.values).max() < 1e-8 * np.abs(at_once.values).max()
+
+
+def test_torque_that_begins_late_is_no_silence(folder, tmp_path):
+    log = tp.read_log(folder / "recorded.parquet")
+    late, silent = log.tau.copy(), np.zeros(log.tau.shape)
+    late[:360] = 0.0
+    robot = robot_of(SAMPLES["velocity"][0])
+    tp.write_log(log.with_(tau=late), tmp_path / "late.npz")
+    tp.write_log(log.with_(tau=silent), tmp_path / "silent.npz")
+    assert tp.identify(robot, tmp_path / "late.npz", stream=True, block=333, cutoff_hz=12.0).status.ok
+    with pytest.raises(tp.TaupiError, match="0 in every row"):
+        tp.identify(robot, tmp_path / "silent.npz", stream=True, block=333, cutoff_hz=12.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"velocity": "measured", "derivatives": "spline"},
+        {"velocity": "position", "derivatives": "recorded"},
+        {"velocity": "measured", "derivatives": "recorded"},
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(settings):
+    with pytest.raises(tp.TaupiError, match="contradict each other"):
+        tp.Preparation(**settings)
+
+
+def test_what_validation_does_not_use_is_no_keyword_of_it(folder):
+    fit = tp.identify(robot_of(SAMPLES["velocity"][0]), folder / "recorded.parquet", cutoff_hz=12.0)
+    with pytest.raises(tp.TaupiError, match="No setting 'threshold'"):
+        fit.validate(folder / "recorded.parquet", threshold=5.0)
+
+
+def test_settings_of_a_base_class_are_taken(folder):
+    robot, path = robot_of(SAMPLES["velocity"][0]), folder / "recorded.parquet"
+    a = tp.identify(robot, path, reading=tp.Reading(), preparation=tp.Smoothing(cutoff_hz=12.0))
+    assert np.array_equal(a.values, tp.identify(robot, path, cutoff_hz=12.0).values)
+    with pytest.raises(TypeError, match=r"identify\(\) missing a required argument: 'logs'"):
+        tp.identify(robot)
+    with pytest.raises(tp.TaupiError, match="block is 1"):
+        tp.identify(robot, path, block=1)

@@ -160,3 +160,13 @@ def test_bad_logs_are_refused():
 def test_a_stream_is_refused():
     with pytest.raises(tp.TaupiError, match=r"estimator output_error needs the whole log at once. Use stream=False"):
         tp.identify(PENDULUM, "run.csv", "output_error", stream=True)
+
+
+@pytest.mark.parametrize(
+    "unused",
+    [{"decimate": 5}, {"derivatives": "spline"}, {"threshold": 0.1}, {"torque": "held"}, {"encoder_delay": 0.01}],
+)
+def test_settings_without_a_meaning_are_refused(unused):
+    log = sprung.log_of(ZOLLO, terms=TERMS)
+    with pytest.raises(tp.TaupiError, match=f"{next(iter(unused))} has no meaning for output_error"):
+        tp.identify(ZOLLO, log, "output_error", TERMS, cutoff_hz=30, **unused)

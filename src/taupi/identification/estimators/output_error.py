@@ -77,9 +77,10 @@ class OutputError:
         """
         equations = _elastic_equations(inputs.robot)
         log = _only_log(inputs)
-        settings = dataclasses.replace(inputs.preparation, decimate=1)
+        settings = inputs.preparation
+        _refuse_unused(inputs)
         with errors_naming(log.source.path):
-            motors = motor_log(log, inputs.robot)
+            motors = motor_log(log, inputs.robot, settings)
             smooth, cutoff_hz = smooth_motors(motors, settings)
         terms = resolve_fit_terms(TERMS if inputs.terms is None else inputs.terms, True)
         terms = _with_smooth_friction(terms, equations, smooth, settings)
@@ -91,6 +92,24 @@ class OutputError:
         settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
         fit = _fit(solver, base, terms, prior, settings, _log_record(motors, drive), inputs.seed)
         return fit, (_validation(fit, solver, log),) if validated else ()
+
+
+# Settings of the preparation that have no meaning where the links are simulated.
+_UNUSED = ("decimate", "order", "derivatives", "threshold", "leave_out", "torque", "encoder_delay")
+
+
+def _refuse_unused(inputs: FitInputs) -> None:
+    """Refuse settings that would change nothing: a saved fit must not claim what was not done."""
+    default = Preparation()
+    for name in _UNUSED:
+        if getattr(inputs.preparation, name) != getattr(default, name):
+            raise TaupiError(
+                Argument(name),
+                f" has no meaning for {OutputError.name}, which simulates the links.",
+                remedy="Leave it out.",
+            )
+    if inputs.elastic is False:
+        raise TaupiError(Argument("elastic"), f" is False, but {OutputError.name} is for elastic joints.")
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -251,7 +270,9 @@ def _statistics(solver: Solver, base: BaseParameters, v: np.ndarray) -> tuple[Jo
 
 def _log_record(log: Log, drive: Drive) -> LogRecord:
     name = os.path.basename(log.source.path) or "log"
-    return LogRecord(name, log.source.path, log.source.sha256, 1 / (drive.h * drive.steps), notes=drive.notes)
+    return LogRecord(
+        name, log.source.path, log.source.sha256, 1 / (drive.h * drive.steps), drive.cutoff_hz, notes=drive.notes
+    )
 
 
 def _validation(fit: Fit, solver: Solver, log: Log) -> Validation:

@@ -50,27 +50,26 @@ class Drive:
         return np.asarray(self.motors[0, : 2 * n])
 
 
-def motor_log(log: Log, robot: Robot) -> Log:
-    """Return the log with the motor positions as q."""
+def motor_log(log: Log, robot: Robot, settings: Preparation) -> Log:
+    """Return the log cleaned, with the motor positions as q."""
     log.need("tau")
     if log.theta is not None:
         log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None)
     Equations(robot).check(log)
     refuse_silence(log)
-    return log
+    return clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
 
 
-def smooth_motors(log: Log, settings: Preparation) -> tuple[Log, float]:
-    """Return the log with positions filtered far above the cutoff, and the cutoff (Hz), which is chosen if it is not set."""
-    clean = clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+def smooth_motors(clean: Log, settings: Preparation) -> tuple[Log, float]:
+    """Return a clean log with positions filtered far above the cutoff, and the cutoff (Hz), chosen if it is not set."""
     cutoff = settings.cutoff_hz or choose_cutoff(clean.q, clean.rate_hz).hz
     moving = trim_standstill(clean) if settings.trim else clean
     wide = min(_WIDER * cutoff, 0.4 * clean.rate_hz)
     return prepare(moving, cutoff_hz=wide, velocity=settings.velocity, trim=False, decimate=1), float(cutoff)
 
 
-def drive_of(links: HiddenLinks, x: np.ndarray, smooth: Log, log: Log, cutoff_hz: float) -> Drive:
-    """Return the motors of a smoothed log on the grid that the simulation needs, with the recorded torques of the `log`."""
+def drive_of(links: HiddenLinks, x: np.ndarray, smooth: Log, clean: Log, cutoff_hz: float) -> Drive:
+    """Return the motors of a smoothed log on the grid that the simulation needs, with the recorded torques of the clean one."""
     from scipy.interpolate import CubicSpline
 
     steps = links.steps(x, smooth.q[0], smooth.rate_hz)
@@ -78,6 +77,6 @@ def drive_of(links: HiddenLinks, x: np.ndarray, smooth: Log, log: Log, cutoff_hz
     curve = CubicSpline(smooth.time, smooth.q)
     at = smooth.time[0] + np.arange(2 * steps * (len(smooth) - 1) + 1) * h / 2
     motors = np.concatenate([curve(at), curve(at, 1), curve(at, 2)], axis=1)
-    (tau,) = clean_log(log).need("tau")
-    rows = np.rint((smooth.time[:-1] - log.time[0]) * smooth.rate_hz).astype(int)
+    (tau,) = clean.need("tau")
+    rows = np.rint((smooth.time[:-1] - clean.time[0]) * smooth.rate_hz).astype(int)
     return Drive(smooth.time[:-1], motors, tau[rows], h, steps, cutoff_hz, smooth.notes)

@@ -136,7 +136,7 @@ def motor_torques(base: BaseParameters, values: np.ndarray, log: Log, settings: 
 
     The initial state of the links is found from the log.
     """
-    log = motor_log(log, base.robot)
+    log = motor_log(log, base.robot, settings)
     smooth, cutoff_hz = smooth_motors(log, settings)
     links = HiddenLinks(base)
     drive = drive_of(links, values, smooth, log, cutoff_hz)

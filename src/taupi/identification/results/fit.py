@@ -15,12 +15,12 @@ from taupi.checks import is_number
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
-from taupi.settings import Changes, takes
+from taupi.settings import takes
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
 from taupi.tables import table
@@ -244,7 +244,7 @@ class Fit:
 
         return predict(self, log)
 
-    @takes(reading=Reading, preparation=Changes(Preparation))
+    @takes(reading=Reading, preparation=PREDICTION_CHANGES)
     def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
         """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
         from taupi.identification.results.validation import validate_log

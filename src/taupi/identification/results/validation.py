@@ -16,10 +16,10 @@ from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker
-from taupi.settings import Changes, takes
+from taupi.settings import takes
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
@@ -121,7 +121,7 @@ class Validation:
         return html_table(self.summary, self._rows(), self.notes)
 
 
-@takes(reading=Reading, preparation=Changes(Preparation))
+@takes(reading=Reading, preparation=PREDICTION_CHANGES)
 def validate(fit: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
     """Return how well a `fit` predicts a `log`, or the log in the file at a path: tau_hat = Y_b pi_b compared with tau.
 
@@ -313,7 +313,7 @@ class Comparison:
         return "\n".join([self.summary, *table(rows)])
 
 
-@takes(reading=Reading, preparation=Changes(Preparation))
+@takes(reading=Reading, preparation=PREDICTION_CHANGES)
 def compare(first: Fit, second: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Comparison:
     """Return the comparison of two fits of a robot, `first` and `second`, on a `log`, or a file; see `taupi.validate`.
 

@@ -167,15 +167,16 @@ def _streamed(
             f"{path.name} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
         )
     equations.check(first)
-    refuse_silence(first)
     refuse_slow(first)
-    time = UniformTime()
+    time, with_torque = UniformTime(), list[Log]()
 
     def blocks_with_checked_time() -> Iterator[Log]:
         for block in blocks():
             with errors_naming(path):
                 if not first.is_prepared:
                     time.add(block.time)
+                if not with_torque and block.need("tau")[0].any():
+                    with_torque.append(block)
             yield block
 
     first_pass = iter([blocks_with_checked_time])
@@ -184,6 +185,8 @@ def _streamed(
         return next(first_pass, blocks)()  # the time stamps are checked in the first pass only
 
     motion = _motion(next_pass, first, None, preparation)
+    if not with_torque:
+        refuse_silence(first)
     rate = time.rate_hz if time.samples > 1 else first.rate_hz
     note = f"streamed in blocks of {reading.block} samples"
     return BlockSource(blocks, first.with_(notes=note), motion.samples, rate, motion, streamed=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taupi.checks import finite, not_negative, one_of, one_or_each, or_none
+from taupi.settings import Changes
 from taupi.signals.smoothing import Smoothing
 
 OneOrEach = float | tuple[float, ...] | None
@@ -44,3 +45,7 @@ class Preparation(Smoothing):
         "torque": or_none(one_of(TORQUES)),
         "encoder_delay": or_none(one_or_each(finite)),
     }
+
+
+# Where a fit predicts a log, every row counts, and the shape of friction is the fit's own.
+PREDICTION_CHANGES = Changes(Preparation, without=("slow", "threshold", "leave_out"))

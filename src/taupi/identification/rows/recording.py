@@ -217,17 +217,12 @@ class Recording:
             least, most = np.minimum(least, along.min(axis=0)), np.maximum(most, along.max(axis=0))
         return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
 
-    def with_cutoff(self, hz: float, note: str = "") -> Recording:
+    def with_cutoff(self, hz: float, reason: str = "") -> Recording:
         """Return the recording with another cutoff, Hz; the same if it came prepared, or is too short for that cutoff."""
-        if self.cutoff is None or hz == self.cutoff_hz:
+        if self.cutoff is None or hz == self.cutoff_hz or not _long_enough(self.source, self.preparation, hz):
             return self
-        try:
-            chosen = replace(self.cutoff, hz=hz, note=note or self.cutoff.note)
-            other = Recording.of(self.source, self.equations, self.preparation, chosen)
-        except (
-            TaupiError
-        ):  # too few samples for a lower cutoff; anything else would have been reported for the first one
-            return self
+        chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
+        other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, slow=self.slow, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
     def unfiltered(self) -> Recording:
@@ -250,16 +245,25 @@ class Recording:
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""
-        remaining = HEAD
+        start, row = None, 0
         for log in self.blocks:
-            if log.time[-1] < self.span[0]:
-                continue
-            first = int(np.searchsorted(log.time, self.span[0])) - _BEFORE if remaining == HEAD else 0
-            rows = range(len(log))[max(first, 0) :][:remaining]
-            yield log.rows(slice(rows.start, rows.stop)) if len(rows) < len(log) else log
-            remaining -= len(rows)
-            if remaining <= 0:
+            if start is None:  # of the samples, counted from the first: it must not depend on where blocks end
+                rate_hz = self.source.rate_hz / self.blocks.step
+                earlier = np.ceil((self.span[0] - log.time[0]) * rate_hz) if np.isfinite(self.span[0]) else 0
+                start = max(int(earlier) - _BEFORE, 0)
+            inside = slice(max(start - row, 0), max(start + HEAD - row, 0))
+            if len(log.time[inside]):
+                yield log.rows(inside)
+            row += len(log)
+            if row >= start + HEAD:
                 return
+
+
+def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float) -> bool:
+    """Return whether rows are left once a period of each filter is cut at each end of a log."""
+    light, _, _ = filter_plan(preparation, source.rate_hz, cutoff_hz)
+    edges = edge_rows(source.rate_hz, cutoff_hz) + edge_rows(source.rate_hz, light)
+    return source.samples > 2 * edges + 8
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:

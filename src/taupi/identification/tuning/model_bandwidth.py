@@ -54,9 +54,8 @@ def _with_bandwidth(recording: Recording, hz: float | None) -> Recording:
         return recording
     suggested = recording.cutoff
     cutoff_hz = max(min(hz, _MOST * suggested.hz, suggested.most_hz), suggested.least_hz)
-    from_q = suggested.note.removeprefix("cutoff ")
-    note = f"cutoff {cutoff_hz:.3g} Hz: the model explains the torque up to {hz:.3g} Hz; q alone suggests {from_q}"
-    return recording.with_cutoff(cutoff_hz, note)
+    from_q = f"q alone suggests {suggested.hz:.3g} Hz: {suggested.reason}"
+    return recording.with_cutoff(cutoff_hz, f"the model explains the torque up to {hz:.3g} Hz; {from_q}")
 
 
 def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) -> list[float | None]:
