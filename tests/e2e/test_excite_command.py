@@ -73,14 +73,14 @@ def test_a_design_is_simulated_and_identified(folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (("--formats", "csv,xlsx"), 3, "No format 'xlsx'"),
-        (("--speed", "2"), 3, "--speed is 2.0"),
+        (("--formats", "csv,xlsx"), 3, "No --formats 'xlsx'"),
+        (("--speed", "2"), 3, "--speed is 2, expected at most 1"),
         (("--duration", "0.01"), 3, "--duration is 0.01 s, too short"),
         (("--criterion", "ds"), 3, "--only"),
         (("--margin", "2"), 3, "--margin is 2.0, expected a share"),
         (("--start", "9,9"), 3, "--start is outside the limits"),
         (("--given", "missing.csv"), 3, "missing.csv"),
-        (("--effort", "0.001"), 4, "torque exceeds its limits"),
+        (("--effort", "0.001"), 4, "tells all parameters apart"),
         (("--motion", "fourier", "--points", "20"), 3, "--points has no meaning"),
     ],
 )

@@ -31,6 +31,7 @@ from taupi.excitation.search.ipopt import Stop
 from taupi.excitation.search.problem import UNSEEN, DesignProblem
 from taupi.excitation.search.starts import Candidate, improved, rough
 from taupi.excitation.settings import Course, Goal, Margins, Search
+from taupi.identifiability.conditioning import conditioning
 from taupi.model.robot import Robot
 from taupi.progress import progress
 from taupi.version import __version__
@@ -224,10 +225,10 @@ def _best_proven(design: Design, problem: DesignProblem, found: list[Candidate],
     tried = []
     for candidate in sorted(found, key=lambda c: c.phi):
         result = proven(problem, improved(problem, candidate.x, stop, warm=True), design.prove, stop)
-        if result.ok and result.candidate.phi < UNSEEN / 2:
+        if result.ok and _tells(design, problem, result.candidate):
             return result
         tried.append(result)
-    reasons = failures(tried) or ["no motion tells all parameters apart."]
+    reasons = failures(tried) or ["none that keeps them tells all parameters apart."]
     raise NotIdentifiedError(
         f"No motion of {design.robot.name} that keeps its limits was found in {len(found)} starts: {' '.join(reasons)}",
         remedy=(
@@ -240,6 +241,13 @@ def _best_proven(design: Design, problem: DesignProblem, found: list[Candidate],
             ".",
         ),
     )
+
+
+def _tells(design: Design, problem: DesignProblem, candidate: Candidate) -> bool:
+    """Tell whether a motion, with what is known already, determines every parameter: one that hardly moves does not."""
+    if candidate.phi >= UNSEEN / 2:
+        return False
+    return design.prior is not None or conditioning(design.program.base, *problem.states(candidate.x)).full_rank
 
 
 def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Candidate], stop: Stop) -> Excitation:
