@@ -90,7 +90,10 @@ class Design:
             self.family,
             self.robot.n,
             times,
-            Information(self.program, self.noise, self.prior),
+            # Papers state the condition of W as it is, whatever the noise.
+            Information(
+                self.program, np.ones(self.robot.n) if self.goal.criterion == "cond" else self.noise, self.prior
+            ),
             self.chosen.criterion,
             linear_rows(self.family, self.limits.shrunk(self.margins.margin), self.posture()),
             tuple(self._rows()),
