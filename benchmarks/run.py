@@ -21,6 +21,7 @@ from typing import Any
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
 import elastic
+import excitation
 import explicit
 import growth
 import identification
@@ -43,6 +44,7 @@ SECTIONS = {
     "elastic": elastic,
     "identification": identification,
     "streaming": streaming,
+    "excitation": excitation,
 }
 FEW = 300  # samples of a peer that takes one a call
 

@@ -18,10 +18,13 @@ __all__ = [
     "BSpline",
     "BaseParameters",
     "ComputedTorque",
+    "Course",
     "ElasticPlant",
     "Fit",
+    "Goal",
     "Horizon",
     "Log",
+    "Margins",
     "MinimumJerk",
     "NiemeyerSlotine",
     "PDGravity",
@@ -34,6 +37,7 @@ __all__ = [
     "Robot",
     "Run",
     "SampledMotion",
+    "Search",
     "Sensors",
     "Sinusoids",
     "SlotineLi",
@@ -50,6 +54,7 @@ __all__ = [
     "check_log",
     "christoffel_symbols",
     "clean_log",
+    "clearance",
     "closed_form",
     "compare",
     "conditioning",
@@ -60,6 +65,7 @@ __all__ = [
     "emit_controller",
     "energy_regressor",
     "estimators",
+    "excite",
     "explicit_regressor",
     "forward_dynamics",
     "forward_kinematics",
@@ -136,6 +142,12 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
+    from taupi.excitation.excite import excite
+    from taupi.excitation.geometry.watched import clearance_of as clearance
+    from taupi.excitation.settings import Course
+    from taupi.excitation.settings import Goal
+    from taupi.excitation.settings import Margins
+    from taupi.excitation.settings import Search
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning

@@ -70,6 +70,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.horizon": "Horizon",
         "taupi.simulation.run": "Run",
         "taupi.simulation.record": "record",
+        # Exciting motions.
+        "taupi.excitation.excite": "excite",
+        "taupi.excitation.settings": "Course, Goal, Margins, Search",
+        "taupi.excitation.geometry.watched": "clearance_of as clearance",
         # Control.
         "taupi.control.laws.slotine_li": "SlotineLi",
         "taupi.control.laws.niemeyer_slotine": "NiemeyerSlotine",
@@ -167,6 +171,11 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.validation": "Validation, Comparison",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
+        "taupi.excitation.excitation": "Excitation",
+        "taupi.excitation.limits.certificates": "Certificate",
+        "taupi.model.capsule": "Capsule",
+        "taupi.excitation.geometry.clearance": "Clearance",
+        "taupi.excitation.geometry.certificate": "ClearanceCertificate",
         "taupi.control.law_trial": "Trial",
         "taupi.control.lyapunov": "LyapunovRecord",
         "taupi.papers.study": "Reproduction",

@@ -13,8 +13,13 @@ __all__ = [
     "BaseParameters",
     "Bound",
     "Bounds",
+    "Capsule",
+    "Certificate",
+    "Clearance",
+    "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Excitation",
     "Finding",
     "Fit",
     "LogReport",
@@ -36,12 +41,17 @@ if TYPE_CHECKING:
     from taupi.analysis.ellipses import MassEllipses
     from taupi.control.law_trial import Trial
     from taupi.control.lyapunov import LyapunovRecord
+    from taupi.excitation.excitation import Excitation
+    from taupi.excitation.geometry.certificate import ClearanceCertificate
+    from taupi.excitation.geometry.clearance import Clearance
+    from taupi.excitation.limits.certificates import Certificate
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation
+    from taupi.model.capsule import Capsule
     from taupi.model.parameters import ParameterLayout
     from taupi.model.parameters import Parameters
     from taupi.papers.study import Reproduction

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.capsule import Capsule
 from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.placement import IDENTITY, Placement, PlacementLike
@@ -59,7 +60,8 @@ class Robot:
     `Robot.from_toml`. `name` is its own; `gravity` the acceleration vector (m/s^2) in world axes, (0, 0, -9.81) by default;
     `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one that
     "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
-    changed or found suspect, and `source` where it was read from.
+    changed or found suspect, and `source` where it was read from. `capsules` enclose its links, where a description states them:
+    by these it keeps clear of itself.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Robot:
     symbols: tuple[tuple[str, Fraction | None], ...] = ()
     notes: tuple[str, ...] = ()
     source: Source = field(default=Source("python"), compare=False)
+    capsules: tuple[Capsule, ...] = ()
 
     def __post_init__(self) -> None:
         _checked_name(self.name)
@@ -86,10 +89,23 @@ class Robot:
         for i, joint in enumerate(self.joints):
             if not BASE <= joint.parent < i:
                 raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
+        for capsule in self.capsules:
+            self.enclosed_frame(capsule)
 
     @property
     def _description(self) -> tuple[Any, ...]:
-        return (self.name, self.joints, self.links, self.gravity, self.base, self.frames, self.tip, self.symbols)
+        shapes = (self.capsules,) if self.capsules else ()
+        return (
+            self.name,
+            self.joints,
+            self.links,
+            self.gravity,
+            self.base,
+            self.frames,
+            self.tip,
+            self.symbols,
+            *shapes,
+        )
 
     @cached_property
     def _hash(self) -> int:
@@ -156,6 +172,15 @@ class Robot:
         if name == "tip" and not self.tip:
             return Frame(self.links[-1].name, len(self.links) - 1)
         raise unknown("frame", wanted, self.frame_names, self.name)
+
+    def enclosed_frame(self, capsule: Capsule) -> Frame:
+        """Return the frame that a `capsule` is stated in: that of its link, or "base"."""
+        known = (*self.link_names, *(f.name for f in self.frames))
+        if capsule.link == "base" and "base" not in known:
+            return Frame("base", BASE)
+        if capsule.link not in known:
+            raise unknown("link", capsule.link, ("base", *known), f"{self.name}, of a capsule")
+        return self.frame(capsule.link)
 
     def path(self, link: int) -> tuple[int, ...]:
         """Return the joints from the base to link number `link`, base first."""

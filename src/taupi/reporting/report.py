@@ -1,4 +1,4 @@
-"""The verb `report`: a fit, or runs of control laws, as one HTML file."""
+"""The verb `report`: a fit, runs of control laws, or an exciting motion, as one HTML file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from taupi.reporting.fit_page import Logs, fit_page
 from taupi.reporting.sections.base import Section
 
 if TYPE_CHECKING:
+    from taupi.excitation.excitation import Excitation
     from taupi.reporting.run_page import Runs
 
-    Reported = Fit | Runs
+    Reported = Fit | Excitation | Runs
 
 
 def report(
@@ -37,12 +38,15 @@ def report(
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
     out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
 
+    The page of an excitation shows what it promises, the arm as a film, the motion and its torque beside their limits, and
+    clearance over time.
+
     The page of runs shows the arm as a strip and a film, tracking, s, V and its rates, parameters, torques, energy, warnings and
     settings. A bare `Run` does not know its arm: `robot` says which one to draw.
 
     `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
-    `taupi.reporting.sections.fit` or `RUN_SECTIONS` of `taupi.reporting.sections.run`. Leave some out, or add your own
-    (`taupi.reporting.sections.base.Section`).
+    `taupi.reporting.sections.fit`, `RUN_SECTIONS` of `taupi.reporting.sections.run` or `EXCITATION_SECTIONS` of
+    `taupi.reporting.sections.excitation`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -74,11 +78,18 @@ def report_text(
     """Return a report as the text of an HTML file; the arguments are those of `report`."""
     if isinstance(result, Fit):
         return fit_page(result, validation, fitted, sections)
-    from taupi.reporting.run_page import Run, Trial, run_page  # the page of a fit needs no simulation
+    from taupi.excitation.excitation import Excitation  # the page of a fit needs no simulation
+
+    if isinstance(result, Excitation):
+        from taupi.reporting.excitation_page import excitation_page
+
+        return excitation_page(result, sections)
+    from taupi.reporting.run_page import Run, Trial, run_page
 
     if not isinstance(result, Run | Trial | list | tuple):
         raise TaupiError(
-            Argument("result"), f" is {shown(result)}, expected a Fit, a Run, a Trial, or a list of runs and trials."
+            Argument("result"),
+            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
         )
     if not isinstance(validation, tuple) or validation or fitted:
         raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")

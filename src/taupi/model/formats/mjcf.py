@@ -51,7 +51,7 @@ def read(
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise TaupiError(f"{file.name}: the root element is <{root.tag[:40]}>, expected <mujoco> or <robot>.")
-    model = _compiled(_mujoco(), file)
+    model = compiled(file)
     _warn_ignored(model, file.name)
     tree = _tree(model, root.attributes.get("model") or file.stem, file.name, snap)
     down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
@@ -68,7 +68,9 @@ def _mujoco() -> ModuleType:
     return mujoco
 
 
-def _compiled(mujoco: ModuleType, file: Path) -> MjModel:
+def compiled(file: Path) -> MjModel:
+    """Return the model of an MJCF file, compiled by MuJoCo."""
+    mujoco = _mujoco()
     try:
         return mujoco.MjModel.from_xml_path(str(file))
     except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:

@@ -31,6 +31,14 @@ ten standard parameters instead. `transmission` has gear_ratio, rotor_inertia, s
 link_coulomb; `friction` acts on the motor's side of a spring. `coupling` in [robot], with a row per joint and a column per
 motor, states which motors move a joint, as in `Robot.with_coupling`. Links may also have a list of their own, `[[link]]`, one
 per joint and in the same order.
+
+What a link takes up is stated by capsules, any number per link: all points within r of a segment in the link's frame:
+
+    [[capsule]]
+    link = "upper arm"              # or "base", or a frame
+    a = [0, 0, 0]
+    b = [-0.4, 0, 0]                # a sphere where left out
+    r = 0.06
 """
 
 from __future__ import annotations
@@ -46,6 +54,7 @@ from typing import Any
 from taupi.errors import TaupiError, shown, unknown
 from taupi.files import write_text
 from taupi.model.body import Body, stated_mass
+from taupi.model.capsule import Capsule, capsule_from
 from taupi.model.formats.dh import dh_placements
 from taupi.model.formats.link_tree import motion
 from taupi.model.formats.serial_arm import body_of, warn_not_physical
@@ -84,7 +93,7 @@ __all__ = ["read", "reads", "write", "writes"]
 JointGeometry = tuple[Placement, Vector, Placement]  # before, axis, after
 
 LIMIT = 4 * 2**20  # bytes
-_TOP = ("robot", "values", "joint", "link", "frame")
+_TOP = ("robot", "values", "joint", "link", "frame", "capsule")
 _ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
 _JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
 _DH = ("a", "alpha", "d", "theta")
@@ -160,10 +169,16 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
         symbols=symbols_of(joints, links, gravity, frames, base),
         notes=tuple(notes),
         source=source,
+        capsules=_capsules(data, where),
     )
     robot.frame("tip")
     robot = _coupled(robot, head["coupling"], where) if "coupling" in head else robot
     return robot.bind(**values) if values else robot
+
+
+def _capsules(data: Mapping[str, Any], where: str) -> tuple[Capsule, ...]:
+    tables = _tables(data.get("capsule", []), f"{where}: [[capsule]]")
+    return tuple(capsule_from(table, f"{where}: capsule {i}") for i, table in enumerate(tables, 1))
 
 
 def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:

@@ -26,7 +26,7 @@ _DEFAULT_AXIS = (Fraction(0), Fraction(0), Fraction(1))
 
 
 def writes(robot: Robot) -> str:
-    """Return a robot as TOML text; `reads(writes(robot))` has exactly the same joints, links, gravity and frames."""
+    """Return a robot as TOML text; `reads(writes(robot))` has exactly the same joints, links, gravity, frames and capsules."""
     head = [f"name = {_text(robot.name)}", f"gravity = {_vector(robot.gravity)}"]
     if robot.base != Placement():
         head.append(f"base = {_placement(robot.base)}")
@@ -44,6 +44,9 @@ def writes(robot: Robot) -> str:
         if frame.placement != Placement():
             lines.append(f"origin = {_placement(frame.placement)}")
         parts.append("[[frame]]\n" + "\n".join(lines))
+    for c in robot.capsules:
+        ends = f"a = {list(c.a)}\nb = {list(c.b)}\nr = {c.r!r}"
+        parts.append(f"[[capsule]]\nlink = {_text(c.link)}\n{ends}")
     return "\n\n".join(parts) + "\n"
 
 

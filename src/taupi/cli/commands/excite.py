@@ -1,0 +1,119 @@
+"""`taupi excite`: an exciting motion of a robot."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.description import Description
+from taupi.cli.options import ForceOption, JsonOption, RobotArgument, TermsOption
+from taupi.cli.parsing import names, one_or_each
+from taupi.excitation.settings import Course, Goal, Margins, Search
+
+OutputOption = Annotated[Path, typer.Option("-o", "--output", help="Directory for the results.")]
+FormatsOption = Annotated[
+    str, typer.Option("--formats", help="Of the motion, separated by commas: csv, ros2, urscript, franka, npz.")
+]
+SpeedOption = Annotated[
+    float, typer.Option("--speed", help="Share of the speed at which the motion is written; 0.3 for the first try.")
+]
+LimitsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--limits",
+        metavar="FILE.toml",
+        help="Limits that the description does not state, by quantity or by joint: lower, upper, velocity, acceleration, "
+        "jerk, effort, torque_rate.",
+    ),
+]
+SigmaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sigma",
+        metavar="X[,X...]|FIT",
+        help="Noise of torques in N m, or a fit.json. By default 1 % of the effort limits.",
+    ),
+]
+GivenOption = Annotated[
+    list[Path] | None,
+    typer.Option("--given", help="Earlier log, or fit.json, that the motion is to complement. May be repeated."),
+]
+StartOption = Annotated[
+    str | None,
+    typer.Option(
+        "--start", metavar="X,X...|LOG", help="Where the robot stands: joint positions, or a log that ends there."
+    ),
+]
+
+
+def excite(
+    robot: RobotArgument,
+    *,
+    output: OutputOption,
+    terms: TermsOption = "viscous,coulomb",
+    limits: LimitsOption = None,
+    course: Course,
+    goal: Goal,
+    sigma: SigmaOption = None,
+    given: GivenOption = None,
+    start: StartOption = None,
+    margins: Margins,
+    search: Search,
+    formats: FormatsOption = "csv",
+    speed: SpeedOption = 1.0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    description: Description,
+) -> None:
+    """Design a motion that tells a robot's parameters apart, within limits that are proven. Exit 4 where there is none.
+
+    \b
+    taupi excite panda --duration 10 -o out
+    taupi excite ur10 --criterion ds --only "wrist_3_link.*" --given run1.csv -o second
+    taupi excite puma560 --limits limits.toml --budget 10 --formats csv,ros2 -o out
+    """
+    import taupi as tp
+    from taupi.excitation.excitation_folder import refuse_results, write_excitation
+    from taupi.excitation.writers.write import checked_formats
+    from taupi.reporting.report import report_text
+    from taupi.signals.formats.files import sha256
+
+    chosen = checked_formats(names(formats))
+    refuse_results(output, force)
+    arm = description.load(robot)
+    fit = sigma is not None and sigma.endswith(".json")
+    plan = tp.excite(
+        arm,
+        terms=() if terms.strip() == "none" else names(terms),
+        sigma=None if sigma is None else tp.load_fit(sigma) if fit else one_or_each("sigma", sigma),
+        given=given or None,
+        start=_posture(start),
+        limits=limits,
+        course=course,
+        goal=goal,
+        margins=margins,
+        search=search,
+    )
+    files = {"description": Path(arm.source.path), "limits": limits}
+    hashes = {f"{name}_sha256": sha256(path) for name, path in files.items() if path is not None and path.is_file()}
+    plan = plan.with_record(command=shlex.join(["taupi", *sys.argv[1:]]), seed=search.seed, **hashes)
+    paths = write_excitation(plan, output, chosen, speed, force, {"report.html": report_text(plan)})
+    print(json.dumps(plan.to_dict(), indent=2) if as_json else plan)
+    folder = shlex.quote(str(output))
+    print(
+        f"wrote {', '.join(map(str, paths))}; next: open {folder}/report.html, then try it at 30 % of the speed (--speed 0.3)",
+        file=sys.stderr,
+    )
+
+
+def _posture(text: str | None) -> tuple[float, ...] | str | None:
+    """Return joint positions, or the path of a log."""
+    if text is None or Path(text).exists() or any(c.isalpha() for c in text.replace("e", "")):
+        return text
+    values = one_or_each("start", text)
+    return values if isinstance(values, tuple) else (values,)

@@ -1,0 +1,119 @@
+"""The information of a motion, G = G0 + sum_k Y_k^T S^-1 Y_k, and the gradient of a criterion of it by one reverse sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import casadi as cs
+import numpy as np
+
+from taupi.dynamics.terms import Coulomb, Term
+from taupi.excitation.criteria.criteria import Criterion
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
+from taupi.model.robot import Robot
+from taupi.program.port import Port
+from taupi.program.program import Program, trace
+
+# rad/s (m/s): sgn has no derivative, so dry friction is designed with tanh(qd / this).
+SMOOTH = 0.1
+
+
+class Gradient(NamedTuple):
+    """A criterion and its derivatives with respect to q, qd, qdd (N, n)."""
+
+    phi: float
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+def smoothed(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return terms with dry friction that has a derivative."""
+    return tuple(Coulomb(velocity=SMOOTH) if isinstance(t, Coulomb) and not t.velocity else t for t in terms)
+
+
+@dataclass(frozen=True, eq=False)
+class InformationProgram:
+    """The base regressor of a robot by its structural nonzeros, row by row, and the reverse sweep through it.
+
+    `adjoint` gives the gradient of sum a_i y_i, with y the nonzeros (row-major) and a constant.
+    """
+
+    base: BaseParameters
+    columns: tuple[np.ndarray, ...]  # of each row, those that are not zero at every state
+    nonzeros: Program
+    adjoint: Program
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each row begins among the nonzeros, and where the last ends."""
+        return np.concatenate([[0], np.cumsum([len(c) for c in self.columns])])
+
+
+@lru_cache(maxsize=16)
+def information_program(robot: Robot, terms: tuple[Term, ...]) -> InformationProgram:
+    """Return the programs of a robot and its terms."""
+    base = base_parameters(robot, terms=terms)
+    regressor = base.regressor()
+    used = regressor.sparsity()
+    rows, columns = (places.tolist() for places in np.nonzero(used))
+    inputs = regressor.inputs
+
+    def entries(q: Any, qd: Any, qdd: Any) -> Any:
+        matrix = cs.densify(regressor(q, qd, qdd))
+        return cs.vertcat(*(matrix[i, j] for i, j in zip(rows, columns, strict=True)))
+
+    def swept(q: Any, qd: Any, qdd: Any, a: Any) -> Any:
+        weighted = cs.dot(a, entries(q, qd, qdd))
+        return tuple(cs.densify(cs.gradient(weighted, x)) for x in (q, qd, qdd))
+
+    y = Port("y", (len(rows),))
+    slopes = [Port(f"d{p.name}", p.shape) for p in inputs]
+    return InformationProgram(
+        base,
+        tuple(np.flatnonzero(row) for row in used),
+        trace("regressor_nonzeros", entries, inputs, [y]),
+        trace("regressor_adjoint", swept, [*inputs, Port("a", y.shape)], slopes),
+    )
+
+
+class Information:
+    """The information about base parameters in motions, with noise of standard deviation `sigma` (n,) and `prior` G0 (b, b)."""
+
+    def __init__(self, program: InformationProgram, sigma: np.ndarray, prior: np.ndarray | None = None) -> None:
+        self.program, self.prior = program, prior
+        self.weights = 1 / np.asarray(sigma, dtype=float) ** 2
+        self._entries, self._adjoint = program.nonzeros.compile("cpu"), program.adjoint.compile("cpu")
+        offsets = program.offsets
+        self._rows = [
+            (slice(a, b), columns, np.ix_(columns, columns), w)
+            for a, b, columns, w in zip(offsets[:-1], offsets[1:], program.columns, self.weights, strict=True)
+        ]
+
+    def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Return G (b, b) of a motion (N, n)."""
+        return self._gathered(self._entries(q, qd, qdd))
+
+    def _gathered(self, entries: np.ndarray) -> np.ndarray:
+        b = self.program.base.count
+        result = np.zeros((b, b)) if self.prior is None else self.prior.copy()
+        for part, _, block, weight in self._rows:
+            y = entries[:, part]
+            result[block] += weight * (y.T @ y)
+        return result
+
+    def gradient(self, criterion: Criterion, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Gradient | None:
+        """Return a criterion and its derivatives along a motion, or None where G is singular.
+
+        d phi = tr(Phi dG) = sum_k <A_k, dY_k> with A_k = 2 S^-1 Y_k Phi held constant: the gradient of one scalar.
+        """
+        entries = self._entries(q, qd, qdd)
+        value = criterion(self._gathered(entries))
+        if value is None:
+            return None
+        a = np.empty_like(entries)
+        for part, _, block, weight in self._rows:
+            np.matmul(entries[:, part], (2 * weight) * value.slope[block], out=a[:, part])
+        return Gradient(value.phi, *self._adjoint(q, qd, qdd, a))

@@ -1,0 +1,56 @@
+"""The files of a design: the motion for controllers, all about it for machines, for people and for the record."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from taupi.excitation.excitation import Excitation
+from taupi.excitation.writers.write import checked_formats, samples_of
+from taupi.excitation.writers.write import fill as fill_formats
+from taupi.files import refuse_to_replace, write_folder
+
+RESULTS = ("excitation.json", "excitation.txt", "report.html")
+# What formats may have written beside them; a new result without them takes the old ones away.
+MOTIONS = tuple(f"excitation.{ending}" for ending in ("csv", "npz", "ros2.yaml", "script", "franka.csv"))
+
+
+def excitation_json(plan: Excitation) -> str:
+    """Return a design as JSON text."""
+    return json.dumps(plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def excitation_text(plan: Excitation) -> str:
+    """Return a design as text: what is proven, what was assumed, and the errors to be expected."""
+    record = [f"{k}: {v}" for k, v in plan.record.items()]
+    return "\n\n".join(["\n".join(part) for part in ([repr(plan)], plan.table(), record)]) + "\n"
+
+
+def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
+    """Refuse a directory that holds results already, before time is spent on new ones."""
+    refuse_to_replace(folder, (*RESULTS, *MOTIONS), force)
+
+
+def write_excitation(
+    plan: Excitation,
+    folder: str | os.PathLike[str],
+    formats: Any,
+    speed: float,
+    force: bool,
+    more: dict[str, str] | None = None,
+) -> list[Path]:
+    """Write a design, all files or none; `more` are further texts by their names, such as a report."""
+    texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
+    samples, chosen = samples_of(plan.motion, plan.robot, speed), checked_formats(formats)
+    written: list[str] = []
+
+    def fill(staged: Path) -> None:
+        for name, text in texts.items():
+            (staged / name).write_text(text, encoding="utf-8")
+        fill_formats(samples, staged, chosen)
+        written.extend(sorted(path.name for path in staged.iterdir()))
+
+    write_folder(folder, fill, force, own=(*RESULTS, *MOTIONS))
+    return [Path(folder) / name for name in written]

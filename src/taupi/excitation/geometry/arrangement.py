@@ -1,0 +1,104 @@
+"""Capsules on the moving links of a robot, the walls around it, and the rows of distances between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from taupi.excitation.geometry.pairs import Pair
+from taupi.model.capsule import Capsule
+from taupi.model.robot import BASE, Robot
+from taupi.model.scalars import to_float
+
+
+class Body(NamedTuple):
+    """A capsule in the frame of moving link number `link` (-1 for the base)."""
+
+    link: int
+    a: np.ndarray
+    b: np.ndarray
+    r: float
+
+    @property
+    def square(self) -> float:
+        """The square of the length of the segment."""
+        return float((self.b - self.a) @ (self.b - self.a))
+
+
+class Wall(NamedTuple):
+    """Everything has to stay where normal . x >= offset, in world axes; `name` is "floor" or "box"."""
+
+    name: str
+    normal: tuple[float, float, float]
+    offset: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A distance: between two bodies, or of one end (0 or 1) of a body from a wall."""
+
+    pair: Pair
+    body: int
+    other: int = -1
+    wall: int = -1
+    end: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """A robot, its bodies and walls."""
+
+    robot: Robot
+    bodies: tuple[Body, ...]
+    walls: tuple[Wall, ...] = field(default=())
+
+    @classmethod
+    def of(cls, robot: Robot, capsules: Sequence[Capsule], walls: Sequence[Wall] = ()) -> Arrangement:
+        """Return the capsules in the frames of the moving links that carry them."""
+        bodies = []
+        for capsule in capsules:
+            frame = robot.enclosed_frame(capsule)
+            rotation = numbers(robot, frame.placement.rotation)
+            shift = numbers(robot, frame.placement.translation)
+            a, b = (rotation @ np.array(end) + shift for end in (capsule.a, capsule.b))
+            bodies.append(Body(frame.link, a, b, capsule.r))
+        return cls(robot, tuple(bodies), tuple(walls))
+
+    def link_name(self, link: int) -> str:
+        """Return the name of a moving link; the base is called by its own frame, where it has one."""
+        if link != BASE:
+            return self.robot.links[link].name
+        return next((f.name for f in self.robot.frames if f.link == BASE), "base")
+
+    def bodies_of(self, link: int) -> list[int]:
+        """Return the bodies of a moving link."""
+        return [k for k, body in enumerate(self.bodies) if body.link == link]
+
+    def rows_between(self, first: int, second: int) -> list[Row]:
+        """Return the rows between two moving links: of each body of one with each of the other."""
+        pair = Pair(self.link_name(first), self.link_name(second))
+        return [Row(pair, i, j) for i in self.bodies_of(first) for j in self.bodies_of(second)]
+
+    def wall_rows(self, link: int, name: str) -> list[Row]:
+        """Return the rows of a moving link with the walls called `name`: a row for each end of each body."""
+        pair = Pair(self.link_name(link), name)
+        return [
+            Row(pair, i, wall=w, end=end)
+            for i in self.bodies_of(link)
+            for w, wall in enumerate(self.walls)
+            for end in ((0, 1) if self.bodies[i].square else (0,))
+            if wall.name == name
+        ]
+
+
+def numbers(robot: Robot, values: Sequence[object]) -> np.ndarray:
+    """Return exact scalars of a robot, nested or not, as doubles; its symbols need values."""
+    table = dict(robot.symbols)
+
+    def number(v: object) -> object:
+        return [number(x) for x in v] if isinstance(v, tuple | list) else to_float(v, "geometry", table)
+
+    return np.array([number(v) for v in values], dtype=float)

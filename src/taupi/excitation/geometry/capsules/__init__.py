@@ -1,0 +1,1 @@
+"""Capsules that enclose by construction: one around points, several around cut triangles, remembered on disk."""

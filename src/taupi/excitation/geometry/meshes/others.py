@@ -1,0 +1,28 @@
+"""Formats that are left to the package trimesh: COLLADA (.dae), PLY, OFF, glTF and more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taupi.errors import TaupiError
+
+REMEDY = "Install it with: pip install taupi[meshes], or convert the mesh to STL or OBJ."
+
+
+def read(path: Path) -> np.ndarray:
+    """Return the triangles (m, 3, 3) of a file, in m."""
+    try:
+        import trimesh
+    except ImportError:
+        raise TaupiError(f"{path.name} is neither STL nor OBJ: it needs the package trimesh.", remedy=REMEDY) from None
+    try:
+        scene = trimesh.load_scene(path)
+        scale = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
+        return np.asarray(scene.to_mesh().triangles, dtype=float) * scale
+    except Exception as error:  # of the many that its readers raise
+        reason = str(error).split("\n", 1)[0][:120].rstrip(".")
+        raise TaupiError(
+            f"{path.name} cannot be read: {type(error).__name__}: {reason}.", remedy="Convert it to STL or OBJ."
+        ) from None

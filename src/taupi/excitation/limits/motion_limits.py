@@ -1,0 +1,249 @@
+"""Limits of a robot's joints along a motion: from the description and from the user, and what was assumed about the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.checks import is_number
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.files import path_of
+from taupi.model.coupling import coupling_of
+from taupi.model.robot import Joint, Robot
+
+QUANTITIES = ("lower", "upper", "velocity", "acceleration", "jerk", "effort", "torque_rate")
+# A URDF knows no accelerations: full speed is reached in so many seconds unless they are given.
+RISE_TIME = 0.3
+
+LimitsLike = Mapping[str, Any] | str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Limits of the joints along a motion (rad, m and s); infinite where there is none.
+
+    Joints move by `spread` (joints, n) times the coordinates, which are the joints themselves unless some are coupled. Positions,
+    speeds, accelerations and jerks are of joints; `effort` and `torque_rate` (n,) are of coordinates.
+    """
+
+    joints: tuple[str, ...]
+    spread: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+    effort: np.ndarray
+    torque_rate: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of each joint's range, 0 where it has none."""
+        return np.where(np.isfinite(self.upper - self.lower), (self.lower + self.upper) / 2, 0.0)
+
+    @property
+    def half(self) -> np.ndarray:
+        """Half of each joint's range."""
+        return (self.upper - self.lower) / 2
+
+    def of_order(self, order: int) -> np.ndarray:
+        """Return the largest magnitude (joints,) of a derivative: 0 about the middle, 1 speed, 2 acceleration, 3 jerk."""
+        return (self.half, self.velocity, self.acceleration, self.jerk)[order]
+
+    def shrunk(self, margin: float) -> MotionLimits:
+        """Return limits of motion that keep a margin, a share of each, to these; torques are left as they are."""
+        half, keep = self.half * (1 - margin), 1 - margin
+        bounded = np.isfinite(half)
+        return dataclasses.replace(
+            self,
+            lower=np.where(bounded, self.middle - half, self.lower),
+            upper=np.where(bounded, self.middle + half, self.upper),
+            velocity=keep * self.velocity,
+            acceleration=keep * self.acceleration,
+            jerk=keep * self.jerk,
+        )
+
+    def centre(self) -> np.ndarray:
+        """Return the posture (n,) in the middle of the joints' ranges, as near to it as coupled joints allow."""
+        bounded = np.isfinite(self.half)
+        weight = 1 / self.half[bounded]
+        q = np.linalg.lstsq(weight[:, None] * self.spread[bounded], weight * self.middle[bounded], rcond=None)[0]
+        at = self.spread @ q
+        outside = (at <= self.lower) | (at >= self.upper)
+        if outside.any():
+            name = self.joints[int(np.argmax(outside))]
+            raise TaupiError(
+                f"No posture has all joints within their limits: {name!r} is moved by others out of its range."
+            )
+        return np.asarray(q)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain data, by joint; what is not limited is None."""
+        each: dict[str, Any] = {}
+        for i, name in enumerate(self.joints):
+            each[name] = {k: _finite(getattr(self, k)[i]) for k in QUANTITIES[:5]}
+        return {
+            "joints": each,
+            "effort": [_finite(v) for v in self.effort],
+            "torque_rate": [_finite(v) for v in self.torque_rate],
+        }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) -> MotionLimits:
+    """Return the limits of a robot: those of its description, overridden by `limits`; refuse what is missing.
+
+    `limits` has a number, or one per joint, for each quantity of `QUANTITIES`, or quantities for each joint; or is the path of a
+    TOML file that does. `torque` is whether effort limits are needed.
+    """
+    stated = _stated(robot, limits)
+    values = {name: np.array([_value(j, name, stated) for j in robot.joints], dtype=float) for name in QUANTITIES}
+    notes: list[str] = []
+    owners = [robot.joints.index(j) for j in robot.driving_joints]
+    _fill_ranges(robot, values, stated, notes)
+    _require(robot, owners, values["velocity"], "velocity", "a speed limit")
+    slow = np.isnan(values["acceleration"]) & ~np.isnan(values["velocity"])
+    values["acceleration"][slow] = values["velocity"][slow] / RISE_TIME
+    if slow.any():
+        listed = ", ".join(f"{robot.joints[i].name} {values['acceleration'][i]:.3g}" for i in np.flatnonzero(slow))
+        notes.append(
+            f"Accelerations are not in the description: full speed within {RISE_TIME:g} s is assumed ({listed})."
+        )
+    if torque:
+        _require(robot, owners, values["effort"], "effort", "an effort limit")
+    for name in QUANTITIES[2:]:
+        values[name] = np.where(np.isnan(values[name]), np.inf, values[name])
+    return MotionLimits(
+        tuple(j.name for j in robot.joints),
+        np.array(coupling_of(robot), dtype=float),
+        values["lower"],
+        values["upper"],
+        values["velocity"],
+        values["acceleration"],
+        values["jerk"],
+        values["effort"][owners],
+        values["torque_rate"][owners],
+        tuple(notes),
+    )
+
+
+def _value(joint: Joint, quantity: str, stated: Mapping[tuple[str, str], float]) -> float:
+    own = getattr(joint.limits, quantity, None)
+    value = stated.get((joint.name, quantity), math.nan if own is None else float(own))
+    # Descriptions write 0 for a limit that nobody has stated.
+    return (
+        math.nan
+        if value == 0 and quantity in ("velocity", "effort") and (joint.name, quantity) not in stated
+        else value
+    )
+
+
+def _fill_ranges(
+    robot: Robot, values: dict[str, np.ndarray], stated: Mapping[tuple[str, str], float], notes: list[str]
+) -> None:
+    """Put in ranges that are not stated: half a turn to each side, for turning joints; refuse contradictions."""
+    lower, upper, turned = values["lower"], values["upper"], []
+    for i, joint in enumerate(robot.joints):
+        own = {(joint.name, "lower"), (joint.name, "upper")} & stated.keys()
+        missing = math.isnan(lower[i]) or math.isnan(upper[i])
+        if joint.mimic and missing:
+            lower[i], upper[i] = -math.inf, math.inf
+        elif missing and joint.prismatic:
+            raise TaupiError(
+                f"Joint {joint.name!r} slides and has no range.", remedy=_give(joint.name, "lower", "upper")
+            )
+        elif missing or (not joint.prismatic and not own and upper[i] - lower[i] > 2 * math.pi):
+            lower[i], upper[i] = -math.pi, math.pi
+            turned.append(joint.name)
+        if not lower[i] < upper[i]:
+            raise TaupiError(
+                f"The limits of joint {joint.name!r} contradict each other: lower {lower[i]:g}, upper {upper[i]:g}.",
+                remedy=_give(joint.name, "lower", "upper"),
+            )
+    if turned:
+        notes.append(
+            f"Half a turn to each side is used of joints without a range, or with more than a turn: {', '.join(turned)}."
+        )
+
+
+def _require(robot: Robot, owners: Sequence[int], values: np.ndarray, quantity: str, what: str) -> None:
+    missing = [robot.joints[i].name for i in owners if math.isnan(values[i])]
+    if not missing:
+        return
+    remedy: list[Any] = [*_give(missing[0], quantity)]
+    if quantity == "effort":
+        remedy[-1] = ", or leave torques unchecked by "
+        remedy += [Argument("effort", 0), "."]
+    raise TaupiError(f"{robot.name} has no {quantity} limit of {', '.join(missing)}: {what} is needed.", remedy=remedy)
+
+
+def _give(joint: str, *quantities: str) -> tuple[Any, ...]:
+    return ("Give ", Argument("limits", {joint: {q: "..." for q in quantities}}), ".")
+
+
+# What users state -----------------------------------------------------------------------------------------------------
+
+
+def _stated(robot: Robot, limits: LimitsLike) -> dict[tuple[str, str], float]:
+    """Return the limits that a user gives, by joint and quantity."""
+    if limits is None:
+        return {}
+    data = limits if isinstance(limits, Mapping) else _read(limits)
+    names = [j.name for j in robot.joints]
+    result: dict[tuple[str, str], float] = {}
+    for key, value in data.items():
+        if key in QUANTITIES:
+            for joint, number in zip(robot.driving_joints, _each(key, value, robot.n), strict=True):
+                result[joint.name, key] = _checked(joint.name, key, number)
+        elif key in names:
+            if not isinstance(value, Mapping):
+                raise TaupiError(
+                    Argument("limits"), f" of {key!r} is {shown(value)}, expected quantities such as {{'velocity': 2}}."
+                )
+            for quantity, number in value.items():
+                if quantity not in QUANTITIES:
+                    raise unknown("limit", quantity, QUANTITIES, key)
+                result[key, quantity] = _checked(key, quantity, number)
+        else:
+            raise unknown("joint or limit", key, [*QUANTITIES, *names], "limits")
+    return result
+
+
+def _each(name: str, value: Any, n: int) -> list[Any]:
+    items = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(items, list | tuple):
+        if len(items) != n:
+            raise TaupiError(Argument("limits"), f": {name} has {len(items)} values, expected {n}: one per joint.")
+        return list(items)
+    return [items] * n
+
+
+def _checked(joint: str, quantity: str, value: Any) -> float:
+    if not is_number(value) or (quantity not in ("lower", "upper") and value <= 0):
+        expected = "a finite number" + ("" if quantity in ("lower", "upper") else " above 0")
+        raise TaupiError(Argument("limits"), f": {quantity} of {joint!r} is {shown(value)}, expected {expected}.")
+    return float(value)
+
+
+def _read(path: Any) -> Mapping[str, Any]:
+    file = path_of(path, "the path of a TOML file, or a mapping from joints to their limits")
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        table: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        return table
+    except OSError as error:
+        raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TaupiError(f"{file} is no TOML: {error}.") from None

@@ -1,0 +1,54 @@
+"""Limits that are kept at samples while a motion is designed, and proven for all times afterwards."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class SampledRows(Protocol):
+    """Quantities along a motion, p at each sample, scaled so that lower (p,) <= value <= upper (p,) is what is wanted."""
+
+    @property
+    def name(self) -> str:
+        """What is limited."""
+        ...
+
+    @property
+    def rate_hz(self) -> float:
+        """How often it is looked at."""
+        ...
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The derivatives of the motion that it depends on."""
+        ...
+
+    @property
+    def lower(self) -> np.ndarray:
+        """The least values (p,)."""
+        ...
+
+    @property
+    def upper(self) -> np.ndarray:
+        """The largest values (p,)."""
+        ...
+
+    @property
+    def band(self) -> float:
+        """How near to a limit a row has to come to be watched."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """How far beyond its limit a row may be and still count as kept; the proof comes later."""
+        ...
+
+    def values(self, *states: np.ndarray) -> np.ndarray:
+        """Return the quantities (N, p) at states (N, n), one for each of `orders`."""
+        ...
+
+    def slopes(self, which: np.ndarray, *states: np.ndarray) -> np.ndarray:
+        """Return the derivatives (len(orders), N, n) of the quantity `which` (N,) of each sample."""
+        ...

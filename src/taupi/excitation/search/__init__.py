@@ -1,0 +1,1 @@
+"""The search for the best motion: variables, rows of limits, IPOPT, several starts."""

@@ -1,0 +1,222 @@
+"""IPOPT, as CasADi brings it, on a design problem: an objective and rows from Python, derivatives included."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from taupi.excitation.search.lazy_rows import KEPT, LazyRows
+from taupi.excitation.search.problem import DesignProblem
+
+# By how much linear rows may be exceeded by an iterate that counts; it is drawn inside afterwards.
+_LINEAR = 1e-6
+
+# A search whose best motion has gained less than this, of phi per parameter, in so many iterations is over, if not early.
+_WORTH, _PATIENCE, _EARLY = 1e-3, 8, 24
+
+_OPTIONS = {
+    "print_time": False,
+    "ipopt.print_level": 0,
+    "ipopt.sb": "yes",
+    "ipopt.hessian_approximation": "limited-memory",
+    "ipopt.limited_memory_max_history": 20,
+    "ipopt.mu_strategy": "adaptive",
+    "ipopt.tol": 1e-4,
+    "ipopt.acceptable_tol": 1e-2,
+    "ipopt.acceptable_iter": 6,
+    "ipopt.acceptable_obj_change_tol": 2e-4,
+}
+
+
+class Stop:
+    """Whether to stop: after a deadline (of `time.monotonic`), or when somebody has asked to."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.asked = False
+
+    def __call__(self) -> bool:
+        """Return whether to stop now."""
+        return self.asked or (self.deadline is not None and time.monotonic() >= self.deadline)
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline, a long time where there is none."""
+        return 1e6 if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where IPOPT ended: x, the criterion there, the iterations it took, and whether the rows watched hold."""
+
+    x: np.ndarray
+    phi: float
+    iterations: int
+    feasible: bool
+
+
+class _Function(cs.Callback):
+    """A vector function of x and its Jacobian, both from Python; `pattern` is where the latter is not zero, column by column."""
+
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        count: int,
+        value: Callable[..., Any],
+        jacobian: Callable[..., Any],
+        pattern: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        cs.Callback.__init__(self)
+        self.size, self.count, self.value, self.jacobian_of, self.pattern = size, count, value, jacobian, pattern
+        self.slope: _Jacobian | None = None  # CasADi keeps no reference of its own
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return cs.Sparsity.dense(self.size, 1)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return cs.Sparsity.dense(self.count, 1)
+
+    def eval(self, arguments: Any) -> Any:
+        return [self.value(np.array(arguments[0]).ravel())]
+
+    def has_jacobian(self, *_: Any) -> bool:
+        return True
+
+    def get_jacobian(self, name: str, *_: Any) -> Any:
+        self.slope = _Jacobian(name, self)
+        return self.slope
+
+
+class _Jacobian(cs.Callback):
+    def __init__(self, name: str, of: _Function) -> None:
+        cs.Callback.__init__(self)
+        self.size, self.count, self.jacobian_of, self.pattern = of.size, of.count, of.jacobian_of, of.pattern
+        self.sparsity = (
+            cs.Sparsity.dense(self.count, self.size)
+            if of.pattern is None
+            else cs.Sparsity.triplet(self.count, self.size, of.pattern[0].tolist(), of.pattern[1].tolist())
+        )
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return 2
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return cs.Sparsity.dense(self.size, 1) if i == 0 else cs.Sparsity(self.count, 1)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return self.sparsity
+
+    def eval(self, arguments: Any) -> Any:
+        value = self.jacobian_of(np.array(arguments[0]).ravel())
+        return [value if self.pattern is None else cs.DM(self.sparsity, value[self.pattern])]
+
+
+class _Watcher(cs.Callback):
+    """Called by IPOPT after each iteration: remembers the best iterate within the rows, and may stop."""
+
+    def __init__(self, size: int, rows: int, seen: Callable[[np.ndarray, float, np.ndarray], bool]) -> None:
+        cs.Callback.__init__(self)
+        self.size, self.rows, self.seen = size, rows, seen
+        self.iterations = 0
+        self.construct("watcher", {})
+
+    def get_n_in(self) -> int:
+        return int(cs.nlpsol_n_out())
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_name_in(self, i: int) -> str:
+        return str(cs.nlpsol_out(i))
+
+    def get_name_out(self, i: int) -> str:
+        return "stop"
+
+    def get_sparsity_in(self, i: int) -> Any:
+        sizes = {"x": self.size, "lam_x": self.size, "g": self.rows, "lam_g": self.rows, "f": 1}
+        return cs.Sparsity.dense(sizes.get(cs.nlpsol_out(i), 0), 1 if cs.nlpsol_out(i) in sizes else 0)
+
+    def eval(self, arguments: Any) -> Any:
+        named = dict(zip(map(cs.nlpsol_out, range(cs.nlpsol_n_out())), arguments, strict=True))
+        self.iterations += 1
+        return [int(self.seen(np.array(named["x"]).ravel(), float(named["f"]), np.array(named["g"]).ravel()))]
+
+
+class _Remembered:
+    """An objective whose value and gradient are computed together, once at each x."""
+
+    def __init__(self, problem: DesignProblem) -> None:
+        self._problem = problem
+        self._x = np.zeros(0)
+        self._answer = (0.0, np.zeros(0))
+
+    def _at(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        if not np.array_equal(x, self._x):
+            self._x, self._answer = x, self._problem.value(x)
+        return self._answer
+
+    def value(self, x: np.ndarray) -> float:
+        return self._at(x)[0]
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return self._at(x)[1][None]
+
+
+def minimise(
+    problem: DesignProblem,
+    x: np.ndarray,
+    lazy: Sequence[LazyRows],
+    iterations: int,
+    stop: Stop,
+    progress: Callable[[float], None] = lambda phi: None,
+) -> Outcome:
+    """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched."""
+    size, linear = problem.size, problem.linear
+    watched = [rows for rows in lazy if len(rows)]
+    objective = _Remembered(problem)
+    functions = [_Function("objective", size, 1, objective.value, objective.gradient)]
+    functions += [_Function(f"rows{k}", size, len(r), r.values, r.jacobian, r.pattern) for k, r in enumerate(watched)]
+    symbol = cs.MX.sym("x", size)
+    g = cs.vertcat(cs.mtimes(cs.DM(linear.matrix.tocsc()), symbol), *(f(symbol) for f in functions[1:]))
+    lower = np.concatenate([linear.lower, *(r.lower for r in watched)])
+    upper = np.concatenate([linear.upper, *(r.upper for r in watched)])
+    slack = np.full(len(lower), KEPT)
+    slack[: len(linear.lower)] = _LINEAR
+    best: list[Any] = [np.inf, None]
+    history: list[float] = []
+    worth = _WORTH * problem.information.program.base.count
+
+    def seen(at: np.ndarray, phi: float, rows: np.ndarray) -> bool:
+        if phi < best[0] and (rows <= upper + slack).all() and (rows >= lower - slack).all():
+            best[:] = [phi, at]
+        progress(phi)
+        history.append(best[0])
+        stalled = len(history) > _EARLY and history[-1 - _PATIENCE] - best[0] < worth
+        return stop() or stalled
+
+    watcher = _Watcher(size, len(lower), seen)
+    options = _OPTIONS | {"ipopt.max_iter": iterations, "ipopt.max_wall_time": stop.left, "iteration_callback": watcher}
+    solver = cs.nlpsol("design", "ipopt", {"x": symbol, "f": functions[0](symbol), "g": g}, options)
+    last = solver(x0=x, lbg=lower, ubg=upper)
+    at, phi = np.array(last["x"]).ravel(), float(last["f"])
+    seen(at, phi, np.array(last["g"]).ravel())
+    feasible = best[1] is not None
+    chosen = np.asarray(best[1]) if feasible else at
+    return Outcome(linear.inside(chosen), best[0] if feasible else phi, watcher.iterations, feasible)

@@ -1,0 +1,177 @@
+"""What an excitation is designed for and within: settings, declared once for Python, the command line and the record."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from taupi.checks import finite, is_number, not_negative, one_of, one_or_each, or_none, positive, truth, whole_number
+from taupi.errors import Argument, TaupiError, shown
+from taupi.settings import Settings
+
+CRITERIA = ("d", "ds", "a", "e", "cond")
+MOTIONS = ("bspline", "fourier")
+
+
+def _share(name: str, value: Any) -> float:
+    if not is_number(value) or not 0 <= value < 1:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a share from 0 to less than 1.")
+    return float(value)
+
+
+def _effort(name: str, value: Any) -> float | None:
+    if value is None or value == 0:
+        return None
+    if not is_number(value) or not 0 < value <= 1:
+        raise TaupiError(
+            Argument(name), f" is {shown(value)}, expected a share up to 1, or 0 to leave torques unchecked."
+        )
+    return float(value)
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if names is None:
+        return ()
+    if not isinstance(names, list | tuple) or not all(isinstance(v, str) for v in names):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected names.")
+    return tuple(names)
+
+
+def _pairs(name: str, value: Any) -> tuple[str, ...]:
+    """Return pairs of links as texts "a,b"; in Python they may be tuples."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected pairs of links such as 'link5,link7'.")
+    texts = [",".join(v) if isinstance(v, list | tuple) and all(isinstance(x, str) for x in v) else v for v in items]
+    return _names(name, texts)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected 'auto', 'none', or the path of a TOML file.")
+    return str(value)
+
+
+def _box(name: str, value: Any) -> tuple[float, ...]:
+    numbers = one_or_each(finite)(name, value)
+    good = isinstance(numbers, tuple) and len(numbers) == 6
+    if not good or not all(a < b for a, b in zip(numbers[:3], numbers[3:], strict=True)):
+        raise TaupiError(
+            Argument(name), f" is {shown(value)}, expected x, y, z of the lowest corner, then of the highest, in m."
+        )
+    return tuple(numbers)
+
+
+@dataclass(frozen=True)
+class Course(Settings):
+    """What kind of motion is designed.
+
+    Attributes:
+        duration: Seconds of one period of the motion.
+        motion: "bspline", of degree 5 and at rest at both ends, or "fourier", one period of a Fourier series.
+        points: Control points of each joint of a B-spline; by default 5 + 2.5 per second.
+        harmonics: Of a Fourier series; by default 5.
+        bandwidth: Hz up to which the motion has content, in place of points or harmonics. Keep it well below the cutoff of the
+            identification, and below the first resonance.
+        closed: Whether a B-spline ends where it begins, so that it can be repeated; a Fourier series always does.
+        periods: How often the motion is repeated.
+    """
+
+    duration: float = 10.0
+    motion: str = "bspline"
+    points: int | None = None
+    harmonics: int | None = None
+    bandwidth: float | None = None
+    closed: bool = True
+    periods: int = 1
+
+    checks: ClassVar = {
+        "duration": positive,
+        "motion": one_of(MOTIONS),
+        "points": or_none(lambda name, value: whole_number(name, value, 12)),
+        "harmonics": or_none(lambda name, value: whole_number(name, value, 2)),
+        "bandwidth": or_none(positive),
+        "closed": truth,
+        "periods": whole_number,
+    }
+
+
+@dataclass(frozen=True)
+class Goal(Settings):
+    """What the motion is to be good for.
+
+    Attributes:
+        rate: Hz of the samples that the identification will use, after decimation.
+        criterion: "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean
+            variance; "e", nearly the largest; "cond", the condition, for comparison with papers.
+        only: Names of the base parameters that "ds" is about, such as link6.*.
+    """
+
+    rate: float = 100.0
+    criterion: str = "d"
+    only: tuple[str, ...] = ()
+
+    checks: ClassVar = {"rate": positive, "criterion": one_of(CRITERIA), "only": _names}
+
+
+@dataclass(frozen=True)
+class Margins(Settings):
+    """How far a motion stays away from its limits, from itself and from its surroundings.
+
+    Attributes:
+        margin: Share of every limit of position, speed, acceleration and jerk that is left unused.
+        effort: Share of the effort limits that torques of the description's parameters may take; 0 leaves torques unchecked.
+        uncertainty: Share by which each of those parameters may be off.
+        clearance: Metres that links keep from each other, from the floor and from the walls of the box.
+        floor: Height in m of the floor; by default there is none.
+        box: Corners x, y, z, x, y, z in m of a box that the arm stays in; by default there is none.
+        ignore: Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
+        capsules: "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked;
+            else a TOML file with a capsule table for each.
+        packages: Folders in which the packages of meshes are looked for, besides those above the description.
+    """
+
+    margin: float = 0.05
+    effort: float | None = 0.9
+    uncertainty: float = 0.0
+    clearance: float = 0.02
+    floor: float | None = None
+    box: tuple[float, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    capsules: str = "auto"
+    packages: tuple[str, ...] = ()
+
+    checks: ClassVar = {
+        "margin": _share,
+        "effort": _effort,
+        "uncertainty": _share,
+        "clearance": not_negative,
+        "floor": or_none(finite),
+        "box": or_none(_box),
+        "ignore": _pairs,
+        "capsules": _text,
+        "packages": _names,
+    }
+
+
+@dataclass(frozen=True)
+class Search(Settings):
+    """How the best motion is looked for.
+
+    Attributes:
+        starts: Random motions that are improved one after the other, of which the best is kept.
+        seed: Of whatever is random.
+        budget: Seconds after which the best motion so far is taken; by default there is no end.
+    """
+
+    starts: int = 4
+    seed: int = 0
+    budget: float | None = None
+
+    checks: ClassVar = {
+        "starts": whole_number,
+        "seed": lambda name, value: whole_number(name, value, 0),
+        "budget": or_none(positive),
+    }

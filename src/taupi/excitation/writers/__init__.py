@@ -1,0 +1,12 @@
+"""Motions as files that a robot's controller runs, a file per format. `FORMATS` is the table in which they are looked up.
+
+A format is a module with `write(samples, folder) -> None`, which writes its files into a folder.
+"""
+
+FORMATS = {
+    "csv": "taupi.excitation.writers.csv",
+    "ros2": "taupi.excitation.writers.ros2",
+    "urscript": "taupi.excitation.writers.urscript",
+    "franka": "taupi.excitation.writers.franka",
+    "npz": "taupi.excitation.writers.npz",
+}

@@ -1,0 +1,31 @@
+"""CSV: time, q, qd, qdd and, where the robot has masses, tau of each joint, as `taupi.read_log` reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taupi.dynamics.inverse import inverse_dynamics
+from taupi.excitation.limits.torque_rows import described_terms
+from taupi.excitation.writers.samples import Samples
+from taupi.signals.log import Log
+from taupi.signals.read import write_log
+from taupi.simulation.references import Motion
+
+FILE = "excitation.csv"
+
+
+def write(samples: Samples, folder: Path) -> None:
+    """Write the motion, and the torque that the description's parameters and friction say it takes."""
+    time, motion = samples.at(samples.rate_hz)
+    tau = described_torque(samples, motion)
+    signals = {"q": motion.q, "qd": motion.qd, "qdd": motion.qdd} | ({} if tau is None else {"tau": tau})
+    write_log(Log(time, **signals, names=samples.robot.joint_names), folder / FILE)
+
+
+def described_torque(samples: Samples, motion: Motion) -> np.ndarray | None:
+    """Return the torque (N, n) of a motion by the description, None where it states no masses."""
+    if not np.any(samples.robot.parameters.values):
+        return None
+    return np.asarray(inverse_dynamics(samples.robot, terms=described_terms(smooth=False))(*motion))

@@ -1,0 +1,19 @@
+"""NPZ: NumPy arrays time, q, qd, qdd and the names of the joints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taupi.excitation.writers.samples import Samples
+from taupi.files import write_file
+
+FILE = "excitation.npz"
+
+
+def write(samples: Samples, folder: Path) -> None:
+    """Write the arrays; `names` are texts."""
+    time, motion = samples.at(samples.rate_hz)
+    arrays = {"time": time, **motion._asdict(), "names": np.array(samples.robot.joint_names)}
+    write_file(folder / FILE, lambda stream: np.savez_compressed(stream, **arrays))

@@ -1,0 +1,39 @@
+"""URScript: a program for a Universal Robots controller that follows the motion by servoj."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from taupi.excitation.writers.samples import Samples
+from taupi.files import write_text
+
+FILE = "excitation.script"
+# s: the control period of the CB3, and four of the e-Series: the program runs on both.
+PERIOD = 0.008
+# s and 1, of servoj: how far it looks ahead to smooth the way, and its gain.
+LOOKAHEAD, GAIN = 0.05, 500
+# rad/s and rad/s^2: the way to the start.
+APPROACH_SPEED, APPROACH_ACCELERATION = 0.3, 0.5
+
+
+def write(samples: Samples, folder: Path) -> None:
+    """Write the program: it moves slowly to the start, and then sends a position every 8 ms."""
+    samples.require_joints(6, "URScript")
+    time, motion = samples.ticks(PERIOD)
+    settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"
+    lines = [
+        f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s. Try it slowly first.",
+        "def excitation():",
+        f"  movej({_row(motion.q[0])}, a={APPROACH_ACCELERATION:g}, v={APPROACH_SPEED:g})",
+        *(f"  servoj({_row(q)}, {settings})" for q in motion.q),
+        "  stopj(2.0)",
+        "end",
+        "excitation()",
+    ]
+    write_text(folder / FILE, "\n".join(lines) + "\n")
+
+
+def _row(q: np.ndarray) -> str:
+    return "[" + ", ".join(f"{float(v):.9f}" for v in q) + "]"

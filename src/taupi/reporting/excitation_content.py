@@ -1,0 +1,76 @@
+"""What the report of an excitation tells: the motion beside its limits, sampled once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupi.dynamics.inverse import inverse_dynamics
+from taupi.excitation.excitation import Excitation
+from taupi.excitation.limits.torque_rows import described_terms
+from taupi.reporting.chart import Line, chart, coloured
+
+# Hz, and the most moments at which a motion is drawn.
+_RATE_HZ, _MOST = 100.0, 4000
+_POINTS = 1200
+GROUP = "excitation"  # the charts of a page zoom together
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationContent:
+    """An excitation on a page."""
+
+    plan: Excitation
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        return f"Exciting motion of {self.plan.robot.name}"
+
+    @property
+    def subtitle(self) -> str:
+        """The line below the heading."""
+        return f"{self.plan.duration:.4g} s, criterion {self.plan.criterion}, {self.plan.base.count} base parameters"
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where it comes from, and the settings that are not None."""
+        plan = self.plan
+        subjects = {"course": plan.course, "goal": plan.goal, "margins": plan.margins, "search": plan.search}
+        settings = {name: {k: v for k, v in s.to_dict().items() if v is not None} for name, s in subjects.items()}
+        return {**plan.record, **settings}
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """The moments that are drawn, in s."""
+        return np.linspace(0.0, self.plan.duration, min(_MOST, max(2, int(self.plan.duration * _RATE_HZ) + 1)))
+
+    @cached_property
+    def states(self) -> tuple[np.ndarray, ...]:
+        """q, qd, qdd (N, n)."""
+        return tuple(self.plan.motion(self.time))
+
+    @cached_property
+    def torque(self) -> np.ndarray:
+        """The torque (N, n) of the description's parameters, friction included."""
+        return np.asarray(inverse_dynamics(self.plan.robot, terms=described_terms(smooth=False))(*self.states))
+
+    def shares(self, title: str, names: Sequence[str], values: np.ndarray, limits: np.ndarray) -> str:
+        """Return a chart of values (N, k) as shares of their limits (k,), with the limits themselves; empty without any."""
+        kept = np.isfinite(limits)
+        if not kept.any():
+            return ""
+        drawn = [
+            coloured(names[k], i, 100 * values[:, k] / limits[k]) for i, k in enumerate(np.flatnonzero(kept).tolist())
+        ]
+        edge = np.full(len(self.time), 100.0)
+        lines = [Line("limit", "limit", edge), Line("", "limit", -edge), *drawn]
+        return self.chart(title, "% of the limit", lines)
+
+    def chart(self, title: str, unit: str, lines: Sequence[Line]) -> str:
+        """Return a chart of lines over the time of the motion."""
+        return chart(title, unit, self.time, lines, GROUP, _POINTS)

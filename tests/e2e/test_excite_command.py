@@ -1,0 +1,127 @@
+"""`taupi excite` from outside: the files, the loop through simulation and identification, bad input, an interrupted run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from pages import Page
+
+import taupi as tp
+
+LIMITS = "lower = -2\nupper = 2\nvelocity = 3\nacceleration = 10\neffort = 60\n"
+
+
+def taupi(*arguments, cwd):
+    command = [sys.executable, "-m", "taupi", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "limits.toml").write_text(LIMITS)
+    return tmp_path
+
+
+def excite(*arguments, cwd):
+    return taupi(
+        "excite", "elbow2r", "--limits", "limits.toml", "--duration", "5", "--starts", "1", *arguments, cwd=cwd
+    )
+
+
+def test_a_design_is_simulated_and_identified(folder):
+    done = excite("-o", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("5 s of elbow2r for 10 parameters: standard deviations")
+    assert "clearance is not checked" in done.stdout and "--speed 0.3" in done.stderr
+    assert {p.name for p in (folder / "out").iterdir()} >= {
+        "excitation.csv",
+        "excitation.json",
+        "excitation.txt",
+        "report.html",
+    }
+    data = json.loads((folder / "out" / "excitation.json").read_text())
+    assert data["certified"] and data["provenance"]["command"].startswith("taupi excite elbow2r")
+    assert len(data["provenance"]["limits_sha256"]) == 64
+    page = Page((folder / "out" / "report.html").read_text())
+    assert (
+        page.ids[:4] == ["promise", "film", "limits", "clearance"]
+        and "expected error" in page.table("base parameter")[0]
+    )
+    # The CSV read back, followed in simulation with noise, and identified: the whole loop.
+    log = tp.read_log(folder / "out" / "excitation.csv", tp.load("elbow2r"))
+    assert log.q.shape == (501, 2) and log.qdd is not None and log.tau is not None
+    run = taupi(
+        *("simulate", "elbow2r", "--reference", "out/excitation.csv", "--duration", "5"),
+        *("--noise", "1e-5", "--resolution", "1e-5", "-o", "run"),
+        cwd=folder,
+    )
+    assert run.returncode == 0, run.stderr
+    fit = taupi("identify", "elbow2r", "run/measured.parquet", "--terms", "viscous,coulomb", "-o", "fit", cwd=folder)
+    assert fit.returncode == 0, fit.stderr
+    found = tp.load_fit(folder / "fit")
+    truth = found.basis.project(found.basis.standard)
+    assert np.abs(found.values - truth).max() < 0.02 * np.abs(truth).max()
+    again = excite("-o", "out", cwd=folder)
+    assert again.returncode == 3 and "--force" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--formats", "csv,xlsx"), 3, "No --formats 'xlsx'"),
+        (("--speed", "2"), 3, "--speed is 2, expected at most 1"),
+        (("--duration", "0.01"), 3, "--duration is 0.01 s, too short"),
+        (("--criterion", "ds"), 3, "--only"),
+        (("--margin", "2"), 3, "--margin is 2.0, expected a share"),
+        (("--start", "9,9"), 3, "--start is outside the limits"),
+        (("--given", "missing.csv"), 3, "missing.csv"),
+        (("--effort", "0.001"), 4, "tells all parameters apart"),
+        (("--motion", "fourier", "--points", "20"), 3, "--points has no meaning"),
+    ],
+)
+def test_bad_input_is_one_sentence(folder, arguments, code, sentence):
+    done = excite("-o", "out", *arguments, cwd=folder)
+    assert done.returncode == code and sentence in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and not (folder / "out").exists()
+
+
+def test_missing_limits_say_what_to_give(tmp_path):
+    done = taupi("excite", "puma560", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 3 and "puma560 has no velocity limit" in done.stderr and "--limits" in done.stderr
+
+
+def test_slower_motion_takes_longer(folder):
+    done = excite("-o", "out", "--speed", "0.5", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["schema"] == "taupi.excitation/1"
+    log = tp.read_log(folder / "out" / "excitation.csv", tp.load("elbow2r"))
+    assert log.time[-1] == pytest.approx(10.0) and np.abs(log.qd).max() <= 1.5
+
+
+def test_an_interrupted_run_writes_the_best_motion_so_far(folder):
+    command = [
+        sys.executable,
+        "-m",
+        "taupi",
+        "excite",
+        "elbow2r",
+        "--limits",
+        "limits.toml",
+        "--starts",
+        "10000",
+        "-o",
+        "out",
+    ]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(12)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "stopped early" in out
+    data = json.loads((folder / "out" / "excitation.json").read_text())
+    assert data["stopped"] and data["certified"]

@@ -1,0 +1,180 @@
+"""The verb: certified motions of rigid, elastic and coupled arms, what they promise, and how they go on in a simulation."""
+
+import functools
+import json
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import taupi as tp
+from taupi.excitation.limits.motion_limits import motion_limits
+
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
+ARM = tp.load("elbow2r")
+
+
+@functools.cache
+def plan(**settings):
+    return tp.excite(ARM, 4.0, limits=LIMITS, starts=1, **settings)
+
+
+def assert_within(plan, limits, effort=0.9, samples=100_000, terms=("rotor", "viscous", "coulomb", "offset")):
+    times = np.random.default_rng(0).uniform(0, plan.duration, samples)
+    q, qd, qdd = plan.motion(times)
+    joints = limits.spread
+    for value, low, high in (
+        (q, limits.lower, limits.upper),
+        (qd, -limits.velocity, limits.velocity),
+        (qdd, -limits.acceleration, limits.acceleration),
+    ):
+        assert (value @ joints.T >= low - 1e-9).all() and (value @ joints.T <= high + 1e-9).all()
+    if effort:
+        tau = tp.inverse_dynamics(plan.robot, terms=terms)(q, qd, qdd)
+        assert (np.abs(tau) <= effort * limits.effort * (1 + 1e-9)).all()
+        bound = plan.certificates["torque"].bound
+        assert (np.abs(tau).max(axis=0) <= bound).all() and (bound <= 1.05 * np.abs(tau).max(axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"motion": "fourier"},
+        {"closed": False},
+        {"criterion": "a"},
+        {"criterion": "e"},
+        {"criterion": "cond"},
+        {"criterion": "ds", "only": "forearm.*"},
+        {"bandwidth": 2.0},
+        {"margin": 0.0},
+    ],
+    ids=str,
+)
+def test_motion_keeps_its_limits_at_all_times(settings):
+    found = plan(**settings)
+    assert found.certified and not found.stopped
+    assert_within(found, motion_limits(ARM, LIMITS))
+    assert found.std_factor > (0.2 if settings.get("criterion") == "cond" else 1.0)
+
+
+def test_promised_errors_are_those_of_a_fit():
+    found = plan()
+    sigma = found.sigma
+    W = tp.base_parameters(ARM, terms=("viscous", "coulomb")).regressor()(*found.motion(found.times))
+    W = (W / sigma[:, None]).reshape(-1, found.base.count)
+    np.testing.assert_allclose(found.expected, np.sqrt(np.diag(np.linalg.inv(W.T @ W))), rtol=1e-6)
+    assert found.phi == pytest.approx(-np.linalg.slogdet(W.T @ W / len(found.times))[1] / found.base.count, abs=0.1)
+    assert found.conditioning.full_rank
+
+
+def test_same_seed_gives_the_same_motion_and_another_one_another():
+    again = tp.excite(ARM, 4.0, limits=LIMITS, starts=1)
+    np.testing.assert_array_equal(again.motion(1.0).q, plan().motion(1.0).q)
+    assert np.abs(plan(seed=3).motion(1.0).q - again.motion(1.0).q).max() > 1e-3
+
+
+def test_more_starts_are_never_worse():
+    assert tp.excite(ARM, 4.0, limits=LIMITS, starts=3).phi <= plan().phi + 1e-9
+
+
+def test_second_experiment_complements_the_first():
+    first = plan(criterion="ds", only="forearm.*")
+    second = plan(given=first)
+    together = np.linalg.slogdet(second.information)[1]
+    assert together > np.linalg.slogdet(2 * first.information)[1]
+
+
+def test_information_of_earlier_logs_counts():
+    found = plan()
+    time = np.arange(0, found.duration, 1e-3)
+    state = found.motion(time)
+    tau = tp.inverse_dynamics(ARM)(*state) + np.random.default_rng(0).normal(0, 0.3, state.q.shape)
+    log = tp.Log(time, state.q, tau=tau, names=ARM.joint_names)
+    second = plan(given=log)
+    # The log has about the information that its design promised, and the new motion adds its own.
+    gain = np.linalg.slogdet(second.information)[1] - np.linalg.slogdet(found.information)[1]
+    assert 0.2 < gain / found.base.count < 1.2
+    fit = tp.identify(ARM, log, terms=("viscous", "coulomb"))
+    assert (plan(sigma=fit).sigma > 0).all()
+
+
+def test_motion_begins_where_the_robot_stands_and_repeats():
+    found = tp.excite(ARM, 4.0, limits=LIMITS, starts=1, start=[1.0, -1.0], periods=2)
+    np.testing.assert_allclose(found.motion(0.0).q, [1.0, -1.0])
+    begin = found.duration - 8.0
+    assert begin >= 1.0
+    np.testing.assert_allclose(found.motion(begin + 1.0).q, found.motion(begin + 5.0).q, atol=1e-12)
+    assert_within(found, motion_limits(ARM, LIMITS))
+    slow = found.motion(np.linspace(0, begin, 500)).qd
+    assert np.abs(slow).max() <= 0.2 * LIMITS["velocity"] + 1e-9
+    expected = plan().expected / np.sqrt(2)
+    np.testing.assert_allclose(found.expected, expected, rtol=1e-6)
+
+
+def test_torque_rate_and_jerk_are_kept():
+    limits = {**LIMITS, "jerk": 100.0, "torque_rate": 100.0}
+    found = tp.excite(ARM, 4.0, limits=limits, starts=1)
+    time = np.linspace(0, 4, 400_001)
+    state = found.motion(time)
+    rate = np.diff(tp.inverse_dynamics(ARM)(*state), axis=0) / np.diff(time)[:, None]
+    assert np.abs(rate).max() <= 100.0
+    assert np.abs(np.diff(state.qdd, axis=0) / np.diff(time)[:, None]).max() <= 100.0
+    assert set(found.certificates) >= {"jerk", "torque rate"}
+
+
+def test_torque_holds_for_parameters_that_are_off():
+    found = plan(uncertainty=0.2)
+    state = found.motion(np.linspace(0, 4, 20_001))
+    Y, pi = tp.regressor(ARM)(*state), ARM.parameters.values
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        tau = Y @ (pi * (1 + rng.choice([-0.2, 0.2], len(pi))))
+        assert np.abs(tau).max() <= 0.9 * 60.0
+
+
+def test_coupled_joints_keep_the_limits_of_joints():
+    arm = ARM.with_coupling([[1, 0], [-1, 1]])
+    found = tp.excite(arm, 4.0, limits=LIMITS, starts=1)
+    assert found.certified
+    assert_within(found, motion_limits(arm, LIMITS))
+
+
+def test_elastic_arm_stays_below_a_third_of_its_lowest_resonance():
+    arm = tp.load("zollo2r")
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 600.0}
+    found = tp.excite(arm, 10.0, limits=limits, starts=1)
+    note = next(n for n in found.notes if "resonance" in n)
+    assert "below a third" in note and found.certified
+    with pytest.raises(tp.TaupiError, match="bandwidth="):
+        tp.excite(arm, 10.0, limits=limits, starts=1, bandwidth=100.0)
+
+
+def test_budget_and_interruption_leave_a_motion_that_is_proven():
+    limited = tp.excite(ARM, 4.0, limits=LIMITS, starts=50, budget=0.3)
+    assert limited.stopped and limited.certified and len(limited.starts) < 50
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    handler = signal.getsignal(signal.SIGINT)
+    stopped = tp.excite(ARM, 4.0, limits=LIMITS, starts=500)
+    assert stopped.stopped and stopped.certified and len(stopped.starts) < 500
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_motion_goes_into_a_simulation_and_back_into_a_fit():
+    found = plan()
+    law = tp.ComputedTorque(ARM, 20.0)
+    run = tp.simulate(tp.RigidPlant(ARM), law, found.motion, duration=found.duration, rate=500, seed=0)
+    assert run.complete
+    assert np.abs(run.q - found.motion(run.time).q).max() < 0.05
+
+
+def test_result_is_plain_data_and_readable():
+    data = json.loads(json.dumps(plan().to_dict(), allow_nan=False))
+    assert data["schema"] == "taupi.excitation/1" and data["certified"]
+    assert data["motion"][0]["kind"] == "bspline" and len(data["expected"]) == 10
+    again = tp.BSpline(data["motion"][0]["points"], data["motion"][0]["duration"])
+    np.testing.assert_array_equal(again(1.234).q, plan().motion(1.234).q)
+    assert "times smaller than of random motions" in repr(plan())
+    assert "clearance is not checked" in repr(plan())
+    assert "<li>" in plan()._repr_html_()
