@@ -1,0 +1,96 @@
+"""Single facts of identification: statistics, weights, shapes, bandwidths, sentences."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from excite import motion
+
+import taupi as tp
+from taupi.identification import weighting
+from taupi.identification.estimators.output_error import _statistics
+from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.hidden_links.solver import Solver
+from taupi.identification.physical.least_squares import _moved_inside
+from taupi.identification.physical.standard_parameters import Consistency
+from taupi.identification.rows.recording import Extent
+from taupi.identification.rows.row_maker import Filter, RowMaker
+from taupi.identification.rows.samples import Samples
+from taupi.identification.tuning.friction_shape import _least_residual, default_shapes
+from taupi.identification.tuning.model_bandwidth import _bandwidth
+
+
+def test_real_bodies_are_said_to_be_so_and_how_far_they_are():
+    sentence = Consistency(np.zeros(1), True, 0.01, 0.01, 0.25).sentence
+    assert sentence.startswith("Real bodies have these base parameters") and " 0.25 times" in sentence
+
+
+def test_the_noise_of_a_motor_is_one_over_its_weight():
+    base = tp.base_parameters(tp.load("zollo2r"), elastic=True)
+    torque = np.random.default_rng(0).normal(size=(50, 2))
+    solver = SimpleNamespace(
+        residual=lambda v: 0.1 * torque, torque=torque, links=SimpleNamespace(n=2), weight=np.array([4.0, 0.5])
+    )
+    statistics = _statistics(solver, base, np.zeros(1))
+    assert [(s.rows, s.noise) for s in statistics] == [(0, 0.0), (0, 0.0), (50, 0.25), (50, 2.0)]
+
+
+def test_the_relative_error_counts_a_joint_by_its_weight():
+    # Weights are 1 / sigma. The joint of weight 10 is off by 1 of 2, the other one fits: 10 / sqrt(20^2 + 3^2).
+    residual, torque = np.array([[1.0, 0.0]]), np.array([[2.0, 3.0]])
+    fake = SimpleNamespace(residual=lambda v: residual, torque=torque, weight=np.array([10.0, 1.0]))
+    assert np.isclose(Solver.relative(fake, np.zeros(1)), 10 / np.sqrt(409), rtol=1e-14)
+
+
+def test_a_point_is_moved_no_farther_than_into_the_cone():
+    cone = SimpleNamespace(slack=lambda x: np.array([x[0], x[1] + 10]))  # x0 >= 0, x1 >= -10
+    x, inside = np.array([-1.0, 0.0]), np.array([3.0, 8.0])
+    moved = _moved_inside(cone, x, inside, 3.0)
+    assert np.allclose(moved, [0.0, 2.0], atol=0.02) and moved[0] >= 0  # a quarter of the way, and hardly more
+
+
+def test_a_model_that_explains_everything_has_the_whole_band():
+    tau = np.random.default_rng(0).normal(size=(4000, 1))
+    assert np.isclose(_bandwidth(tau, 1e-3 * tau, Filter(100.0, 20.0)), 50.0)
+
+
+def test_a_model_that_explains_slow_torques_has_the_band_up_to_the_others():
+    tau = np.random.default_rng(1).normal(size=8000)
+    f = np.fft.rfftfreq(len(tau), 0.01)
+    residual = np.fft.irfft(np.where(f > 10, np.fft.rfft(tau), 0), len(tau))  # all of the torque above 10 Hz
+    assert 7 < _bandwidth(tau[:, None], residual[:, None], Filter(100.0, 20.0)) < 14
+
+
+def test_springs_are_scaled_by_the_torque_of_the_first_solution(monkeypatch):
+    factors = [SimpleNamespace(file=0, joint=j) for j in range(4)]
+    problem = SimpleNamespace(base=None, factors=factors, prior_base=None, metric=None)
+    # Joints 0 and 1 are links behind springs; the spring of joint 1 has no torque at x.
+    power = {"first": (36.0, 9.0, 5.0, 5.0), "now": (4.0, 0.0, 1.0, 1.0)}
+    monkeypatch.setattr(weighting.Equations, "of", lambda base: SimpleNamespace(unmeasured=(0, 1)))
+    monkeypatch.setattr(weighting, "first_weights", lambda p: None)
+    monkeypatch.setattr(weighting, "stack_factors", lambda f, w: None)
+    monkeypatch.setattr(weighting, "solve", lambda *a: SimpleNamespace(x="first"))
+    monkeypatch.setattr(weighting, "torque_squares", lambda p, f, x: power[x][f.joint])
+    assert weighting.spring_scales(problem, "now") == {(0, 0): 3.0, (0, 1): 1.0, (0, 2): 1.0, (0, 3): 1.0}
+
+
+def test_a_joint_that_reverses_has_a_width_and_one_that_does_not_has_none():
+    speed = np.array([2.0, 2.0])
+    extent = Extent(speed, np.ones(2), low=np.array([-2.0, 0.5]), high=np.array([1.0, 2.0]))
+    assert default_shapes(("a", "b"), extent) == {"a": (0.02, 0.0), "b": (0.0, 0.0)}
+
+
+def test_the_least_residual_is_a_length():
+    for seed in range(8):
+        r = np.random.default_rng(seed).normal(size=(9, 4))
+        x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=None)[0]
+        assert np.isclose(_least_residual(r), np.linalg.norm(r[:, :-1] @ x - r[:, -1]), rtol=1e-12)
+
+
+def test_velocities_and_accelerations_of_rows_are_not_filtered():
+    arm = tp.load("elbow2r")
+    t, q, qd, qdd = motion(arm.n, 0, 400, 100.0)
+    samples = Samples(q, qd, qdd, np.zeros_like(q), np.ones(q.shape, dtype=bool), t)
+    maker = RowMaker(friction_plan(tp.base_parameters(arm, terms=("viscous",))))
+    rows = list(maker.rows(iter([samples]), Filter(100.0, 2.0)))
+    assert np.array_equal(np.concatenate([r.qd for r in rows]), qd[50:-50])
+    assert np.array_equal(np.concatenate([r.qdd for r in rows]), qdd[50:-50])
