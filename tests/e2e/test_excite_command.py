@@ -80,7 +80,6 @@ def test_a_design_is_simulated_and_identified(folder):
         (("--margin", "2"), 3, "--margin is 2.0, expected a share"),
         (("--start", "9,9"), 3, "--start is outside the limits"),
         (("--given", "missing.csv"), 3, "missing.csv"),
-        (("--effort", "0.001"), 4, "tells all parameters apart"),
         (("--motion", "fourier", "--points", "20"), 3, "--points has no meaning"),
     ],
 )
