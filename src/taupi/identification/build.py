@@ -28,6 +28,7 @@ from taupi.identification.friction.fitted_terms import (
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
@@ -36,7 +37,7 @@ from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
-from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
+from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.identification.tuning.timing import with_timing
 from taupi.progress import counted
 from taupi.signals.log import Log
@@ -58,7 +59,9 @@ def build(inputs: FitInputs) -> Problem:
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
-        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
+        base, recordings, cutoffs = _choose_friction_and_cutoffs(
+            equations, terms, recordings, preparation, inputs.base
+        )
         with _sample_counter(recordings) as count:
             plan = friction_plan(base)
             compressed = pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
@@ -81,8 +84,10 @@ def build(inputs: FitInputs) -> Problem:
         prior=prior_of(inputs.prior, base),
         recordings=tuple(recordings),
         preparation=preparation,
+        cutoffs=cutoffs,
         notes=(
             *rank_notes,
+            *([cutoffs.note] if cutoffs else []),
             *_recording_notes(recordings),
             *notes,
             *_elastic_notes(base),
@@ -129,8 +134,8 @@ def _choose_friction_and_cutoffs(
     recordings: list[Recording],
     settings: Preparation,
     base: BaseParameters | None,
-) -> tuple[BaseParameters, list[Recording]]:
-    """Return the base parameters with the shapes of dry friction, and the recordings with their cutoffs.
+) -> tuple[BaseParameters, list[Recording], ChosenCutoffs | None]:
+    """Return the base parameters with the shapes of dry friction, the recordings with their cutoffs, and how these were chosen.
 
     Slow rows of joints that never reverse are left out of the recordings.
     """
@@ -138,7 +143,7 @@ def _choose_friction_and_cutoffs(
     directions = unshaped_friction(terms, equations)
     if not directions:
         base = base_with_terms(robot, terms, base, elastic)
-        return base, with_explained_cutoffs(base, recordings, settings)
+        return base, *with_pooled_cutoffs(base, recordings, settings)
     extent = Extent.of([r.extent(np.array(list(directions.values()))) for r in recordings])
     widths = None if settings.slow is None else friction_widths(settings.slow, robot.n)
     never_reverses = one_way(extent.low, extent.high)
@@ -150,13 +155,13 @@ def _choose_friction_and_cutoffs(
     recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), one_way_signs=signs) for r in recordings]
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
-    recordings = with_explained_cutoffs(base, recordings, settings)
+    recordings, cutoffs = with_pooled_cutoffs(base, recordings, settings)
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
         extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
-    return base, recordings
+    return base, recordings, cutoffs
 
 
 def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:

@@ -13,6 +13,7 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.inputs import PriorLike
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
@@ -43,6 +44,7 @@ class Problem:
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
+        cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
     """
 
     robot: Robot
@@ -57,6 +59,7 @@ class Problem:
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
+    cutoffs: ChosenCutoffs | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ def assemble(
         logs=tuple(r.record for r in problem.recordings),
         record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
+        cutoffs=problem.cutoffs,
         standard=standard,
         triangle=stack_factors(problem.factors, weights) if pieces is None else stack_factors(pieces),
     )

@@ -15,6 +15,7 @@ from taupi.checks import is_number
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
@@ -37,6 +38,7 @@ class Outcome(Enum):
     SOLVED = ("solved", ())
     UNCONSTRAINED = ("no constraint is active", ())
     CONSTRAINED = ("solved, with active constraints", ())
+    REPLACED = ("another estimator was used than the one asked for", ())
     NOT_CONVERGED = (
         "did not converge",
         ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
@@ -134,6 +136,7 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
+        cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
     """
 
     robot: Robot
@@ -154,6 +157,7 @@ class Fit:
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
+    cutoffs: ChosenCutoffs | None = None
 
     # Estimates ----------------------------------------------------------------------------------------------------
 

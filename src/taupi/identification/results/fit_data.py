@@ -12,6 +12,7 @@ from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
 from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.robot import Robot
 
@@ -55,6 +56,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "triangle": None if fit.triangle is None else fit.triangle.tolist(),
         "joints": [dataclasses.asdict(j) for j in fit.joints],
         "conditioning": dict(fit.conditioning),
+        "cutoffs": None if fit.cutoffs is None else fit.cutoffs.to_dict(),
         "notes": list(fit.notes),
         "provenance": fit.provenance,
     }
@@ -92,6 +94,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
+        cutoffs=None if data.get("cutoffs") is None else ChosenCutoffs.from_dict(data["cutoffs"]),
     )
 
 

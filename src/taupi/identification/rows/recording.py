@@ -18,6 +18,8 @@ from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
 from taupi.signals.log import Log
 from taupi.signals.periodic import period_of
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
+from taupi.signals.smoothing import LOCAL_DERIVATIVES
+from taupi.signals.standstill import MotionRows
 
 # Samples of a log in memory that are passed on at once.
 _CHUNK = 50_000
@@ -72,6 +74,7 @@ class LogRecord:
         sha256: The hash of the file.
         rate_hz: Rows per second.
         cutoff_hz: The cutoff of the filter that its rows have passed, Hz; None for a log that came prepared.
+        validation_hz: The cutoff up to which its motion predicts torques, Hz, if that was chosen too.
         slow: The speeds (n,) below which rows were not used.
         notes: What was done to it, in words.
     """
@@ -83,6 +86,7 @@ class LogRecord:
     cutoff_hz: float | None = None
     slow: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    validation_hz: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data."""
@@ -140,6 +144,7 @@ class Recording:
         default_factory=dict
     )  # the signs of velocities that never reverse, by owner
     preparation: Preparation = field(default_factory=Preparation, repr=False)
+    validation_hz: float | None = None  # the cutoff up to which its motion predicts torques, if that was chosen
 
     @classmethod
     def of(
@@ -225,6 +230,23 @@ class Recording:
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, slow=self.slow, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
+    def beginning(self, samples: int) -> Recording:
+        """Return the recording of the first recorded `samples` of its motion, in memory; the same if it came prepared.
+
+        It is the recording itself if its derivatives need the whole record.
+        """
+        if self.cutoff is None or self.preparation.derivatives not in LOCAL_DERIVATIVES:
+            return self
+        log = self.source.head(samples)
+        source = BlockSource(lambda: iter([log]), log, len(log), self.source.rate_hz, MotionRows(0, len(log), len(log)))
+        # The velocities are those of the whole recording.
+        preparation, smoother = self.preparation, self.blocks.smoother
+        if preparation.derivatives != "recorded":
+            velocity = "measured" if smoother is not None and smoother.measured else "position"
+            preparation = replace(preparation, velocity=velocity)
+        other = Recording.of(source, self.equations, preparation, self.cutoff)
+        return replace(other, slow=self.slow, one_way_signs=self.one_way_signs)
+
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
         return replace(self, row_filter=None, slow=np.zeros(len(self.slow)), leave_out="row", span=(-np.inf, np.inf))
@@ -241,7 +263,9 @@ class Recording:
         """What a fit records of it."""
         source = self.source.first.source
         slow = tuple(self.slow.tolist())
-        return LogRecord(self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, slow, self.notes)
+        return LogRecord(
+            self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, slow, self.notes, self.validation_hz
+        )
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""

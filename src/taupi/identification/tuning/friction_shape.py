@@ -92,6 +92,7 @@ def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p
     places = np.array(plan.places)
     chosen = [0] * len(owners)
     every = [t for triangles in recordings for t in triangles]
+    joint_numbers = [j for triangles in recordings for j in range(len(triangles))]
     if not every:  # no row is used, which is reported later
         return chosen
 
@@ -102,7 +103,8 @@ def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p
 
     for _ in range(_SWEEPS):
         before = list(chosen)
-        weights = iter(reweighted_least_squares([r[:, columns(chosen)] for r, _ in every], [m for _, m in every])[1])
+        compressed = [r[:, columns(chosen)] for r, _ in every]
+        weights = iter(reweighted_least_squares(compressed, [m for _, m in every], joint_numbers)[1])
         weighted = [[next(weights) * r for r, _ in triangles] for triangles in recordings]
         joints = [triangle(np.vstack(several)) for several in zip(*(w for w in weighted if w), strict=True)]
         for a, i in enumerate(owners):

@@ -69,7 +69,7 @@ def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) 
     factors = [f for k, recording in enumerate(recordings) for f in _factors(RowMaker(plan), recording, k)]
     if not factors:
         return [None] * len(recordings)
-    x, _ = reweighted_least_squares([f.r for f in factors], [f.rows for f in factors])
+    x, _ = reweighted_least_squares([f.r for f in factors], [f.rows for f in factors], [f.joint for f in factors])
     return [_explained_bandwidth(recording, plan, x) for recording in recordings]
 
 
