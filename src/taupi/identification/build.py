@@ -59,9 +59,7 @@ def build(inputs: FitInputs) -> Problem:
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
-        base, recordings, cutoffs = _choose_friction_and_cutoffs(
-            equations, terms, recordings, preparation, inputs.base
-        )
+        base, recordings, cutoffs = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
         with _sample_counter(recordings) as count:
             plan = friction_plan(base)
             compressed = pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))

@@ -65,7 +65,9 @@ def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Wei
     }
 
 
-def noise_variances(problem: Problem, solution: Solution, weights: Weights) -> dict[tuple[int, int], tuple[float, float]]:
+def noise_variances(
+    problem: Problem, solution: Solution, weights: Weights
+) -> dict[tuple[int, int], tuple[float, float]]:
     """Return s^2 = |residual|^2 / freedom of each (file, joint), and the freedom: rows - parameters that they determine.
 
     The freedom is 0 where there is no torque. The row of a link behind a spring has no measured torque, and smaller parameters

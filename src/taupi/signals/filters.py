@@ -11,13 +11,10 @@ import numpy as np
 
 from taupi.checks import positive, whole_number
 from taupi.errors import Argument, TaupiError
-from taupi.signals.motion_spectrum import ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
+from taupi.signals.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
 
 # What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this.
 _FORGOTTEN = 1e-12
-# With encoders so good that vibrations stand out of their noise, a cutoff lies this far above the frequency below which 99.99 %
-# of the velocity's energy lies: friction jumps at each reversal, which puts torque at several times the motion's frequencies.
-_ABOVE_ENERGY = 5.0
 
 
 def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4, causal: bool = False) -> np.ndarray:
@@ -185,9 +182,9 @@ def choose_cutoff(
         )
     noise_hz, energy_hz = float(np.median(noise[moving])), float(np.median(energy[moving]))
     most = min(MARGIN * noise_hz, 0.4 * rate_hz)
-    hz = min(_ABOVE_ENERGY * energy_hz, most)
+    hz = min(ABOVE_ENERGY * energy_hz, most)
     reason = f"q meets its noise at {noise_hz:.3g} Hz, and {ENERGY:.2%} of its velocity lies below {energy_hz:.3g} Hz"
-    motion = np.minimum(noise, _ABOVE_ENERGY / MARGIN * energy)
+    motion = np.minimum(noise, ABOVE_ENERGY / MARGIN * energy)
     if score is None:
         return Cutoff(hz, motion, reason, min(energy_hz, most), most)
     frequencies = hz * np.geomspace(1 / 3, 3, 9) if candidates is None else candidates

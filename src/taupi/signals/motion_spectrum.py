@@ -23,6 +23,9 @@ ENERGY = 0.9999
 # A cutoff lies this far above the frequency at which the motion meets the noise, because torques contain sums of the motion's
 # frequencies.
 MARGIN = 2.5
+# With encoders so good that vibrations stand out of their noise, a cutoff lies this far above the frequency below which 99.99 %
+# of the velocity's energy lies: friction jumps at each reversal, which puts torque at several times the motion's frequencies.
+ABOVE_ENERGY = 5.0
 # The motion needs a cutoff of twice the frequency below which 99 % of its velocity's energy lies: torques contain products of two
 # velocities, and a filter should leave both alone.
 _NEEDED, _PRODUCTS = 0.99, 2.0
@@ -102,13 +105,15 @@ def motion_band(spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class CutoffBounds:
-    """Between which cutoffs a choice is left to other reasons.
+    """Between which cutoffs a choice is left to other reasons, by the spectrum of q.
 
     Attributes:
+        suggested_hz: What q alone suggests, Hz, as `choose_cutoff` does for one motion.
         least_hz: What the motion itself needs, Hz.
         most_hz: What the noise of q allows, Hz.
     """
 
+    suggested_hz: float
     least_hz: float
     most_hz: float
 
@@ -135,6 +140,7 @@ def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> C
     """
     spectrum = mean_spectrum([spectrum_of(q, rate) for q, rate in zip(motions, rates_hz, strict=True)])
     f, needed, allowed = spectrum.f, list[float](), list[float]()
+    noise_hz, energy_hz = (float(np.median(v[v > 0])) if (v > 0).any() else 0.0 for v in motion_band(spectrum))
     ends = _ends_of_motion(spectrum)
     # A joint of which only noise is seen has no say.
     for j, end in [(j, end) for j, end in ends if f[end] > _peak_hz(spectrum, j)] or ends:
@@ -150,7 +156,8 @@ def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> C
             Argument("q"), " does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF
         )
     most = min(float(np.median(allowed)), 0.4 * min(rates_hz))
-    return CutoffBounds(min(float(np.median(needed)), most), most)
+    suggested = min(ABOVE_ENERGY * energy_hz, MARGIN * noise_hz, most)
+    return CutoffBounds(suggested, min(float(np.median(needed)), most), most)
 
 
 def _ends_of_motion(spectrum: Spectrum) -> list[tuple[int, int]]:

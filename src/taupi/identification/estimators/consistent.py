@@ -50,11 +50,11 @@ class Consistent:
             fit = Feasible().fit_as(self.name, asdict(self), problem)
             if fit.status.outcome is Outcome.UNCONSTRAINED:
                 return fit
-            free = WeightedLeastSquares().fit(problem)
-            fit = self._with_negative_friction(problem, fit, free)
+            fit = self._with_negative_friction(problem, fit)
         except NotIdentifiedError as error:
             free = WeightedLeastSquares().fit(problem)
             return self._replaced(free, f"The fit among real bodies failed ({error}).")
+        free = WeightedLeastSquares().fit(problem)
         if not self._contradicted(problem, fit, free):
             return fit
         return self._replaced(
@@ -63,15 +63,16 @@ class Consistent:
             f"{_weighted_relative(fit, free):.2%}. Check signs, units, gears and the order of joints.",
         )
 
-    def _with_negative_friction(self, problem: Problem, fit: Fit, free: Fit) -> Fit:
+    def _with_negative_friction(self, problem: Problem, fit: Fit) -> Fit:
         """Return the fit, or one in which friction that is clearly negative stays so."""
         entries = problem.base.parameters.layout.entries
+        friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
+        loose = Feasible().fit_as(self.name, asdict(self), problem, [problem.names[k] for k in friction])
         names = [
             problem.names[k]
-            for k, e in enumerate(entries)
-            if e.kind in _FRICTION
-            and free.values[k] < -self.significance * free.stderr[k]
-            and _share_of_torque(problem, k, free.values[k]) > _VISIBLE
+            for k in friction
+            if loose.values[k] < -self.significance * loose.stderr[k]
+            and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
         if not names:
             return fit
@@ -85,7 +86,9 @@ class Consistent:
     def _contradicted(self, problem: Problem, fit: Fit, free: Fit) -> bool:
         """Return whether the constraints raise the error over all joints significantly, and by more than `size` of the torque."""
         rise = _weighted_relative(fit, free) - _weighted_relative(free, free)
-        weights = {(f.file, f.joint): 1 / free.joints[f.joint].noise for f in problem.factors if free.joints[f.joint].noise}
+        weights = {
+            (f.file, f.joint): 1 / free.joints[f.joint].noise for f in problem.factors if free.joints[f.joint].noise
+        }
         return rise > self.size and (
             loss_significance(problem.pieces, weights, fit.values, free.values) > self.significance
         )

@@ -264,7 +264,14 @@ class Recording:
         source = self.source.first.source
         slow = tuple(self.slow.tolist())
         return LogRecord(
-            self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, slow, self.notes, self.validation_hz
+            self.source.name,
+            source.path,
+            source.sha256,
+            self.rate_hz,
+            self.cutoff_hz,
+            slow,
+            self.notes,
+            self.validation_hz,
         )
 
     def _head(self) -> Iterator[Log]:
