@@ -29,7 +29,7 @@ ABOVE_ENERGY = 5.0
 # The motion needs a cutoff of twice the frequency below which 99 % of its velocity's energy lies: torques contain products of two
 # velocities, and a filter should leave both alone.
 _NEEDED, _PRODUCTS = 0.99, 2.0
-# Noise of q allows a cutoff below which it has this share of the acceleration's power: inertias then come out that much too small.
+# Noise of q allows a cutoff below which it has this share of the acceleration's power: inertias come out that much too small.
 _ATTENUATION = 0.01
 
 
@@ -126,7 +126,7 @@ class CutoffBounds:
 def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> CutoffBounds:
     """Return the bounds of a cutoff for several motions q (N, n) together, each with its rate (Hz); medians over the joints.
 
-    Their spectra are averaged, each by its duration: a short motion alone shows little but the resolution of its own spectrum. The
+    Their spectra are averaged, each by its duration: a short motion alone shows little but the resolution of its spectrum. The
     motion needs twice the frequency below which 99 % of its velocity's energy lies, without that of the noise. The noise of q, of
     density S, allows a cutoff F as long as its acceleration, S (2 pi)^4 F^5 / 5, has at most 1 % of the motion's, and at most 2.5
     times the frequency at which the motion meets the noise.

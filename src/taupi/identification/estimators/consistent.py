@@ -28,12 +28,12 @@ class Consistent:
     If real bodies can have the parameters of weighted least squares, the result is that of "wls". Otherwise it predicts other
     motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
 
-    There are two exceptions, both with a warning, and both only if the logs contradict the constraints significantly and by much.
-    Friction stays negative if it lies more than `significance` standard errors below zero, 4 by default, and makes up more than
-    0.2 % of a joint's torque: a torque sensor beyond the gear, or a drive that compensates its friction, measures that. And if the
-    relative error of all robots that can exist is larger than that of "wls" by as many standard errors, and by more than `size`
-    (0.05, of the torque), the result is that of "wls", and `fit.estimator` says so. "feasible" makes no exceptions, and takes
-    bounds.
+    There are two exceptions, both with a warning, and both only if the logs contradict the constraints significantly. Friction
+    stays negative if it lies more than `significance` standard errors below zero, 4 by default, which few data widen as they do
+    confidence intervals, and if it makes up more than 0.2 % of a joint's torque: a torque sensor beyond the gear, or a drive that
+    compensates its friction, measures that. And if the relative error of all robots that can exist is larger than that of "wls"
+    by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of "wls", and `fit.estimator`
+    says so. "feasible" makes no exceptions, and takes bounds.
     """
 
     significance: float = 4.0
@@ -50,38 +50,43 @@ class Consistent:
             fit = Feasible().fit_as(self.name, asdict(self), problem)
             if fit.status.outcome is Outcome.UNCONSTRAINED:
                 return fit
-            fit = self._with_negative_friction(problem, fit)
+            fit, warning = self._with_negative_friction(problem, fit)
         except NotIdentifiedError as error:
             free = WeightedLeastSquares().fit(problem)
             return self._replaced(free, f"The fit among real bodies failed ({error}).")
         free = WeightedLeastSquares().fit(problem)
         if not self._contradicted(problem, fit, free):
+            if warning:
+                warn(warning)
             return fit
+        before, after = (_weighted_relative(f, free) for f in (free, fit))
         return self._replaced(
             free,
-            f"No robot that can exist explains the logs: the relative error would rise from {_weighted_relative(free, free):.2%} to "
-            f"{_weighted_relative(fit, free):.2%}. Check signs, units, gears and the order of joints.",
+            f"No robot that can exist explains the logs: the relative error would rise from {before:.2%} to {after:.2%}. "
+            "Check signs, units, gears and the order of joints.",
         )
 
-    def _with_negative_friction(self, problem: Problem, fit: Fit) -> Fit:
-        """Return the fit, or one in which friction that is clearly negative stays so."""
+    def _with_negative_friction(self, problem: Problem, fit: Fit) -> tuple[Fit, str]:
+        """Return the fit, or one in which friction that is clearly negative stays so, and what to warn of."""
+        from scipy.stats import norm, t
+
         entries = problem.base.parameters.layout.entries
         friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
         loose = Feasible().fit_as(self.name, asdict(self), problem, [problem.names[k] for k in friction])
+        # With few degrees of freedom, wider, as confidence intervals are.
+        least = self.significance * float(t.ppf(0.975, loose.freedom) / norm.ppf(0.975))
         names = [
             problem.names[k]
             for k in friction
-            if loose.values[k] < -self.significance * loose.stderr[k]
-            and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
+            if loose.values[k] < -least * loose.stderr[k] and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
         if not names:
-            return fit
+            return fit, ""
         note = (
             f"Friction is clearly negative and stays so: {', '.join(names)}. Does something other than a motor current "
             "measure the torque, or does the drive compensate friction?"
         )
-        warn(note)
-        return Feasible().fit_as(self.name, asdict(self), problem, names, [note])
+        return Feasible().fit_as(self.name, asdict(self), problem, names, [note]), note
 
     def _contradicted(self, problem: Problem, fit: Fit, free: Fit) -> bool:
         """Return whether the constraints raise the error over all joints significantly, and by more than `size` of the torque."""
@@ -110,7 +115,7 @@ def _share_of_torque(problem: Problem, k: int, value: float) -> float:
     squares: dict[int, np.ndarray] = {}  # of the parameter's torque and of all torque, by joint
     for f in problem.factors:
         own, torque = value * f.r[:, k], f.r[:, -1]
-        squares[f.joint] = squares.get(f.joint, np.zeros(2)) + (own @ own, torque @ torque)
+        squares[f.joint] = squares.get(f.joint, np.zeros(2)) + np.array([own @ own, torque @ torque])
     return max(float(np.sqrt(own / torque)) if torque > 0 else 0.0 for own, torque in squares.values())
 
 

@@ -44,13 +44,14 @@ class ChosenCutoffs:
         if self.half_hz is None or self.equal_hz is None:
             explained = f"the model explains little of the torque, and q alone suggests {self.suggested_hz:.3g} Hz"
         else:
-            explained = f"the model explains half of the torque's power up to {self.half_hz:.3g} Hz, and some up to {self.equal_hz:.3g} Hz"
+            explained = f"the model explains half of the torque's power up to {self.half_hz:.3g} Hz, and some up to "
+            explained += f"{self.equal_hz:.3g} Hz"
         slow = " The motion is too slow to show inertias, so all is fitted that the noise allows." if self.slow else ""
         low, high = self.flat_hz
         return (
-            f"cutoff {self.fit_hz:.3g} Hz for all logs, {self.validation_hz:.3g} Hz for predictions: {explained}; the motion needs "
-            f"{self.least_hz:.3g} Hz, and the noise of q allows {self.most_hz:.3g} Hz.{slow} Anything from {low:.3g} to {high:.3g} "
-            "Hz would do."
+            f"cutoff {self.fit_hz:.3g} Hz for all logs, {self.validation_hz:.3g} Hz for predictions: {explained}; the motion "
+            f"needs {self.least_hz:.3g} Hz, and the noise of q allows {self.most_hz:.3g} Hz.{slow} Anything from {low:.3g} to "
+            f"{high:.3g} Hz would do."
         )
 
     def to_dict(self) -> dict[str, Any]:

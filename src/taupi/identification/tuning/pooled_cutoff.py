@@ -1,4 +1,4 @@
-"""One cutoff for all logs of a fit: where the model stops explaining their torque, within what the motion needs and q's noise allows.
+"""One cutoff for all logs of a fit: where the model stops explaining torque, between what motion needs and what noise allows.
 
 Everything is judged over all logs together, so that short logs borrow what the others show. Two cutoffs are chosen: one for the
 rows that are fitted, and one for the motion that predicts.
@@ -52,9 +52,9 @@ def choose_pooled_cutoffs(base: BaseParameters, recordings: Sequence[Recording])
     A filter that lets too much noise pass spoils the model by which it is chosen. So the first model uses the cutoff that q
     suggests, halved as long as the model explains half of the torque's power only below half of it. Predictions then take the
     motion up to the frequency at which the residual has as much power as the torque, so that nothing is explained any more; rows
-    are fitted up to the middle between that and the frequency at which the residual has half of the power. A motion that is so slow that its inertial
-    torques cannot be seen shows inertias only by what happens above its own frequencies; then as much is fitted as the noise of q
-    allows, which torque noise is no reason against: it is not correlated with the regressor.
+    are fitted up to the middle between that and the frequency at which the residual has half of the power. A motion that is so
+    slow that its inertial torques cannot be seen shows inertias only by what happens above its own frequencies; then as much is
+    fitted as the noise of q allows. Torque noise is no reason against it: it is not correlated with the regressor.
     """
     bounds = _bounds(recordings)
     beginnings = _beginnings(recordings, bounds.most_hz)
