@@ -11,6 +11,7 @@ from taupi.errors import NotIdentifiedError
 from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution
@@ -48,12 +49,18 @@ def assemble(
         computed, freedom = sandwich(problem.pieces, weights, solution.x, solution.spread)
     else:
         computed, freedom = sandwich(pieces, {}, solution.x, solution.spread)
+    moved = shifts(
+        problem.pieces if pieces is None else pieces, weights if pieces is None else {}, solution.x, solution.spread
+    )
+    covariance = computed if covariance is None else covariance
+    stderr = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
+    uncertain = sensitivity_note(problem.names, solution.x, stderr, moved, solution.undetermined)
     return Fit(
         robot=problem.robot,
         terms=problem.terms,
         basis=problem.base,
         values=solution.x,
-        covariance=computed if covariance is None else covariance,
+        covariance=covariance,
         undetermined=solution.undetermined,
         freedom=freedom,
         estimator=estimator,
@@ -61,11 +68,12 @@ def assemble(
         status=status,
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
-        notes=(*problem.notes, *_undetermined_notes(problem, solution), *notes),
+        notes=(*problem.notes, *_undetermined_notes(problem, solution), *([uncertain] if uncertain else []), *notes),
         logs=tuple(r.record for r in problem.recordings),
         record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
         cutoffs=problem.cutoffs,
+        shifts=moved,
         standard=standard,
         triangle=stack_factors(problem.factors, weights) if pieces is None else stack_factors(pieces),
     )

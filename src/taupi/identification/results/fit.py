@@ -137,6 +137,7 @@ class Fit:
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
         cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
+        shifts: How far each estimate (b,) moves at most if one of four parts of the logs is left out; None if that is not known.
     """
 
     robot: Robot
@@ -158,6 +159,7 @@ class Fit:
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
     cutoffs: ChosenCutoffs | None = None
+    shifts: np.ndarray | None = field(default=None, compare=False)
 
     # Estimates ----------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "triangle": None if fit.triangle is None else fit.triangle.tolist(),
         "joints": [dataclasses.asdict(j) for j in fit.joints],
         "conditioning": dict(fit.conditioning),
+        "shifts": None if fit.shifts is None else fit.shifts.tolist(),
         "cutoffs": None if fit.cutoffs is None else fit.cutoffs.to_dict(),
         "notes": list(fit.notes),
         "provenance": fit.provenance,
@@ -94,6 +95,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
+        shifts=None if data.get("shifts") is None else np.array(data["shifts"], dtype=float),
         cutoffs=None if data.get("cutoffs") is None else ChosenCutoffs.from_dict(data["cutoffs"]),
     )
 
