@@ -62,7 +62,7 @@ def test_many_short_logs_have_one_cutoff(arm):
     assert len({log.cutoff_hz for log in fit.logs}) == 1 and len({log.validation_hz for log in fit.logs}) == 1
     assert fit.cutoffs.least_hz == pytest.approx(16 / 3, rel=0.05)
     assert fit.cutoffs.least_hz <= fit.cutoffs.fit_hz * 1.001 and fit.cutoffs.fit_hz <= fit.cutoffs.most_hz * 1.001
-    with_short = tp.identify(arm, [*logs, moving(arm, 1.0, 0.7, seed=20)], terms=TERMS)
+    with_short = tp.identify(arm, [*logs, moving(arm, 1.0, 0.3, seed=20)], terms=TERMS)
     assert with_short.logs[-1].cutoff_hz > with_short.logs[0].cutoff_hz == with_short.cutoffs.fit_hz
     assert any(note.startswith("cutoff ") and "for all logs" in note for note in fit.notes)
 
@@ -89,13 +89,16 @@ def test_predictions_have_their_own_cutoff_which_is_kept(arm):
     assert ChosenCutoffs.from_dict(fit.cutoffs.to_dict()) == fit.cutoffs
 
 
-def swinging(arm, seconds, rate=200.0, torque_noise=1e-4):
-    """Return a log of the arm falling and swinging without drives: Runge and Kutta's steps, five per sample."""
+def swinging(arm, seconds, rate=200.0, torque_noise=1e-4, damping=0.5):
+    """Return a log of the arm falling and swinging without drives, damped by what a model without friction does not know.
+
+    Runge and Kutta's steps, five per sample.
+    """
     acceleration = tp.forward_dynamics(arm)
     state, h = np.array([0.9, 0.4, 0.0, 0.0]), 1 / (5 * rate)
 
     def rate_of_change(x):
-        return np.concatenate([x[2:], np.asarray(acceleration(x[:2], x[2:], np.zeros(2))) - 0.05 * x[2:]])
+        return np.concatenate([x[2:], np.asarray(acceleration(x[:2], x[2:], np.zeros(2))) - damping * x[2:]])
 
     q = []
     for _ in range(round(seconds * rate)):
@@ -139,8 +142,8 @@ def test_what_one_part_alone_decides_is_said():
     moved = shifts(pieces, {}, solution.x, solution.spread)
     assert moved[0] < 0.01 and moved[1] == pytest.approx(abs(solution.x[1]))
     # The same by leaving out rows.
-    without = [solve(np.vstack([f.r for f in pieces if f.stretch // 2 != k]), np.zeros(2)).x[0] for k in range(3)]
-    assert moved[0] == pytest.approx(max(np.abs(np.array(without) - solution.x[0])), rel=0.5)
+    without = [solve(np.vstack([f.r for f in pieces if f.stretch // 2 != k]), np.zeros(2)).x[0] for k in range(4)]
+    assert moved[0] == pytest.approx(max(np.abs(np.array(without) - solution.x[0])), rel=1e-6)
     names, stderr = ("a", "b"), np.array([0.001, 0.01 * abs(solution.x[1])])
     note = sensitivity_note(names, solution.x, stderr, moved, np.zeros(2, dtype=bool))
     assert note.startswith("Determined only by a part of the logs: b.")
