@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from taupi.dynamics.terms import Term
+from taupi.dynamics.terms import Load, Term
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
-from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
+from taupi.identification.solve import WEAK, Solution, solve
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
+
+Weights = dict[tuple[int, int], float]  # by (file, joint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,15 +37,18 @@ class Problem:
         robot: The robot.
         terms: The joint terms, with the shapes of dry friction.
         base: The base parameters.
-        regressor: The program of the base regressor Y_b.
+        regressor: The program of the base regressor Y_b, without friction that depends on load or bends with speed.
         factors: One triangle [Y_b tau] for each (file, joint).
         pieces: The same, one triangle for each stretch of time.
-        conditioning: What the logs determine.
+        conditioning: What the logs determine, in the columns of the regressor.
         prior: Standard parameters (p,), terms included, for what the logs do not determine.
         recordings: The logs, ready to be read again.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
+        first: The parameters of a first fit, which tell the load in the columns of friction that depends on it; empty if the
+            problem has no such columns.
+        shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
     """
 
     robot: Robot
@@ -57,6 +63,8 @@ class Problem:
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
+    first: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    shrinkage: tuple[JointFactor, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,11 +84,50 @@ class Problem:
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of the log with the index `file` again, block by block."""
-        return self.recordings[file].rows(RowMaker(friction_plan(self.base)))
+        return self.recordings[file].rows(RowMaker(self.friction))
+
+    @property
+    def friction(self) -> FrictionPlan:
+        """Which columns are dry friction, and how it builds up."""
+        return friction_plan(self.base, self.first)
+
+    def stack(self, weights: Weights | None = None) -> np.ndarray:
+        """Return one triangle of all rows, each joint of each file by its weight, 1 by default, and of those that shrink."""
+        return self.shrunk(stack_factors(self.factors, weights), weights)
+
+    def shrunk(self, r: np.ndarray, weights: Weights | None = None) -> np.ndarray:
+        """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink, by the typical weight of their joint."""
+        if not self.shrinkage:
+            return r
+        pulls = [_typical_weight(self.factors, f.joint, weights) * f.r for f in self.shrinkage]
+        return triangle(np.vstack([r, *pulls]))
+
+    def solve(self, r: np.ndarray, weak: float = WEAK) -> Solution:
+        """Return the least-squares solution of stacked rows `r`; a share of the load that would be negative is zero instead.
+
+        Such columns are dropped, and the rest is solved again. How well the solution is determined is stated without that bound.
+        """
+        free = solution = solve(r, self.prior_base, self.metric, weak)
+        loads = np.array([e.kind == Load.name for e in self.base.parameters.layout.entries])
+        dropped = np.zeros(len(loads), dtype=bool)
+        while (negative := loads & ~dropped & (solution.x < 0)).any():
+            dropped |= negative
+            rest = np.where(np.append(dropped, False), 0.0, r)
+            solution = solve(rest, np.where(dropped, 0.0, self.prior_base), self.metric, weak)
+        return replace(free, x=np.where(dropped, 0.0, solution.x))
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
         return "\n".join([head, *self.conditioning.sentences])
+
+
+def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights | None) -> float:
+    """Return the weight of a joint over all files: 1 / the root mean square of its noise, 1 if rows have no weights."""
+    if weights is None:
+        return 1.0
+    parts = [(f.rows, weights.get((f.file, f.joint), 0.0)) for f in factors if f.joint == joint]
+    noise = sum(rows / w**2 for rows, w in parts if w)
+    return float(np.sqrt(sum(rows for rows, w in parts if w) / noise)) if noise else 0.0
 
 
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:

@@ -13,7 +13,7 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
 
@@ -51,7 +51,7 @@ class Ridge:
                 f"ridge: weight {weight:.3g} of the prior, by cross-validation over {_FOLDS} stretches of each file; it "
                 f"predicts them {gain:.2%} better than no prior does."
             )
-        solution = ridge_solution(problem, stack_factors(problem.factors, weights), weight)
+        solution = ridge_solution(problem, problem.stack(weights), weight)
         # Parameters that only the prior determines are not known from the logs.
         solution = replace(solution, undetermined=free.undetermined)
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
@@ -60,12 +60,12 @@ class Ridge:
 def ridge_solution(problem: Problem, r: np.ndarray, weight: float) -> Solution:
     """Return the solution with one more row per parameter below the factor, for the prior: sqrt(weight) d_k (x_k - prior_k)."""
     if weight == 0:
-        return solve(r, problem.prior_base, problem.metric)
+        return problem.solve(r)
     prior = problem.prior_base
     d = np.linalg.norm(r[:, :-1], axis=0)
     pull = np.sqrt(weight) * d * _belief(problem)
     prior_rows = np.column_stack([np.diag(pull), pull * prior])
-    return solve(triangle(np.vstack([r, prior_rows])), prior, problem.metric)
+    return problem.solve(triangle(np.vstack([r, prior_rows])))
 
 
 def cross_validate(problem: Problem, weights: Weights) -> tuple[float, float]:
@@ -74,7 +74,7 @@ def cross_validate(problem: Problem, weights: Weights) -> tuple[float, float]:
     parts = [stack_factors(part, weights) for part in folds if part]
     errors = np.zeros(len(_GRID))
     for k, left_out in enumerate(parts):
-        rest = triangle(np.vstack([p for j, p in enumerate(parts) if j != k]))
+        rest = problem.shrunk(triangle(np.vstack([p for j, p in enumerate(parts) if j != k])), weights)
         for g, weight in enumerate(_GRID):
             x = ridge_solution(problem, rest, float(weight)).x
             errors[g] += float(np.sum((left_out @ np.append(x, -1.0)) ** 2))

@@ -16,7 +16,7 @@ from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
 
-_FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+_FRICTION = ("viscous", "coulomb", "offset", "stribeck", "load", "curve")
 # Of elastic joints, whose rotor inertia is identified on its own.
 _TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
