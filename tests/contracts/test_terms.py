@@ -134,7 +134,9 @@ def test_bias_is_the_torque_without_acceleration(arm):
 
 def test_terms_that_change_dry_friction_are_refused_where_they_cannot_be(arm):
     for name in ("load", "curve"):
-        with pytest.raises(TaupiError, match=rf"The term '{name}' changes dry friction, and there is none\. Add 'coulomb'"):
+        with pytest.raises(
+            TaupiError, match=rf"The term '{name}' changes dry friction, and there is none\. Add 'coulomb'"
+        ):
             tp.regressor(arm, terms=(object_of(name),))
         with pytest.raises(TaupiError, match=f"Laws have no term '{name}'"):
             tp.SlotineLi(arm, terms=("coulomb", object_of(name))).torque(*np.zeros((5, 2)))

@@ -75,13 +75,14 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
                 return pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
 
         compressed = compress(friction_plan(base))
-        problem = _problem(inputs, base, recordings, compressed, preparation, notes)
+        problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         if not modulated:
             return problem
         extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
         return with_modulated_friction(
             problem,
             first_fit(problem),
+            inputs.prior,
             modulated,
             extremes,
             lambda plan: [f for part in compress(plan) for f in part.factors],
@@ -91,12 +92,13 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
 def _problem(
     inputs: FitInputs,
     base: BaseParameters,
+    modulated: Sequence[Term],
     recordings: list[Recording],
     compressed: Sequence[_Compressed],
     preparation: Preparation,
     notes: Sequence[str],
 ) -> Problem:
-    """Return the problem of compressed recordings."""
+    """Return the problem of compressed recordings, as yet without the columns of `modulated` terms."""
     equations = Equations.of(base)
     pieces = tuple(factor for part in compressed for factor in part.factors)
     samples = sum(part.samples for part in compressed)
@@ -114,7 +116,7 @@ def _problem(
         factors=factors,
         pieces=pieces,
         conditioning=conditioning,
-        prior=prior_of(inputs.prior, base),
+        prior=prior_of(inputs.prior, base.with_modulated(modulated))[: len(base.standard)],
         recordings=tuple(recordings),
         preparation=preparation,
         notes=(

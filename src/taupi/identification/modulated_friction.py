@@ -11,7 +11,8 @@ from taupi.dynamics.terms import Load, Term, modulated_terms
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.friction.fitted_terms import with_curve_speeds
-from taupi.identification.problem import Problem
+from taupi.identification.inputs import PriorLike
+from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.factors import JointFactor, merge_stretches, residual_squares
 
 # Their parameters are probably about this large: the share of the load, and the curve in units of the joint's other friction.
@@ -23,6 +24,7 @@ _LEAST = 1e-9
 def with_modulated_friction(
     problem: Problem,
     first: np.ndarray,
+    prior: PriorLike,
     terms: Sequence[Term],
     speeds: np.ndarray,
     compress: Callable[[FrictionPlan], Iterable[JointFactor]],
@@ -31,7 +33,7 @@ def with_modulated_friction(
 
     The load is that of a fit without these columns, whose base parameters are `first` (b,); that of the result differs so little
     from it that a third pass would change nothing that can be seen. `speeds` (n,) are the largest of the logs, and `compress`
-    returns the factors of all logs for a plan.
+    returns the factors of all logs for a plan; `prior` is that of `taupi.identify`.
 
     mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep the
     parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by their
@@ -47,7 +49,7 @@ def with_modulated_friction(
         base=base,
         factors=tuple(merge_stretches(pieces)),
         pieces=pieces,
-        prior=np.concatenate([problem.prior, base.standard.values[len(problem.prior) :]]),
+        prior=prior_of(prior, base),
         first=first,
         shrinkage=_shrinkage(problem, base, first, rounded),
         notes=(*problem.notes, _note(terms, problem.robot.joint_names, rounded)),

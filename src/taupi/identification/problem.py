@@ -23,6 +23,8 @@ from taupi.program.program import Program
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
+# If the rows that shrink have more than this share in what is known about a parameter, it is a guess.
+_GUESSED = 0.5
 
 Weights = dict[tuple[int, int], float]  # by (file, joint)
 
@@ -97,16 +99,16 @@ class Problem:
 
     def shrunk(self, r: np.ndarray, weights: Weights | None = None) -> np.ndarray:
         """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink, by the typical weight of their joint."""
-        if not self.shrinkage:
-            return r
-        pulls = [_typical_weight(self.factors, f.joint, weights) * f.r for f in self.shrinkage]
-        return triangle(np.vstack([r, *pulls]))
+        return triangle(np.vstack([r, self._pulls(weights)])) if self.shrinkage else r
 
-    def solve(self, r: np.ndarray, weak: float = WEAK) -> Solution:
-        """Return the least-squares solution of stacked rows `r`; a share of the load that would be negative is zero instead.
+    def solve(self, weights: Weights | None = None, weak: float = WEAK, rows: np.ndarray | None = None) -> Solution:
+        """Return the least-squares solution with these weights; a share of the load that would be negative is zero instead.
 
-        Such columns are dropped, and the rest is solved again. How well the solution is determined is stated without that bound.
+        `rows` (k, b + 1), weighted, replace those of the factors. Columns of such shares are dropped, and the rest is solved
+        again; how well the solution is determined is stated without that bound. A parameter about which the rows that shrink say
+        more than the logs counts as not determined.
         """
+        r = self.stack(weights) if rows is None else self.shrunk(rows, weights)
         free = solution = solve(r, self.prior_base, self.metric, weak)
         loads = np.array([e.kind == Load.name for e in self.base.parameters.layout.entries])
         dropped = np.zeros(len(loads), dtype=bool)
@@ -114,7 +116,14 @@ class Problem:
             dropped |= negative
             rest = np.where(np.append(dropped, False), 0.0, r)
             solution = solve(rest, np.where(dropped, 0.0, self.prior_base), self.metric, weak)
-        return replace(free, x=np.where(dropped, 0.0, solution.x))
+        pulls = np.sum([np.zeros(len(loads)), *(p[:-1] ** 2 for p in self._pulls(weights))], axis=0)
+        guessed = pulls * np.sum(free.spread**2, axis=1) > _GUESSED
+        return replace(free, x=np.where(dropped, 0.0, solution.x), undetermined=free.undetermined | guessed)
+
+    def _pulls(self, weights: Weights | None) -> np.ndarray:
+        """Return the rows that shrink (k, b + 1), by the typical weight of their joint."""
+        rows = [_typical_weight(self.factors, f.joint, weights) * f.r for f in self.shrinkage]
+        return np.vstack([np.zeros((0, len(self.names) + 1)), *rows])
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
@@ -131,7 +140,10 @@ def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights
 
 
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
-    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms."""
+    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms.
+
+    Those of friction that depends on load or bends with speed may be left out, too.
+    """
     own = base.standard.values
     if prior is None:
         return own
@@ -139,8 +151,8 @@ def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
         prior = prior.parameters.values
     values = np.asarray(getattr(prior, "values", prior), dtype=float)
     links = len(base.robot.parameters)
-    if values.shape == (links,) and links < len(own):
-        values = np.concatenate([values, own[links:]])
+    if values.shape in ((links,), (len(base.linear.standard),)):
+        values = np.concatenate([values, own[len(values) :]])
     if values.shape != own.shape or not np.isfinite(values).all():
         raise TaupiError(
             Argument("prior"),

@@ -13,10 +13,10 @@ from taupi.identification.solve import WEAK, Solution
 def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
     """Return the solution, and the weights 1 / sigma of each (file, joint), taken anew from the residuals `iterations` times."""
     weights = first_weights(problem)
-    solution = problem.solve(problem.stack(weights), weak)
+    solution = problem.solve(weights, weak)
     for _ in range(iterations):
         weights = noise_weights(problem, solution, weights)
-        solution = problem.solve(problem.stack(weights), weak)
+        solution = problem.solve(weights, weak)
     return solution, weights
 
 
@@ -64,7 +64,7 @@ def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
     result = {(f.file, f.joint): 1.0 for f in problem.factors}
     if not unmeasured:
         return result
-    first = problem.solve(problem.stack(first_weights(problem))).x
+    first = problem.solve(first_weights(problem)).x
     for f in problem.factors:
         power = torque_squares(problem, f, x)
         if f.joint in unmeasured and power > 0:

@@ -23,7 +23,12 @@ def motion(seed=0, seconds=30.0):
     w = 2 * np.pi * np.array([0.1, 0.23, 0.41, 0.67])[:, None]
     a, phase = rng.uniform(0.15, 0.5, (4, 2)), rng.uniform(0, 6, (4, 2))
     angle = w * t[:, None, None] + phase
-    return t, (a * np.sin(angle)).sum(axis=1), (a * w * np.cos(angle)).sum(axis=1), -(a * w * w * np.sin(angle)).sum(axis=1)
+    return (
+        t,
+        (a * np.sin(angle)).sum(axis=1),
+        (a * w * np.cos(angle)).sum(axis=1),
+        -(a * w * w * np.sin(angle)).sum(axis=1),
+    )
 
 
 def arm(mu=MU, bend=BEND):
@@ -165,9 +170,10 @@ def test_files_share_them():
     good, poor, both = (identify(log, "wls") for log in (logs[0], logs[1], logs))
     for kind in ("load", "curve"):
         assert (values_of(both, kind, "stderr") < values_of(poor, kind, "stderr")).all()
-        assert np.abs(values_of(both, kind) - values_of(good, kind)).max() < np.abs(
-            values_of(both, kind) - values_of(poor, kind)
-        ).max()
+        assert (
+            np.abs(values_of(both, kind) - values_of(good, kind)).max()
+            < np.abs(values_of(both, kind) - values_of(poor, kind)).max()
+        )
 
 
 def test_parameters_that_a_log_says_nothing_about_stay_small():

@@ -91,7 +91,7 @@ class Feasible:
         solution = self._constrain(problem, region, free, weights)
         for _ in range(self.iterations if not solution.exact else 0):
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
-            free = problem.solve(problem.stack(weights))
+            free = problem.solve(weights)
             solution = self._constrain(problem, region, free, weights)
         covariance, _ = sandwich(problem.pieces, weights, free.x, free.spread)
         # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
@@ -134,7 +134,7 @@ class Feasible:
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # an orthonormal basis of what the logs determine
         y_u, z_u = u.T @ y, u.T @ z
-        determined = not free.undetermined.any()
+        determined = free.spread.shape[1] == len(free.x)
         exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
         if exact is not None:
             return exact

@@ -56,7 +56,7 @@ class Huber:
             weigh = partial(self._weigh, sigma=sigma, x=solution.x)
             pieces = transformed_factors(problem, weigh)
             weights = {key: 1 / s for key, s in sigma.items() if s > 0}
-            before, solution = solution, problem.solve(problem.shrunk(stack_factors(pieces), weights))
+            before, solution = solution, problem.solve(weights, rows=stack_factors(pieces))
             step = _largest_step(before, solution)
             if step < self.tolerance:
                 break

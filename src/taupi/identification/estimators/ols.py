@@ -27,5 +27,5 @@ class OrdinaryLeastSquares:
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
-        solution = problem.solve(problem.stack(), self.weak)
+        solution = problem.solve(weak=self.weak)
         return assemble(problem, self.name, asdict(self), solution)

@@ -39,6 +39,6 @@ class WeightedLeastSquares:
         solution, weights = weighted_least_squares(problem, self.iterations, self.weak)
         if self.covariance == "full":
             pieces = whitened_factors(problem, solution.x)
-            solution = problem.solve(problem.shrunk(stack_factors(pieces), weights), self.weak)
+            solution = problem.solve(weights, self.weak, stack_factors(pieces))
             return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces)
         return assemble(problem, self.name, asdict(self), solution, weights)

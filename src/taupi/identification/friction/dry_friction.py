@@ -135,7 +135,7 @@ def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> Fri
     """Return which columns of the base regressor are dry friction, and with which shapes.
 
     `values` are base parameters that tell the load, if the base has friction that depends on it; those that come last may be
-    left out.
+    left out. Without any, so are the columns of friction that depends on load or bends with speed.
     """
     linear = base.linear
     equations, names = Equations.of(linear), linear.names
@@ -154,9 +154,8 @@ def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> Fri
 def _modulation(base: BaseParameters, owners: list[str], values: np.ndarray | None) -> Modulation | None:
     """Return the columns of terms that change dry friction; their states are those of the joints among the `owners`."""
     terms, joints = modulated_terms(base.terms), base.robot.joint_names
-    if not terms:
+    if not terms or values is None:
         return None
-    assert values is not None
     each = [(i, term.at(i) if isinstance(term, Curve) else term) for term in terms for i in range(len(joints))]
     return Modulation(
         tuple(i for i, _ in each),

@@ -46,4 +46,8 @@ def _text(p: ParameterRow | None) -> str:
     if p is None:
         return ""
     unit = "" if p.unit == "1" else f" {p.unit}"
-    return f"{number(p.value)} ± {number(p.stderr, 2)}{unit}" if p.determined else f"{number(p.value)}{unit}, not determined"
+    return (
+        f"{number(p.value)} ± {number(p.stderr, 2)}{unit}"
+        if p.determined
+        else f"{number(p.value)}{unit}, not determined"
+    )
