@@ -94,17 +94,18 @@ class Problem:
         return friction_plan(self.base, self.first)
 
     def stack(self, weights: Weights | None = None) -> np.ndarray:
-        """Return one triangle of all rows, each joint of each file by its weight, 1 by default, and of those that shrink."""
+        """Return one triangle of all rows, by the `weights` of each (file, joint), 1 by default, and of those that shrink."""
         return self.shrunk(stack_factors(self.factors, weights), weights)
 
     def shrunk(self, r: np.ndarray, weights: Weights | None = None) -> np.ndarray:
-        """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink, by the typical weight of their joint."""
+        """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink; `weights` are as in `stack`."""
         return triangle(np.vstack([r, self._pulls(weights)])) if self.shrinkage else r
 
     def solve(self, weights: Weights | None = None, weak: float = WEAK, rows: np.ndarray | None = None) -> Solution:
-        """Return the least-squares solution with these weights; a share of the load that would be negative is zero instead.
+        """Return the least-squares solution; a share of the load that would be negative is zero instead.
 
-        `rows` (k, b + 1), weighted, replace those of the factors. Columns of such shares are dropped, and the rest is solved
+        `weights` are as in `stack`. `rows` (k, b + 1), weighted, replace those of the factors. Combinations of unit columns
+        shorter than `weak` (1e-4) times the longest are taken from the prior. Negative shares are dropped, and the rest is solved
         again; how well the solution is determined is stated without that bound. A parameter about which the rows that shrink say
         more than the logs counts as not determined.
         """
