@@ -16,8 +16,8 @@ import taupi as tp
 from taupi.cli.main import run
 
 RESULTS = ["fit.json", "fit.txt", "report.html"]
-TERMS = ("rotor", "viscous", "coulomb", "offset")  # the defaults
-COUNT = tp.base_parameters(tp.load("elbow2r"), TERMS).count
+TERMS = ("rotor", "viscous", "coulomb", "offset")  # the defaults, without those of which these arms have nothing
+COUNT = tp.base_parameters(tp.load("elbow2r"), (*TERMS, "load", "curve")).count
 
 
 def motion(seed, n=2, duration=8.0, rate=200.0):
@@ -125,7 +125,7 @@ def test_files_and_what_is_printed(done, logs):
     assert (out / "fit.txt").read_text().startswith(first)
     truth = fit.basis.project(
         tp.base_parameters(
-            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), TERMS
+            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), fit.terms
         ).standard
     )
     # Noise of 0.02 N m averaged over some thousand samples; friction's steps, smeared by the filter, leave more.
