@@ -173,6 +173,7 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
             return function(**bound)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__subjects__ = subjects  # type: ignore[attr-defined]
         call.__doc__ = _documented(function.__doc__ or "", subjects)
         return call
 

@@ -37,6 +37,19 @@ def test_it_reads_back_to_the_last_bit(tmp_path):
     assert np.array_equal(tp.load_fit(tmp_path).values, fit.values)  # the directory will do
 
 
+def test_words_of_before_are_read(tmp_path):
+    """Until 0.1 the provenance had its logs under "runs"."""
+    fit = friction_fit()
+
+    def older(data):
+        data["provenance"]["runs"] = data["provenance"].pop("logs")
+
+    back = tp.load_fit(changed(tmp_path, older))
+    assert [log.name for log in back.logs] == [log.name for log in fit.logs] != []
+    assert back.logs == fit.logs
+    assert back.provenance.keys() == fit.provenance.keys()
+
+
 @pytest.mark.parametrize("name", ["planar3r", "zollo2r"])
 def test_the_description_travels_with_it(tmp_path, name, recwarn):
     """Robots that are no real bodies too; there is nothing new to warn about."""

@@ -11,7 +11,8 @@ import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
-from taupi.dynamics.terms import LinkSide, Stribeck, Term, TermsLike
+from taupi.dynamics.terms import Stribeck, Term, TermsLike
+from taupi.dynamics.terms.elastic import LinkSide
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identification.build import build
 from taupi.identification.equations import Equations

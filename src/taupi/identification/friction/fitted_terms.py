@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.drives import elastic_parameters, resolve_sides
-from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
+from taupi.dynamics.terms import Along, Coulomb, Offset, Spring, Term, TermsLike, resolve_terms
+from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
