@@ -33,7 +33,7 @@ def _regressor(
 
     inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd"]
     program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
-    return program if columns is None else program.columns(columns)
+    return program if columns is None else program.select(columns)
 
 
 @builder
