@@ -202,7 +202,7 @@ class _Linear:
         rows = list(recording.unfiltered().rows(RowMaker(friction_plan(problem.base))))
         time, qd = np.concatenate([r.time for r in rows]), np.concatenate([r.qd for r in rows])
         inside = (time >= recording.span[0]) & (time <= recording.span[1])
-        fast = np.abs(qd) >= recording.slow
+        fast = np.abs(qd) >= recording.least_speeds
         if recording.leave_out == "sample":
             fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape)
         use = fast & inside[:, None]
