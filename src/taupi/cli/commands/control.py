@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, build_laws, law_names, starting_estimate
+from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate
 from taupi.cli.options import RobotArgument
 from taupi.cli.run_folder import refuse_results, write_runs, written
 from taupi.cli.simulation_options import SimulationOptions
@@ -19,8 +19,8 @@ LawsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--law",
-        help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity, "
-        "elastic-pd-gravity (the default of elastic joints); several separated by commas, or repeated.",
+        help=f"{', '.join(LAWS)}; several separated by commas, or repeated. By default slotine-li, and {ELASTIC_LAW} for "
+        "elastic joints.",
     ),
 ]
 KnownOption = Annotated[float, typer.Option("--known", help="Share of the true parameters that estimates start at.")]

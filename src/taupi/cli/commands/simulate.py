@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, build_laws
+from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws
 from taupi.cli.options import RobotArgument
 from taupi.cli.run_folder import refuse_results, write_runs, written
 from taupi.cli.simulation_options import SimulationOptions
@@ -18,8 +18,7 @@ LawOption = Annotated[
     str | None,
     typer.Option(
         "--law",
-        help="computed-torque (the default), pd-gravity, slotine-li, niemeyer-slotine, walker, composite, natural, "
-        "elastic-pd-gravity (the default of elastic joints) or none.",
+        help=f"{', '.join(LAWS)} or none. By default computed-torque, and {ELASTIC_LAW} for elastic joints.",
     ),
 ]
 
