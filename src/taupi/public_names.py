@@ -84,7 +84,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.errors": "TaupiError, TaupiWarning",
     },
     "terms": {
-        "taupi.dynamics.terms": "Viscous, Coulomb, Offset, Rotor, Spring, Damping, "
+        "taupi.dynamics.terms": "Viscous, Coulomb, Load, Curve, Offset, Rotor, Spring, Damping, "
         "Stribeck, StribeckCurve, StribeckRise, StribeckFall, Along, LinkSide",
     },
     "elastic": {

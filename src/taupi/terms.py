@@ -15,8 +15,10 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "Along",
     "Coulomb",
+    "Curve",
     "Damping",
     "LinkSide",
+    "Load",
     "Offset",
     "Rotor",
     "Spring",
@@ -30,8 +32,10 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi.dynamics.terms import Along
     from taupi.dynamics.terms import Coulomb
+    from taupi.dynamics.terms import Curve
     from taupi.dynamics.terms import Damping
     from taupi.dynamics.terms import LinkSide
+    from taupi.dynamics.terms import Load
     from taupi.dynamics.terms import Offset
     from taupi.dynamics.terms import Rotor
     from taupi.dynamics.terms import Spring

@@ -32,7 +32,7 @@ class PlantOptions(Settings):
     """The plant: what stands between the torque that a law asks for and the motion.
 
     Attributes:
-        terms: Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.
+        terms: Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck,load.
         rigid: Take elastic joints as rigid.
         stiction: Let joints stick and break away; needs --integrator rk45, dop853 or lsoda.
         payload_at: Load at the tip from a time on, as time:mass, such as 2s:1.5kg.
