@@ -86,6 +86,8 @@ PUBLIC: dict[str, dict[str, str]] = {
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",
         "taupi.dynamics.terms.coulomb": "Coulomb",
+        "taupi.dynamics.terms.load": "Load",
+        "taupi.dynamics.terms.curve": "Curve",
         "taupi.dynamics.terms.offset": "Offset",
         "taupi.dynamics.terms.rotor": "Rotor",
         "taupi.dynamics.terms.spring": "Spring",

@@ -276,14 +276,14 @@ def identify(
 ) -> Fit:
     """Return the base parameters pi_b of a `robot`, estimated from `logs`: tau = Y_b(q, qd, qdd) pi_b + noise.
 
-    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise.
-    `estimator` is a name ("consistent" by default, "wls", ...), or an object such as
-    `taupi.estimators.Feasible(total_mass=(20, 30))`. `terms` are the columns of each joint besides those of its link: rotor
-    inertia, friction and an offset by default. `base` are the base parameters for these terms, if you have them already; by
-    default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the
-    number of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block
-    is refused. `seed` (0) is for whatever is random, and is kept in the fit's record.
+    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise. `estimator`
+    is a name ("consistent" by default, "wls", ...), or an object such as `taupi.estimators.Feasible(total_mass=(20, 30))`.
+    `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
+    grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
+    by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
+    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the number
+    of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block is refused.
+    `seed` (0) is for whatever is random, and is kept in the fit's record.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta

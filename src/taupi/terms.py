@@ -15,8 +15,10 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "Along",
     "Coulomb",
+    "Curve",
     "Damping",
     "LinkSide",
+    "Load",
     "Offset",
     "Rotor",
     "Spring",
@@ -30,8 +32,10 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi.dynamics.terms.along import Along
     from taupi.dynamics.terms.coulomb import Coulomb
+    from taupi.dynamics.terms.curve import Curve
     from taupi.dynamics.terms.elastic import Damping
     from taupi.dynamics.terms.elastic import LinkSide
+    from taupi.dynamics.terms.load import Load
     from taupi.dynamics.terms.offset import Offset
     from taupi.dynamics.terms.rotor import Rotor
     from taupi.dynamics.terms.spring import Spring

@@ -32,7 +32,7 @@ ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without(
 # Programs -------------------------------------------------------------------------------------------------------------
 
 TermsOption = Annotated[
-    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.")
+    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck,load.")
 ]
 CouplingOption = Annotated[
     bool,

@@ -124,7 +124,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
         logs=(*(_log(v, HELD_OUT, units) for v in held_out), *_fitted_logs(fit, fitted, units)),
         traces=(*(_trace(v, HELD_OUT, units) for v in held_out), *(_trace(v, FITTED, units) for v in fitted)),
         sentences=sentences,
-        rank=(int(conditioning.get("rank", len(fit.values))), len(fit.values)),
+        rank=(int(conditioning.get("rank", fit.basis.linear.count)), fit.basis.linear.count),
         condition=float("inf") if condition is None else float(condition),
         notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
         provenance=_provenance(fit),
