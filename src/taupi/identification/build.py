@@ -186,8 +186,10 @@ def _choose_friction_and_cutoffs(
     velocities = zip(directions, extent.low + extent.high, never_reverses, strict=True)
     signs = {name: float(np.sign(v)) for name, v, one in velocities if one}
     least = np.where(never_reverses[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
-    slow = equations.on_motors(least)
-    recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), one_way_signs=signs) for r in recordings]
+    least = equations.on_motors(least)
+    recordings = [
+        dataclasses.replace(r, least_speeds=np.maximum(r.least_speeds, least), one_way_signs=signs) for r in recordings
+    ]
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
     recordings = with_explained_cutoffs(base, recordings, settings)
@@ -275,7 +277,7 @@ def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> li
         notes.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].slow, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].least_speeds, strict=True) if v]
     if pairs:
         notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return notes

@@ -36,7 +36,7 @@ def _regressor(
     loaded = not reference and any(isinstance(t, Load) for t in chosen)
     inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
     program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
-    return program if columns is None else program.columns(columns)
+    return program if columns is None else program.select(columns)
 
 
 @builder

@@ -203,7 +203,7 @@ def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending):
     streamed = tp.identify(arm, path, stream=True, block=4000, **settings)
     assert np.abs(streamed.values - whole.values).max() < 1e-9 * np.abs(whole.values).max()
     assert np.allclose(streamed.stderr, whole.stderr, rtol=1e-6)
-    assert streamed.provenance["runs"][0]["sha256"] == whole.provenance["runs"][0]["sha256"] != ""
+    assert streamed.provenance["logs"][0]["sha256"] == whole.provenance["logs"][0]["sha256"] != ""
     assert any("streamed in blocks" in n for n in streamed.notes)
 
 
@@ -329,7 +329,7 @@ def test_rows_that_are_all_too_slow_are_told(arm):
 def test_a_short_log_keeps_the_cutoff_that_it_is_long_enough_for(arm):
     log = fourier(arm, TERMS, 0, 300, 200.0, noise=100.0)  # the model explains none of it, so lower cutoffs are tried
     fit = tp.identify(arm, log, "wls")
-    assert fit.provenance["runs"][0]["cutoff_hz"] == pytest.approx(tp.signals.choose_cutoff(log.q, 200.0).hz)
+    assert fit.provenance["logs"][0]["cutoff_hz"] == pytest.approx(tp.signals.choose_cutoff(log.q, 200.0).hz)
 
 
 def test_friction_whose_shape_is_stated_for_some_joints_is_sgn_for_the_others():

@@ -1,4 +1,4 @@
-"""What a joint adds to rigid-body dynamics: friction, drives, springs. Each term has a file; `TERMS` lists them by name."""
+"""What a joint adds to rigid-body dynamics: friction, drives, springs. Each term has a file; `TERMS` has those known by name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.dynamics.terms.curve import Curve
-from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.dynamics.terms.load import Load
 from taupi.dynamics.terms.offset import Offset
 from taupi.dynamics.terms.rotor import Rotor
 from taupi.dynamics.terms.spring import Spring
 from taupi.dynamics.terms.stribeck import Stribeck
-from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
 from taupi.dynamics.terms.term import Modulated, Term
@@ -27,27 +25,6 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
-
-__all__ = [
-    "TERMS",
-    "Along",
-    "Coulomb",
-    "Curve",
-    "Damping",
-    "LinkSide",
-    "Load",
-    "Modulated",
-    "Offset",
-    "Rotor",
-    "Spring",
-    "Stribeck",
-    "StribeckCurve",
-    "StribeckFall",
-    "StribeckRise",
-    "Term",
-    "TermsLike",
-    "Viscous",
-]
 
 TermsLike = Iterable[Term | str] | str
 

@@ -11,7 +11,8 @@ import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
-from taupi.dynamics.terms import LinkSide, Stribeck, Term, TermsLike
+from taupi.dynamics.terms import Stribeck, Term, TermsLike
+from taupi.dynamics.terms.elastic import LinkSide
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identification.build import build
 from taupi.identification.equations import Equations
@@ -201,7 +202,7 @@ class _Linear:
         rows = list(recording.unfiltered().rows(RowMaker(problem.friction)))
         time, qd = np.concatenate([r.time for r in rows]), np.concatenate([r.qd for r in rows])
         inside = (time >= recording.span[0]) & (time <= recording.span[1])
-        fast = np.abs(qd) >= recording.slow
+        fast = np.abs(qd) >= recording.least_speeds
         if recording.leave_out == "sample":
             fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape)
         use = fast & inside[:, None]

@@ -14,8 +14,6 @@ from taupi.dynamics.terms import (
     Along,
     Coulomb,
     Curve,
-    Damping,
-    LinkSide,
     Modulated,
     Offset,
     Spring,
@@ -25,6 +23,7 @@ from taupi.dynamics.terms import (
     modulated_terms,
     resolve_terms,
 )
+from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations

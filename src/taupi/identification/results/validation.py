@@ -165,7 +165,9 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), one_way_signs={}, leave_out="row")
+    recording = dataclasses.replace(
+        recording, least_speeds=np.zeros(equations.count), one_way_signs={}, leave_out="row"
+    )
     blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
     if not blocks:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
