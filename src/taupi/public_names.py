@@ -51,7 +51,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Identification.
         "taupi.identification.identify": "identify",
         "taupi.identification.rows.preparation": "Preparation",
-        "taupi.signals.smoothing": "Smoothing",
+        "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.fit_file": "load_fit, write_fit",

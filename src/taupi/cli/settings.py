@@ -14,7 +14,7 @@ import dataclasses
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -24,11 +24,18 @@ import typer
 from taupi.cli.parsing import one_or_each
 from taupi.settings import Changes, Settings
 
-# Fields whose flag is not their name with dashes.
-FLAGS = {"cutoff_hz": "--cutoff", "long_gaps": "--gaps", "stream": "--stream/--whole", "q_noise": "--noise"}
+# Fields whose flag is not their name with dashes; "Subject.field" where other subjects have a field of that name too.
+FLAGS = {
+    "cutoff_hz": "--cutoff",
+    "long_gaps": "--gaps",
+    "stream": "--stream/--whole",
+    "q_noise": "--noise",
+    "Reading.start": "--from",
+    "Reading.stop": "--to",
+}
 # Fields that Python takes in more forms than the command line does.
-TYPES: dict[str, Any] = {"columns": Path | None}
-PLACEHOLDERS = {"columns": "FILE.toml"}
+TYPES: dict[str, Any] = {"columns": Path | None, "Reading.rows": str | None}
+PLACEHOLDERS = {"columns": "FILE.toml", "Reading.rows": "FIRST:STOP", "known_torque": "'JOINT = FORMULA'"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ class _Subject:
         hint, default = _hint(self.kind, field), None if self.changes else _default(field)
         shell, placeholder = _type_on_shell(hint)
         text = self.kind.describe(field.name) + (" May be repeated." if _repeats(hint) else "")
-        flag = FLAGS.get(field.name) or _flag(field.name, hint, default)
-        info = typer.Option(flag, help=text, metavar=PLACEHOLDERS.get(field.name, placeholder))
+        flag = _of_field(FLAGS, self.kind, field) or _flag(field.name, hint, default)
+        info = typer.Option(flag, help=text, metavar=_of_field(PLACEHOLDERS, self.kind, field) or placeholder)
         if _repeats(hint) or _one_or_each(hint) or self.changes:
             default, shell = None, shell | None
         return inspect.Parameter(
@@ -113,11 +120,21 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _hint(kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
     """Return the type of a field, whose class may write it as a text."""
-    if field.name in TYPES:
-        return TYPES[field.name]
-    home = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
+    stated, home = _of_field(TYPES, kind, field), _home(kind, field)
+    if stated is not None:
+        return stated
     names = vars(sys.modules[home.__module__])
     return get_type_hints(types.SimpleNamespace(__annotations__={field.name: field.type}), names)[field.name]
+
+
+def _home(kind: type[Settings], field: dataclasses.Field[Any]) -> type:
+    """Return the class that declares a field."""
+    return next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
+
+
+def _of_field(table: Mapping[str, Any], kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
+    """Return what a table states for a field of the class that declares it, or for fields of that name; None if nothing."""
+    return table.get(f"{_home(kind, field).__name__}.{field.name}", table.get(field.name))
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from taupi.dynamics.terms import TermsLike
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
-from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
+from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
+from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
@@ -27,6 +28,8 @@ def identify(
     elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: PriorLike = None,
+    prior_weight: float | None = None,
+    bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
     reading: Streaming,
@@ -39,7 +42,12 @@ def identify(
     `taupi.estimators.Feasible(total_mass=(20, 30))`. `terms` are the columns of each joint besides those of its link: rotor
     inertia, friction and an offset by default. `base` are the base parameters for these terms, if you have them already; by
     default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the
+    undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
+    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
+    "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
+    (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
+    by default. `workers` is the number of files worked on at once, by default the
     number of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block
     is refused. `seed` (0) is for whatever is random, and is kept in the fit's record.
 
@@ -60,7 +68,7 @@ def identify(
     True
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return fit_inputs(inputs, estimator)[0]
+    return fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
 
 
 @takes(reading=Streaming, preparation=Preparation)

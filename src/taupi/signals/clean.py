@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.checks import one_of, positive
+from taupi.checks import positive
 from taupi.errors import Argument, InPython, TaupiError, shown
+from taupi.settings import takes
 from taupi.signals import rules
 from taupi.signals.log import Log
-from taupi.signals.smoothing import LONG_GAPS
+from taupi.signals.smoothing import Gaps
 from taupi.signals.stretches import Stretches, mean_step, median_step
 
 # Gaps of up to this many steps are filled by interpolation.
@@ -69,18 +70,12 @@ class UniformTime:
         )
 
 
-def clean_log(
-    log: Log,
-    *,
-    rate_hz: float | None = None,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
-) -> Log:
+@takes(gaps=Gaps)
+def clean_log(log: Log, *, rate_hz: float | None = None, gaps: Gaps) -> Log:
     """Return the `log` sorted, complete, and uniform in time, by the rules that `check_log` states.
 
-    Samples are sorted by time, and the first of equal stamps is kept. Missing values and gaps of up to `short_gap` seconds (by
-    default ten steps) are interpolated. Longer ones are refused, unless `long_gaps` is "interpolate", or "longest", which keeps
-    the longest stretch without one (`log.segments()` gives all of them); the default is "refuse". Then every signal is
+    Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
+    are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
     interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
     uniform already stay as they are. `notes` of the result say what was done.
 
@@ -92,14 +87,13 @@ def clean_log(
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
-    one_of(LONG_GAPS)("long_gaps", long_gaps)
     log = _sorted_by_time(log)
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
         raise TaupiError(Argument("log"), f" has {len(log)} samples with different time stamps, expected at least 4.")
-    limit = SHORT_GAP * step if short_gap is None else positive("short_gap", short_gap)
-    log = _without_missing_values(log, limit, long_gaps)
-    log = _without_long_gaps(log, limit, long_gaps)
+    limit = SHORT_GAP * step if gaps.short_gap is None else gaps.short_gap
+    log = _without_missing_values(log, limit, gaps.long_gaps)
+    log = _without_long_gaps(log, limit, gaps.long_gaps)
     return _on_uniform_grid(log, rate_hz)
 
 

@@ -171,6 +171,14 @@ def without_delays(log: Log, delays: Delays) -> Log:
     return log.with_(**changed) if changed else log
 
 
+def added_delays(log: Log, delays: Delays) -> Delays:
+    """Return `delays` with those that the log itself states added to them."""
+    total = {name: np.asarray(seconds, dtype=float) for name, seconds in delays.items()}
+    for name, seconds in log.delays.items():
+        total[name] = total.get(name, 0.0) + np.asarray(seconds)
+    return total
+
+
 def signal_delay(log: Log, first: str, second: str, max_delay: float | None = None) -> Delay:
     """Return how far a log's second signal lags behind its first: `signal_delay(log, "tau", "current")`."""
     if first == second:

@@ -18,6 +18,7 @@ from taupi.signals.columns import Columns
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.files import readable, sha256
 from taupi.signals.log import Log, LogSource
+from taupi.signals.log_part import asked_blocks, asked_part
 from taupi.signals.reading import Reading
 
 PathLike = str | os.PathLike[str]
@@ -44,7 +45,7 @@ def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) ->
     file, name, columns = _open(path, reading)
     source = LogSource(str(path), sha256(file), name)
     log: Log = _module(name).read(file, columns, _check_robot(robot), source)
-    return log
+    return asked_part(log, reading)
 
 
 @takes(reading=Reading)
@@ -85,7 +86,7 @@ def block_reader(path: PathLike, size: int, robot: Robot | None, reading: Readin
 
     def blocks() -> Iterator[Log]:
         logs: Iterator[Log] = _module(name).blocks(file, columns, checked, source, int(size))
-        return logs
+        return asked_blocks(logs, reading, int(size))
 
     return blocks
 

@@ -206,7 +206,7 @@ def test_resampling_at_a_given_rate():
         (lambda: tp.clean_log(3), "log is 3, expected a Log"),
         (lambda: tp.check_log(made().rows(slice(0, 2))), "log has 2 samples, expected at least 3"),
         (lambda: tp.clean_log(made().rows(slice(0, 2))), "log has 2 samples .*expected at least 4"),
-        (lambda: tp.clean_log(made(), long_gaps="split"), "No long_gaps 'split'"),
+        (lambda: tp.clean_log(made(), long_gaps="split"), "long_gaps is 'split', expected one of refuse"),
         (lambda: tp.clean_log(made(), short_gap=-1), "short_gap is -1"),
         (lambda: tp.clean_log(made(), rate_hz="x"), "rate_hz is 'x'"),
         (lambda: tp.clean_log(tp.Log(np.zeros(9), np.zeros((9, 1)))), "1 samples with different time stamps"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.checks import or_none, positive, whole_number
 from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.physical.bounds import Bounds
 from taupi.identification.physical.least_squares import ConsistentSolution, constrained_least_squares, exact_solution
 from taupi.identification.physical.link_shapes import Shape
 from taupi.identification.physical.region import Range, Region, consistent_region
@@ -101,6 +102,18 @@ class Feasible:
             standard=standard, status=_status(solution), notes=[*notes, _note(problem, free, solution, weights)],
         )  # fmt: skip
 
+    def with_bounds(self, bounds: Bounds) -> Feasible:
+        """Return the estimator within `bounds`, which it must not have yet."""
+        stated = {f.name: getattr(bounds, f.name) or None for f in dataclasses.fields(bounds)}
+        twice = next((name for name, value in stated.items() if value and getattr(self, name)), None)
+        if twice:
+            raise TaupiError(Argument("bounds"), " and ", Argument(twice), " of the estimator state the same twice.")
+        return dataclasses.replace(self, **{name: value for name, value in stated.items() if value})
+
+    def with_prior_weight(self, prior_weight: float) -> Feasible:
+        """Return the estimator with this `prior_weight`."""
+        return dataclasses.replace(self, prior_weight=prior_weight)
+
     def region(self, problem: Problem, values: np.ndarray, signless: Sequence[str] = ()) -> Region:
         """Return the region of parameters that these settings allow for a `problem`.
 
@@ -134,10 +147,11 @@ class Feasible:
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # an orthonormal basis of what the logs determine
         y_u, z_u = u.T @ y, u.T @ z
-        determined = not free.undetermined.any()
-        exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
-        if exact is not None:
-            return exact
+        if self.prior_weight is None:  # a stated weight moves parameters that real bodies can have, too
+            determined = not free.undetermined.any()
+            exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
+            if exact is not None:
+                return exact
         share = self.prior_weight or prior_share(len(free.x), sum(f.rows for f in problem.factors))
         return constrained_least_squares(region, y_u @ b, z_u, float(np.sum((z - u @ z_u) ** 2)), share)
 

@@ -257,6 +257,13 @@ class Fit:
         return Preparation.from_dict(self.settings["preparation"])
 
     @property
+    def speeds(self) -> dict[str, float]:
+        """The largest speed of each joint over the rows fitted, by name, rad/s or m/s; empty if it was not recorded."""
+        recorded = [log.speeds for log in self.logs if log.speeds]
+        names = (j.name for j in self.joints)
+        return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
+
+    @property
     def motors_only(self) -> bool:
         """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,13 +42,15 @@ def samples_of(
     slow: np.ndarray,
     span: tuple[float, float] = (-np.inf, np.inf),
     all_joints: bool = False,
+    formulas: Sequence[str] = (),
 ) -> Samples:
     """Return the samples of a log; rows slower than `slow` (n,), and those outside a `span` of time, are not used.
 
-    With `all_joints`, no row of a sample is used if any of them is slow.
+    With `all_joints`, no row of a sample is used if any of them is slow. Known torques, those of the log and those of
+    `formulas`, are added to the torques.
     """
     equations.check(log)
-    (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
+    (q, qd, qdd), tau = equations.motion(log), equations.torque(log) + equations.known_torque(log, formulas)
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
