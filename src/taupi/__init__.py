@@ -21,6 +21,7 @@ __all__ = [
     "Course",
     "ElasticPlant",
     "Fit",
+    "Gaps",
     "Goal",
     "Horizon",
     "Log",
@@ -183,6 +184,7 @@ if TYPE_CHECKING:
     from taupi.signals.read import write_log
     from taupi.signals.reading import Reading
     from taupi.signals.reading import Streaming
+    from taupi.signals.smoothing import Gaps
     from taupi.signals.smoothing import Smoothing
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant

@@ -121,6 +121,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.read": "read_log, write_log, log_blocks",
         "taupi.signals.check": "check_log",
         "taupi.signals.clean": "clean_log",
+        "taupi.signals.suggestion": "suggest_mapping",
         "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",

@@ -30,8 +30,8 @@ FLAGS = {
     "long_gaps": "--gaps",
     "stream": "--stream/--whole",
     "q_noise": "--noise",
-    "Reading.start": "--from",
-    "Reading.stop": "--to",
+    "Reading.begin": "--from",
+    "Reading.end": "--to",
 }
 # Fields that Python takes in more forms than the command line does.
 TYPES: dict[str, Any] = {"columns": Path | None, "Reading.rows": str | None}

@@ -23,6 +23,7 @@ __all__ = [
     "prepare_blocks",
     "read_log",
     "remove_delay",
+    "suggest_mapping",
     "write_log",
 ]
 
@@ -41,3 +42,4 @@ if TYPE_CHECKING:
     from taupi.signals.read import log_blocks
     from taupi.signals.read import read_log
     from taupi.signals.read import write_log
+    from taupi.signals.suggestion import suggest_mapping

@@ -14,6 +14,8 @@ from taupi.signals.stretches import Stretches, mean_step, median_step
 
 # Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10
+# Time that steps back by more than this many steps begins anew.
+RESTART = 20
 # Time stamps within this share of a step of a uniform grid count as uniform and stay as they are.
 UNIFORM = 1e-3
 
@@ -103,11 +105,30 @@ def _sorted_by_time(log: Log) -> Log:
         log = log.rows(known, f"left out {int((~known).sum())} samples without a time stamp")
     if (np.diff(log.time) < 0).any():
         back = int((np.diff(log.time) < 0).sum())
+        _refuse_restart(log)
         log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
     first = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
     if not first.all():
         log = log.rows(first, f"left out {int((~first).sum())} samples with a time stamp that was there already")
     return log
+
+
+def _refuse_restart(log: Log) -> None:
+    """Refuse a log in which time begins anew: sorting would mix one run into another."""
+    steps, step = np.diff(log.time), median_step(log.time)
+    restarts = np.flatnonzero(steps < -RESTART * step) if step > 0 else np.zeros(0, dtype=int)
+    # A stamp that is wrong is followed by one that is right; after a restart, time stays behind what it had been.
+    later = np.minimum(restarts + RESTART, len(log) - 1)
+    restarts = restarts[log.time[later] < log.time[restarts]]
+    # Samples out of order step back about as often as they step forwards; runs one after the other do so seldom.
+    if not len(restarts) or len(restarts) > len(log) / RESTART:
+        return
+    row = int(restarts[0]) + 1
+    raise TaupiError(
+        f"time begins anew in row {row}, {len(restarts)} time{'s' * (len(restarts) > 1)} in all: from {log.time[row - 1]:g} to "
+        f"{log.time[row]:g} s. The log holds several runs.",
+        remedy=("Read one of them with ", Argument("rows", f":{row}"), InPython(", or take log.segments()"), "."),
+    )
 
 
 def _without_missing_values(log: Log, limit: float, long_gaps: str) -> Log:

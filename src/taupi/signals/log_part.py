@@ -20,7 +20,7 @@ def asked_part(log: Log, reading: Reading) -> Log:
 
 def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator[Log]:
     """Yield what `reading` asks for of the blocks of a log, in blocks of at least `size` rows, except for the last."""
-    if (reading.start, reading.stop, reading.rows) == (None, None, None):
+    if (reading.begin, reading.end, reading.rows) == (None, None, None):
         yield from (_with_offset(block, reading) for block in blocks)
         return
     pending: list[Log] = []
@@ -32,8 +32,8 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
         low, high = np.fmin(low, np.fmin.reduce(block.time)), np.fmax(high, np.fmax.reduce(block.time))
         number = rows + np.arange(len(block))
         keep = (number >= first) & (number < (np.inf if stop is None else stop))
-        keep &= block.time >= (-np.inf if reading.start is None else reading.start)
-        keep &= block.time < (np.inf if reading.stop is None else reading.stop)
+        keep &= block.time >= (-np.inf if reading.begin is None else reading.begin)
+        keep &= block.time < (np.inf if reading.end is None else reading.end)
         rows += len(block)
         if keep.any():
             pending.append(_with_offset(block.rows(keep), reading))
@@ -73,7 +73,7 @@ def _with_offset(log: Log, reading: Reading) -> Log:
 
 def _bounds(reading: Reading) -> list[Part]:
     """Return the settings that bound the part, as parts of a message."""
-    values = {name: getattr(reading, name) for name in ("start", "stop", "rows") if getattr(reading, name) is not None}
+    values = {name: getattr(reading, name) for name in ("begin", "end", "rows") if getattr(reading, name) is not None}
     if "rows" in values:
         values["rows"] = ":".join("" if end is None else str(end) for end in values["rows"])
     parts: list[Part] = []

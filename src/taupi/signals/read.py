@@ -20,6 +20,7 @@ from taupi.signals.formats.files import readable, sha256
 from taupi.signals.log import Log, LogSource
 from taupi.signals.log_part import asked_blocks, asked_part
 from taupi.signals.reading import Reading
+from taupi.signals.tables import Table
 
 PathLike = str | os.PathLike[str]
 LogLike = Log | PathLike
@@ -46,6 +47,14 @@ def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) ->
     source = LogSource(str(path), sha256(file), name)
     log: Log = _module(name).read(file, columns, _check_robot(robot), source)
     return asked_part(log, reading)
+
+
+@takes(reading=Reading)
+def read_table(path: PathLike, robot: Robot | None = None, *, reading: Reading) -> Table:
+    """Return the columns of the file at a `path` as they are named in it, perhaps without their rows."""
+    file, name, columns = _open(path, reading)
+    table: Table = _module(name).head(file, columns, _check_robot(robot))
+    return table
 
 
 @takes(reading=Reading)

@@ -50,8 +50,8 @@ class Reading(Settings):
         rate_hz: Samples per second, Hz, for a file without a time column.
         topic: Topic of a ROS bag, needed if it has several of joint states.
         format: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-        start: Samples before this time are left out, s of the log's own time; none by default.
-        stop: Samples from this time on are left out, s of the log's own time; none by default.
+        begin: Samples before this time are left out, s of the log's own time; none by default.
+        end: Samples from this time on are left out, s of the log's own time; none by default.
         rows: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
         encoder_offset: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
@@ -60,19 +60,19 @@ class Reading(Settings):
     rate_hz: float | None = None
     topic: str | None = None
     format: str | None = None
-    start: float | None = field(default=None, kw_only=True)
-    stop: float | None = field(default=None, kw_only=True)
+    begin: float | None = field(default=None, kw_only=True)
+    end: float | None = field(default=None, kw_only=True)
     rows: RowsLike = field(default=None, kw_only=True)
     encoder_offset: float | tuple[float, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.start is not None and self.stop is not None and self.start >= self.stop:
+        if self.begin is not None and self.end is not None and self.begin >= self.end:
             raise TaupiError(
-                Argument("start"),
-                f" is {self.start:g} and ",
-                Argument("stop"),
-                f" is {self.stop:g}: nothing lies between.",
+                Argument("begin"),
+                f" is {self.begin:g} and ",
+                Argument("end"),
+                f" is {self.end:g}: nothing lies between.",
             )
 
     @property
@@ -83,8 +83,8 @@ class Reading(Settings):
 
     checks: ClassVar = {
         "rate_hz": or_none(positive),
-        "start": or_none(finite),
-        "stop": or_none(finite),
+        "begin": or_none(finite),
+        "end": or_none(finite),
         "rows": or_none(_row_range),
         "encoder_offset": or_none(one_or_each(finite)),
     }

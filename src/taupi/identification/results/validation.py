@@ -285,6 +285,8 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
     equations.check(log)
+    if not log.rate_hz > 0 and len(log) > 1:
+        raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
     regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)

@@ -13,7 +13,7 @@ from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
-from taupi.signals.implausible import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
+from taupi.signals.implausible import refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, block_reader, read_log
@@ -159,6 +159,7 @@ def _streamed(
         )
     equations.check(first)
     refuse_slow(first)
+    refuse_backwards(first)
     time, with_torque = UniformTime(), list[Log]()
 
     def blocks_with_checked_time() -> Iterator[Log]:
