@@ -40,6 +40,23 @@ ElasticOption = Annotated[
     bool | None,
     typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the description has some."),
 ]
+BoundsOption = Annotated[
+    Path | None,
+    typer.Option("--bounds", metavar="FILE.toml", help="What is known of links: masses, centres of mass, shapes."),
+]
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior", metavar="ROBOT", help="Another description, for what the logs leave open; by default ROBOT."
+    ),
+]
+PriorWeightOption = Annotated[
+    float | None,
+    typer.Option(
+        "--prior-weight",
+        help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
 
 
@@ -52,6 +69,9 @@ def identify(
     estimator: EstimatorOption = "consistent",
     terms: TermsOption = None,
     elastic: ElasticOption = None,
+    bounds: BoundsOption = None,
+    prior: PriorOption = None,
+    prior_weight: PriorWeightOption = None,
     exports: ExportOptions,
     max_error: MaxErrorOption = None,
     seed: SeedOption = 0,
@@ -68,6 +88,7 @@ def identify(
     taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
     """
     from taupi.cli.show.fit import fit_data, fit_summary
+    from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
 
@@ -78,8 +99,12 @@ def identify(
     with progress("identify", 2 + len(others)) as step:
         step("reading and fitting")
         arm = description.load(robot)
-        inputs = FitInputs(arm, logs, _terms(terms), elastic, seed=seed, reading=reading, preparation=preparation)
-        fit, fitted = fit_inputs(inputs, estimator, validated=True)  # for the report, without reading the logs again
+        known = description.load(prior) if prior else None
+        inputs = FitInputs(
+            arm, logs, _terms(terms), elastic, prior=known, seed=seed, reading=reading, preparation=preparation
+        )
+        chosen = with_knowledge(estimator, bounds, prior_weight)
+        fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
         fit = with_record(fit, reading)
         held_out = []
         for path in others:
