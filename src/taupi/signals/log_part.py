@@ -6,14 +6,17 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.errors import Argument, Part, TaupiError, TaupiWarning, shown, warn
 from taupi.signals.log import Log
 from taupi.signals.reading import Reading
+
+# A log that begins later than asked for, by more than this share of its duration, is worth a warning: was its own time meant?
+_EARLY = 0.05
 
 
 def asked_part(log: Log, reading: Reading) -> Log:
     """Return the rows of a log that `reading` asks for, encoder offsets added; the log itself if it asks for nothing."""
-    part = next(iter(asked_blocks([log], reading, len(log))))
+    (part,) = asked_blocks([log], reading, len(log))
     note = _note(reading, len(part), len(log))
     return part.with_(notes=note) if note else part
 
@@ -48,6 +51,9 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
             *_bounds(reading),
             f": the log has {rows} rows, from {low:g} to {high:g} s of its own time.",
         )
+    if reading.begin is not None and low - reading.begin > _EARLY * (high - low):
+        text = f" leaves out nothing: the log begins at {low:g} s of its own time."
+        warn(TaupiWarning(Argument("begin", reading.begin), text))
 
 
 def concatenate_logs(parts: list[Log]) -> Log:

@@ -207,4 +207,4 @@ def _motor(chosen: Mapping[str, Group]) -> list[str]:
         lines.append("# torque_per_ampere = [0.1, 0.1]  # N m/A at the motor")
     if "tau" not in chosen and "voltage" in chosen:
         lines.append("# torque_per_volt = [0.1, 0.1]  # N m/V at the motor")
-    return ["", "[motor]", *lines] if lines else []
+    return ["", "# [motor]", *lines] if lines else []
