@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
-from taupi.errors import Argument, Part, TaupiError, TaupiWarning, shown, warn
+from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.signals.log import Log
 from taupi.signals.reading import Reading
 
-# A log that begins later than asked for, by more than this share of its duration, is worth a warning: was its own time meant?
-_EARLY = 0.05
+R = TypeVar("R", bound=Reading)
 
 
 def asked_part(log: Log, reading: Reading) -> Log:
@@ -27,16 +28,17 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
         yield from (_with_offset(block, reading) for block in blocks)
         return
     pending: list[Log] = []
-    rows, yielded, low, high = 0, False, np.inf, -np.inf
+    rows, yielded, origin, last = 0, False, np.nan, np.nan
     first, stop = reading.row_range
     for block in blocks:
         if stop is not None and rows >= stop:
             break
-        low, high = np.fmin(low, np.fmin.reduce(block.time)), np.fmax(high, np.fmax.reduce(block.time))
-        number = rows + np.arange(len(block))
+        earliest, latest = np.fmin.reduce(block.time), np.fmax.reduce(block.time)
+        origin, last = earliest if np.isnan(origin) else origin, np.fmax(last, latest)
+        number, seconds = rows + np.arange(len(block)), block.time - origin + _slack(origin)
         keep = (number >= first) & (number < (np.inf if stop is None else stop))
-        keep &= block.time >= (-np.inf if reading.begin is None else reading.begin)
-        keep &= block.time < (np.inf if reading.end is None else reading.end)
+        keep &= seconds >= (-np.inf if reading.begin is None else reading.begin)
+        keep &= seconds < (np.inf if reading.end is None else reading.end)
         rows += len(block)
         if keep.any():
             pending.append(_with_offset(block.rows(keep), reading))
@@ -47,13 +49,19 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
         yield concatenate_logs(pending)
     elif not yielded:
         raise TaupiError(
-            "No sample lies within ",
-            *_bounds(reading),
-            f": the log has {rows} rows, from {low:g} to {high:g} s of its own time.",
+            *("No sample lies within ", *_bounds(reading), f": the log has {rows} rows, {last - origin:.6g} s "),
+            f"counted from its first sample (at {origin:g} s of its own time).",
         )
-    if reading.begin is not None and low - reading.begin > _EARLY * (high - low):
-        text = f" leaves out nothing: the log begins at {low:g} s of its own time."
-        warn(TaupiWarning(Argument("begin", reading.begin), text))
+
+
+def _slack(origin: float) -> float:
+    """Return the seconds by which rounding may put a time stamp before the time that it stands for."""
+    return 1e-9 + 4 * np.finfo(float).eps * abs(origin)
+
+
+def whole_logs(reading: R) -> R:
+    """Return the settings for logs of which every row is read."""
+    return dataclasses.replace(reading, begin=None, end=None, rows=None)
 
 
 def concatenate_logs(parts: list[Log]) -> Log:

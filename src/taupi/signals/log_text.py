@@ -11,9 +11,6 @@ from taupi.tables import table
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# A log that begins later than this share of its duration after zero says so.
-_LATE = 0.05
-
 
 def summary(log: Log) -> str:
     """Return a log in one line."""
@@ -21,8 +18,6 @@ def summary(log: Log) -> str:
     rate = f" at {log.rate_hz:.5g} Hz" if np.isfinite(log.rate_hz) else ""
     name = log.source.path.replace("\\", "/").rsplit("/", 1)[-1]
     head = f"Log {name}" if name else "Log"
-    if len(log) and abs(log.time[0]) > _LATE * abs(log.duration):
-        rate += f", from {log.time[0]:.5g} s"
     return f"{head}: {len(log)} samples of {joints}, {abs(log.duration):.5g} s{rate}: {' '.join(log.signals)}"
 
 

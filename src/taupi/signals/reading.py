@@ -50,8 +50,8 @@ class Reading(Settings):
         rate_hz: Samples per second, Hz, for a file without a time column.
         topic: Topic of a ROS bag, needed if it has several of joint states.
         format: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-        begin: Samples before this time are left out, s of the log's own time; none by default.
-        end: Samples from this time on are left out, s of the log's own time; none by default.
+        begin: Samples before this time are left out, s after the log's first sample; none by default.
+        end: Samples from this time on are left out, s after the log's first sample; none by default.
         rows: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
         encoder_offset: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """

@@ -91,6 +91,7 @@ def identify(
     from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
+    from taupi.signals.log_part import whole_logs
 
     others = validate or []
     check_threshold(max_error)
@@ -109,7 +110,7 @@ def identify(
         held_out = []
         for path in others:
             step(path.name)
-            held_out.append(fit.validate(path, reading=reading))
+            held_out.append(fit.validate(path, reading=whole_logs(reading)))
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
