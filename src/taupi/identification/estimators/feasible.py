@@ -40,7 +40,7 @@ class Feasible:
     Of the pi whose sum of squares is at most 1 + `prior_weight` times the least, the one nearest to the prior is taken; this
     decides what the logs leave open. By default `prior_weight` is b / rows, by which the sum of squares of the true parameters is
     expected to exceed the least, and at most 0.01, which raises the residual by half a percent. The weights of the joints are
-    taken anew from the residual `iterations` times, 2 by default.
+    taken anew from the residual `iterations` times, 2 by default; not with a stated `prior_weight`.
 
     The covariance is that of weighted least squares without constraints; `fit.notes` lists the constraints that are active.
 
@@ -90,7 +90,9 @@ class Feasible:
         free, weights = weighted_least_squares(problem, _FREE_ROUNDS)
         region = self.region(problem, free.x, signless)
         solution = self._constrain(problem, region, free, weights)
-        for _ in range(self.iterations if not solution.exact else 0):
+        # A misfit for the sake of a stated prior is no noise, so it does not change the weights.
+        rounds = 0 if solution.exact or self.prior_weight is not None else self.iterations
+        for _ in range(rounds):
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
             free = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric)
             solution = self._constrain(problem, region, free, weights)
