@@ -142,8 +142,8 @@ Delays = Mapping[str, "float | Sequence[float] | np.ndarray"]
 def without_delays(log: Log, delays: Delays) -> Log:
     """Return the `log` with signals shifted earlier by their `delays`, y(t + d): by name, seconds, one or one per joint.
 
-    The derivatives of a position are shifted with it. Beyond the ends of the record it is continued as filters do it: turned about
-    its last value.
+    The derivatives of a position are shifted with it. Beyond the ends of the record a signal continues as filters continue it,
+    turned about its last value.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100

@@ -94,7 +94,9 @@ def test_a_weight_pulls_to_the_prior_as_far_as_it_says():
         squares = float(np.sum((r @ np.append(fit.values, -1.0)) ** 2))
         assert squares == pytest.approx((1 + weight) * least, rel=0.01)
     assert far == sorted(far, reverse=True) and far[-1] < 0.8 * far[0]
-    assert np.allclose(fitted(prior=other, prior_weight=0.1).values, fitted("feasible", prior=other, prior_weight=0.1).values)
+    assert np.allclose(
+        fitted(prior=other, prior_weight=0.1).values, fitted("feasible", prior=other, prior_weight=0.1).values
+    )
 
 
 def test_ridge_has_the_weight_as_its_own():

@@ -86,7 +86,8 @@ def test_the_measured_torque_is_what_a_validation_compares():
 def test_a_log_that_states_its_own_is_taken_with_that():
     fit = fitted(recorded(), known_torque=FORMULA)
     bare = recorded(1.0, balanced=False).with_(known_torque={"elbow": "0"})
-    assert fit.validate(bare).relative < 1e-4 < 0.1 < fit.validate(recorded(1.0, balanced=False)).relative
+    assert fit.validate(bare).relative < 1e-4
+    assert fit.validate(recorded(1.0, balanced=False)).relative > 0.1
     assert fitted(recorded(column=True)).validate(recorded(1.0, column=True)).relative < 1e-4
 
 
@@ -107,7 +108,13 @@ def test_mappings_of_files_state_it_streamed_or_not(tmp_path):
 def test_on_elastic_joints_it_acts_on_the_links():
     robot = tp.load("zollo2r")
     log = sprung.log_of(robot, position_noise=0.0, torque_noise=0.0)
-    settings = {"terms": ("coulomb", "viscous"), "cutoff_hz": 12.0, "slow": 0.05, "torque": "sampled", "encoder_delay": 0.0}
+    settings = {
+        "terms": ("coulomb", "viscous"),
+        "cutoff_hz": 12.0,
+        "slow": 0.05,
+        "torque": "sampled",
+        "encoder_delay": 0.0,
+    }
     want = tp.identify(robot, log, "wls", **settings)
     pull = 5 * np.cos(log.q[:, 1])
     # A link that is pulled by k needs its spring to give k less: theta moves back by k / K, and the motor gives k less.
@@ -158,6 +165,9 @@ def test_delays_of_rigid_joints_are_undone():
     def off(fit):
         return np.abs(fit.values - want.values).max() / np.abs(want.values).max()
 
-    by_option, stated = fitted(log, begin=1, encoder_delay=(0.02, 0)), fitted(log.with_(delays={"q": (0.02, 0)}), begin=1)
-    assert off(by_option) < 1e-3 and off(stated) < 1e-3 < 10 * 1e-3 < off(fitted(log, begin=1))
+    by_option, stated = (
+        fitted(log, begin=1, encoder_delay=(0.02, 0)),
+        fitted(log.with_(delays={"q": (0.02, 0)}), begin=1),
+    )
+    assert off(by_option) < 1e-3 and off(stated) < 1e-3 and off(fitted(log, begin=1)) > 1e-2
     assert by_option.validate(log).relative < 0.01 and json.loads(json.dumps(by_option.to_dict()))

@@ -64,7 +64,7 @@ def test_formulas_mean_what_they_say(formula, value):
     ],
 )
 def test_anything_else_is_refused(formula):
-    with pytest.raises(TaupiError, match="known_torque of b is .*expected numbers, pi, q1"):
+    with pytest.raises(TaupiError, match=r"known_torque of b is .*expected numbers, pi, q1"):
         check_known_torque("known_torque", {"b": formula})
 
 
@@ -127,7 +127,11 @@ def test_a_mapping_states_known_torques_and_delays_and_files_keep_them(file, tmp
 
 def test_delays_go_with_the_joints_that_they_belong_to(tmp_path):
     (tmp_path / "run.csv").write_text("t,q_elbow,q_shoulder\n0,1,2\n0.1,1,2\n0.2,1,2\n")
-    columns = {"time": "t", "q": {"columns": ["q_elbow", "q_shoulder"], "delay": [0.01, 0.02]}, "joints": ["elbow", "shoulder"]}
+    columns = {
+        "time": "t",
+        "q": {"columns": ["q_elbow", "q_shoulder"], "delay": [0.01, 0.02]},
+        "joints": ["elbow", "shoulder"],
+    }
     log = tp.read_log(tmp_path / "run.csv", tp.load("elbow2r"), columns=columns)
     assert log.names == ("shoulder", "elbow") and log.delays == {"q": (0.02, 0.01)}
     assert log.select(["elbow"]).delays == {"q": (0.01,)}

@@ -63,7 +63,10 @@ def test_encoder_offsets_are_added_to_q_alone(file, offset):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"begin": 20, "end": 30}, r"No sample lies within begin=20.0 and end=30.0: the log has 1000 rows, 9.99 s counted"),
+        (
+            {"begin": 20, "end": 30},
+            r"No sample lies within begin=20.0 and end=30.0: the log has 1000 rows, 9.99 s counted",
+        ),
         ({"rows": (2000, None)}, r"No sample lies within rows='2000:'"),
         ({"begin": 3, "end": 3}, "begin is 3 and end is 3: nothing lies between"),
         ({"begin": "x"}, "begin is 'x', expected a finite number"),
@@ -100,5 +103,5 @@ def test_identify_takes_parts_of_files_streams_and_logs(tmp_path):
     for logs, reading in ((path, {}), (log, {}), (path, {"stream": True, "block": 333})):
         fit = tp.identify(arm, logs, "wls", **keywords, **reading)
         assert np.abs(fit.values - want.values).max() < 1e-9 * np.abs(want.values).max()
-    assert fit.validate(log, begin=5).relative < 1e-3 < 0.5 < fit.validate(log).relative
+    assert fit.validate(log, begin=5).relative < 1e-3 and fit.validate(log).relative > 0.5
     assert fit.validate(path, rows="500:").relative < 1e-3

@@ -13,7 +13,7 @@ import numpy as np
 from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
+from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.equations import Equations
@@ -216,8 +216,8 @@ def _fit(
         raise NotIdentifiedError(
             f"{OutputError.name}: {solver.message or 'not solved'}.",
             remedy=(
-                "Describe springs and inertias nearer to those of the robot, or raise ",
-                Argument("iterations"),
+                "Describe springs and inertias nearer to those of the robot",
+                InPython(", or raise iterations"),
                 ".",
             ),
         )
