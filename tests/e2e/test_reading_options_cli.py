@@ -1,10 +1,8 @@
 """What users reach for on the command line: parts of logs, suggestions, known torques, bounds, priors; and how it is refused."""
 
 import json
-import os
-import subprocess
-import sys
 
+import command_line
 import numpy as np
 import pytest
 
@@ -14,9 +12,7 @@ ARM = tp.load("elbow2r").with_friction(viscous=[2.0, 1.0], coulomb=[1.0, 0.5])
 
 
 def taupi(*arguments, cwd):
-    command = [sys.executable, "-m", "taupi", *map(str, arguments)]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, env=environment)
+    return command_line.taupi(*map(str, arguments), cwd=cwd)
 
 
 def recorded(phase, spring=0.0, speed=1.0):
