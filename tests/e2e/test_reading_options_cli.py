@@ -2,17 +2,13 @@
 
 import json
 
-import command_line
 import numpy as np
 import pytest
+from command_line import taupi
 
 import taupi as tp
 
 ARM = tp.load("elbow2r").with_friction(viscous=[2.0, 1.0], coulomb=[1.0, 0.5])
-
-
-def taupi(*arguments, cwd):
-    return command_line.taupi(*map(str, arguments), cwd=cwd)
 
 
 def recorded(phase, spring=0.0, speed=1.0):

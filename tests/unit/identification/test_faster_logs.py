@@ -54,7 +54,7 @@ def test_without_friction_nothing_is_extrapolated():
 @pytest.mark.filterwarnings("error")
 def test_an_older_fit_without_speeds_is_silent(fit):
     data = fit.to_dict()
-    for run in data["provenance"]["runs"]:
-        del run["speeds"]
+    for record in data["provenance"]["logs"]:
+        del record["speeds"]
     old = tp.Fit.from_dict(data, fit.robot)
     assert old.speeds == {} and old.validate(log_of((3.0, 5.0))).faster == {}
