@@ -42,7 +42,11 @@ def test_files_and_what_is_printed(done, logs):
     assert first.startswith(f"{COUNT} base parameters of elbow2r by consistent") and second.startswith(
         "held out: run3.csv"
     )
-    assert f"next: open {out}/report.html" in process.stderr and len(process.stderr.splitlines()) == 1
+    *warnings, last = process.stderr.splitlines()
+    assert f"next: open {out}/report.html" in last
+    assert all(
+        line.startswith("warning: run3.csv moves faster") for line in warnings
+    )  # shoulder: 3.8 instead of 2.7 rad/s
     fit = tp.load_fit(out)
     assert (out / "fit.txt").read_text().startswith(first)
     truth = fit.basis.project(
@@ -242,8 +246,5 @@ def test_not_converged_is_exit_4(logs, tmp_path):
         [sys.executable, "-c", STUBBORN, *arguments], cwd=logs, capture_output=True, text=True, check=False
     )
     assert end.returncode == 4 and not end.stdout
-    assert (
-        end.stderr.strip()
-        == "taupi: stubborn: did not converge. Begin nearer to the robot's values, or raise iterations."
-    )
+    assert end.stderr.strip() == "taupi: stubborn: did not converge. Begin nearer to the robot's values."
     assert not list(tmp_path.iterdir())

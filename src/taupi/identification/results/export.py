@@ -74,12 +74,13 @@ def _has_place(fit: Fit, entry: Parameter) -> bool:
 def _homeless_sentences(fit: Fit) -> list[str]:
     entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
     names = [e.name for e in entries if not _has_place(fit, e)]
+    known = fit.preparation.known_torque
+    sentences = [f"Known torques have no place in a description: {'; '.join(known)}."] if known else []
     if not names:
-        return []
+        return sentences
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    return [
-        f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
-    ]
+    homeless = f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
+    return [homeless, *sentences]
 
 
 def _modulated_sentence(fit: Fit) -> str:
