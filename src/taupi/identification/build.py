@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taupi.dynamics.terms import Term, linear_terms, modulated_terms
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
@@ -65,6 +65,7 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
+        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, sources))
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
@@ -75,6 +76,10 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
                 return pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
 
         compressed = compress(friction_plan(base))
+        recordings = [
+            dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
+            for r, part in zip(recordings, compressed, strict=True)
+        ]
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         if not modulated:
             return problem
@@ -125,9 +130,18 @@ def _problem(
             *notes,
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
+            *_known_torque_notes(recordings),
         ),
         seed=inputs.seed,
     )
+
+
+def _with_stated_torque(preparation: Preparation, sources: Sequence[BlockSource]) -> Preparation:
+    """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
+    stated = {source.first.known_torque for source in sources}
+    if preparation.known_torque or len(stated) > 1:
+        return preparation
+    return dataclasses.replace(preparation, known_torque=stated.pop())
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
@@ -233,7 +247,8 @@ def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
     if rows < parameters:
         raise NotIdentifiedError(
-            f"{samples} samples are left, {rows} equations for {parameters} parameters. Decimate less, or give longer logs."
+            f"{samples} samples are left, {rows} equations for {parameters} parameters.",
+            remedy=("Give longer logs, or a smaller ", Argument("decimate"), "."),
         )
 
 
@@ -251,6 +266,15 @@ def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
     return [f"{r.source.name}: {note}" for r in recordings for note in r.notes]
+
+
+def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
+    """Return notes on known torques that were added to the measured ones."""
+    formulas = {"; ".join(r.known_torque) for r in recordings if r.known_torque}
+    notes = [f"known torque added to the measured one: {text}" for text in sorted(formulas)]
+    if any(r.source.first.tau_known is not None for r in recordings):
+        notes.append("known torque added to the measured one: tau_known of the logs")
+    return notes
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:
