@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from taupi.excitation.limits.sampled_rows import SampledRows
@@ -9,6 +11,8 @@ from taupi.excitation.search.problem import DesignProblem, Sampler
 
 # How far beyond a limit a row may be and still count as kept: IPOPT's own tolerance, with room.
 KEPT = 1e-5
+# Rows that are watched are forgotten where they are this many times as far from their limit as those that are added.
+_FAR = 1.5
 
 
 class LazyRows:
@@ -20,6 +24,12 @@ class LazyRows:
         times = (np.arange(count) + 0.5) * (problem.family.duration / count)
         self._sampler = Sampler(problem.family, problem.n, times, rows.orders)
         self.samples = self.which = np.zeros(0, dtype=int)
+
+    def with_rows(self, rows: SampledRows) -> LazyRows:
+        """Return the same places watched, of rows with other limits."""
+        result = copy.copy(self)
+        result.rows = rows
+        return result
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -48,13 +58,13 @@ class LazyRows:
         return self.excess(x) <= self.rows.tolerance
 
     def watch(self, x: np.ndarray) -> bool:
-        """Watch every row that is near its limit, and return whether one is beyond it."""
+        """Watch every row that is near its limit, forget those that are far from it, and return whether one is beyond it."""
         value = self.all_values(x)
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
         if over.max() <= self.rows.tolerance:
             return False
         near = (over > -self.rows.band) & _peaks(over)
-        near[self.samples, self.which] = True
+        near[self.samples, self.which] |= over[self.samples, self.which] > -_FAR * self.rows.band
         self.samples, self.which = np.nonzero(near)
         return True
 

@@ -6,7 +6,7 @@ import html
 from typing import ClassVar
 
 from taupi.reporting.chart import coloured
-from taupi.reporting.excitation_content import ExcitationContent
+from taupi.reporting.excitation_content import SPARE, ExcitationContent
 from taupi.reporting.sections.base import listed
 
 # The pairs that come nearest; more lines than colours say nothing.
@@ -24,12 +24,11 @@ class ClearanceSection:
         plan = content.plan
         if plan.clearance is None:
             return {"chart": "", "sentence": html.escape(plan.unchecked.get("clearance", "")), "left_out": ""}
-        distances = 1000 * plan.clearance.rows(content.states[0])
-        nearest = distances.min(axis=0).argsort()[:_DRAWN]
-        lines = [coloured(str(plan.clearance.pairs[k]), i, distances[:, k]) for i, k in enumerate(nearest)]
+        nearest = sorted(content.spare.items(), key=lambda item: item[1].min())[:_DRAWN]
+        lines = [coloured(str(pair), k, values) for k, (pair, values) in enumerate(nearest)]
         left_out = [f"{pair}: {reason}" for pair, reason in plan.clearance.left_out]
         return {
-            "chart": content.chart("distance beyond the clearance", "mm", lines),
+            "chart": content.chart("the pairs that come nearest", SPARE, [content.edge("asked", 0.0), *lines]),
             "sentence": html.escape(plan.certificates["clearance"].sentence),
             "left_out": f"<p>Left out:</p>{listed(left_out)}" if left_out else "",
         }
