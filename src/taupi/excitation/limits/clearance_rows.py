@@ -27,8 +27,8 @@ class ClearanceRows:
     rate_hz: float = 50.0
     name: str = "clearance"
     orders: tuple[int, ...] = (0,)
-    # 4 cm: who is farther away does not matter yet.
-    band: ClassVar[float] = 0.25
+    # 3 cm: who is farther away does not matter yet.
+    band: ClassVar[float] = 0.3
     # 1 mm, half of what rows keep in reserve.
     tolerance: ClassVar[float] = 0.01
 
@@ -37,6 +37,12 @@ class ClearanceRows:
         """Return the rows of all pairs."""
         count = len(clearance.pairs)
         return cls(clearance, np.zeros(count), np.full(count, np.inf))
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Of a pair of links with several capsules, the two that are nearest are looked at."""
+        pairs = list(dict.fromkeys(self.clearance.pairs))
+        return np.array([pairs.index(pair) for pair in self.clearance.pairs])
 
     def values(self, *states: np.ndarray) -> np.ndarray:
         """Return the distances (N, p)."""

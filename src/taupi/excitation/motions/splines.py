@@ -83,9 +83,7 @@ class Splines:
 
     def rows(self, order: int) -> np.ndarray:
         """Return the control points of the derivative of an order as rows (m, count) on coefficients."""
-        # Speeds are in a tight hull already: within 0.4 % of it as they are.
-        refine = max(1, self.refine // 2) if order == 1 else self.refine
-        return _hull(self.points, self.duration, order, refine) @ self._ends
+        return _hull(self.points, self.duration, order, self.refine) @ self._ends
 
     def random(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return normal coefficients (count, n)."""

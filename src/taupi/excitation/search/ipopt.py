@@ -17,7 +17,7 @@ from taupi.excitation.search.problem import DesignProblem
 _LINEAR = 1e-6
 
 # A search whose best motion has gained less than this, of phi per parameter, in so many iterations is over, if not early.
-_WORTH, _PATIENCE = 1e-3, 8
+_WORTH, _PATIENCE = 5e-4, 8
 
 _OPTIONS = {
     "print_time": False,

@@ -13,6 +13,7 @@ from taupi.excitation.search.problem import DesignProblem, Sampler
 KEPT = 1e-5
 # Rows that are watched are forgotten where they are this many times as far from their limit as those that are added.
 _FAR = 1.5
+_BESIDE = 2  # samples
 
 
 class LazyRows:
@@ -63,10 +64,21 @@ class LazyRows:
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
         if over.max() <= self.rows.tolerance:
             return False
-        near = (over > -self.rows.band) & _peaks(over)
+        peaks = _peaks(over) & self._foremost(over)
+        near = (over > -self.rows.band) & peaks
+        # What is beyond its limit will come near it somewhat earlier and later once it is pushed back.
+        late, place = np.nonzero(peaks & (over > 0))
+        for step in (-_BESIDE, _BESIDE):
+            near[np.clip(late + step, 0, len(over) - 1), place] = True
         near[self.samples, self.which] |= over[self.samples, self.which] > -_FAR * self.rows.band
         self.samples, self.which = np.nonzero(near)
         return True
+
+    def _foremost(self, over: np.ndarray) -> np.ndarray:
+        """Return where values (N, p) are the largest of their group: the others follow where it is pushed back."""
+        starts = np.flatnonzero(np.diff(self.rows.groups, prepend=-1))
+        sizes = np.diff(starts, append=over.shape[1])
+        return np.asarray(over >= np.repeat(np.maximum.reduceat(over, starts, axis=1), sizes, axis=1))
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """Return the rows watched (k,)."""

@@ -13,11 +13,11 @@ from taupi.excitation.search.problem import DesignProblem
 
 # Of a start that is only to be compared with others: what is left to gain after so many is a few percent.
 _ROUGH = 30
-_ITERATIONS = 45
-# The rounds in which rows are added, after each of which the motion is improved from where it was, by fewer iterations.
-_ROUNDS, _AGAIN, _LEAST = 8, 35, 20
+_ITERATIONS = 80
+# The rounds in which rows are added, and the iterations of each: more rows come anyway.
+_ROUNDS, _EACH, _LEAST = 8, 35, 24
 # A motion within all rows this near, in phi per parameter, to the best one within those that are watched is good enough.
-_NEAR = 4e-3
+_NEAR = 8e-3
 # How far from a motion within all rows towards one that is not.
 _SHARES = (0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
@@ -60,15 +60,14 @@ def improved(
     `watched` are rows to begin with; those that x itself is near to or beyond are added.
     """
     lazy = tuple(watched) or tuple(LazyRows(problem, rows) for rows in problem.sampled)
-    for rows in lazy:
-        rows.watch(x)
+    inside, iterations = problem.linear.centre, 0
+    if any([rows.watch(x) for rows in lazy]):  # every kind is looked at
+        x = _towards(lazy, inside, x)
     near = _NEAR * problem.information.program.base.count
     best: Candidate | None = None
-    inside, iterations = problem.linear.centre, 0
     for rounds in range(1, _ROUNDS + 1):
-        first = rounds == 1 and not watched
-        most, least = (_ITERATIONS, _LEAST) if first else (_AGAIN, _LEAST)
-        outcome = minimise(problem, x, lazy, most, stop, progress, least)
+        most = _EACH if any(map(len, lazy)) else _ITERATIONS
+        outcome = minimise(problem, x, lazy, most, stop, progress, _LEAST)
         iterations += outcome.iterations
         beyond = [rows.watch(outcome.x) for rows in lazy]  # every kind is looked at
         x = _towards(lazy, inside, outcome.x) if any(beyond) else outcome.x
