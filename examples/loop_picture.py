@@ -13,9 +13,9 @@ import taupi as tp
 INK, SOFT, RULE = "#1d2733", "#5c6b7a", "#dde3e9"
 MEASURED, PREDICTED, RESIDUAL = "#7d8fa3", "#c2374b", "#1f6fb4"
 COLOURS = ("#c2374b", "#1f6fb4", "#2f8f3e", "#e08a2e", "#7a55a6", "#0f8b8d")
-# The joint whose torque is drawn, and how many samples of it lie between two dots.
-JOINT, EVERY = 1, 12
-LARGER = 20  # times the residual is drawn larger than the torque
+# The joint whose torque is drawn, and how many dots stand for what was measured.
+JOINT, DOTS = 1, 100
+LARGER = 10  # times the residual is drawn larger than the torque
 SURE = 0.5  # parameters whose interval is wider than this share of them are left to the report
 
 
@@ -50,7 +50,7 @@ def _excite(axes: Any, plan: tp.Excitation) -> None:
 def _simulate(axes: Any, log: tp.Log) -> None:
     assert log.tau is not None
     axes.plot(log.time, log.tau[:, JOINT], color=MEASURED, lw=0.5)
-    _finish(axes, "2  simulate", "counted angles, noisy torques, a controller that is a little wrong", "time [s]")
+    _finish(axes, "2  simulate", "counted angles and noisy torques", "time [s]")
     axes.set_ylabel(f"torque of {log.names[JOINT]}, N m", fontsize=8, color=SOFT)
 
 
@@ -78,7 +78,7 @@ def _identify(axes: Any, fit: tp.Fit, truth: np.ndarray) -> None:
 def _validate(upper: Any, lower: Any, validation: tp.Validation) -> None:
     tau, hat, time = validation.measured[:, JOINT], validation.predicted[:, JOINT], validation.time
     upper.plot(time, hat, color=PREDICTED, lw=1.2, label="predicted", zorder=2)
-    step = max(1, len(time) // (len(time) // EVERY if len(time) < 100 * EVERY else 100))
+    step = max(1, len(time) // DOTS)
     upper.plot(time[::step], tau[::step], "o", ms=3.2, mfc="none", mec=INK, mew=0.8, label="measured", zorder=3)
     lower.plot(time, LARGER * (tau - hat), color=RESIDUAL, lw=1.0, label=f"residual, {LARGER} times larger")
     lower.axhline(0, color=INK, lw=0.8, zorder=0)
@@ -88,7 +88,8 @@ def _validate(upper: Any, lower: Any, validation: tp.Validation) -> None:
     upper.set_ylabel("torque, N m", fontsize=8, color=SOFT)
     for axes in (upper, lower):
         axes.legend(ncols=2, fontsize=7, frameon=False, loc="upper right", handlelength=1.4)
-    lower.set_ylim(np.array([-0.5, 1.0]) * 1.6 * np.abs(LARGER * (tau - hat)).max())
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
 
 
 def _finish(axes: Any, heading: str, remark: str, below: str) -> None:

@@ -83,7 +83,10 @@ def assert_identified(folder, sigma, promised):
     expected = np.array([by_name[name] for name in found.names])
     off = (found.values - truth) / expected
     assert np.square(off).sum() < 29.6  # chi^2 of 10 parameters: more in one of a thousand cases
-    assert 0.8 < np.exp(np.log(found.stderr / expected).mean()) < 1.25
+    # The fit leaves out the ends, and slow samples, which tell of friction most of all.
+    ratio = found.stderr / expected
+    links = [not name.endswith((".viscous", ".coulomb")) for name in found.names]
+    assert 0.9 < np.exp(np.log(ratio[links]).mean()) < 1.3 and (ratio > 0.9).all() and ratio.max() < 2.5
 
 
 @pytest.mark.parametrize(

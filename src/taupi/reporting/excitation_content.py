@@ -20,6 +20,7 @@ _RATE_HZ, _MOST = 100.0, 4000
 _POINTS = 1200
 GROUP = "excitation"  # the charts of a page zoom together
 SPARE = "mm more than is asked"  # the unit of distances
+_PAIRS, _FAR = 8, 150  # more lines than colours say nothing, and what is farther than this (mm) does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +73,17 @@ class ExcitationContent:
         pairs = clearance.pairs
         return {pair: rows[:, [p == pair for p in pairs]].min(axis=1) for pair in dict.fromkeys(pairs)}
 
-    def nearest(self) -> str:
-        """Return a chart of the least distance, empty where none is watched."""
+    def distances(self) -> str:
+        """Return charts of the least distance, and of the pairs that come nearest; empty where none is watched."""
         if not self.spare:
             return ""
         nearest = np.min(list(self.spare.values()), axis=0)
-        return self.chart("distance", SPARE, [self.edge("asked", 0.0), coloured("nearest pair", 1, nearest)])
-
-    def speeds(self) -> str:
-        """Return a chart of the joints' speeds beside their limits."""
-        limits = self.plan.limits
-        return self.shares("speed", limits.joints, self.states[1] @ limits.spread.T, limits.velocity)
+        pairs = sorted(self.spare.items(), key=lambda item: item[1].min())[:_PAIRS]
+        lines = [coloured(str(p), k, np.where(v < _FAR, v, np.nan)) for k, (p, v) in enumerate(pairs)]
+        asked = self.edge("asked", 0.0)
+        return self.chart("nearest of all pairs", SPARE, [asked, coloured("least", 1, nearest)]) + self.chart(
+            f"pairs that come nearest, up to {_FAR} mm", SPARE, [asked, *lines]
+        )
 
     def edge(self, name: str, value: float) -> Line:
         """Return the line of a limit."""

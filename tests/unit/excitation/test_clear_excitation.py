@@ -8,8 +8,9 @@ import pytest
 import taupi as tp
 from taupi.errors import NotIdentifiedError
 
-LIMITS = {"lower": -2.9, "upper": 2.9, "velocity": 3.0, "acceleration": 10.0, "effort": 200.0}
-ARM = tp.load("planar3r").bind(l1=0.5, l2=0.3, l3=0.5)
+# Short in the middle, and quick: the last link folds back onto the first.
+LIMITS = {"lower": -2.5, "upper": 2.5, "velocity": 4.0, "acceleration": 15.0, "effort": 200.0}
+ARM = tp.load("planar3r").bind(l1=0.5, l2=0.2, l3=0.5)
 
 
 URDF = """<robot name="arm"><link name="base"/>
@@ -24,7 +25,7 @@ URDF = """<robot name="arm"><link name="base"/>
 def capsules(tmp_path):
     path = tmp_path / "capsules.toml"
     tables = [
-        f'[[capsule]]\nlink = "{name}"\na = [0, 0, 0]\nb = [{-0.25 if name == "link2" else -0.45}, 0, 0]\nr = 0.04\n'
+        f'[[capsule]]\nlink = "{name}"\na = [0, 0, 0]\nb = [{-0.18 if name == "link2" else -0.48}, 0, 0]\nr = 0.04\n'
         for name in ARM.link_names
     ]
     path.write_text("\n".join(tables))

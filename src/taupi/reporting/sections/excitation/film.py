@@ -9,7 +9,7 @@ from taupi.reporting.stick_figures import Arm, film, strip
 
 
 class FilmSection:
-    """The arm at seven moments, and in motion; beside it, how near it comes to itself and how fast it is."""
+    """The arm at seven moments, and in motion; beside it, how near it comes to itself and its surroundings."""
 
     name: ClassVar[str] = "film"
     title: ClassVar[str] = "The arm"
@@ -22,5 +22,5 @@ class FilmSection:
         return {
             "strip": strip(robot, arms, space=space),
             "film": film(robot, arms, space),
-            "beside": content.nearest() + content.speeds(),
+            "beside": content.distances(),
         }

@@ -20,10 +20,10 @@ class LimitsSection:
     def fields(self, content: ExcitationContent) -> dict[str, str]:
         """Return charts and the table."""
         plan, limits = content.plan, content.plan.limits
-        q, qdd = (content.states[order] @ limits.spread.T for order in (0, 2))
+        q, qd, qdd = (state @ limits.spread.T for state in content.states)
         charts = [
             content.shares("position, from the middle of its range", limits.joints, q - limits.middle, limits.half),
-            content.speeds(),
+            content.shares("speed", limits.joints, qd, limits.velocity),
             content.shares("acceleration", limits.joints, qdd, limits.acceleration),
         ]
         if np.any(plan.robot.parameters.values):
