@@ -224,8 +224,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     long = results["longer"]
     usual = (
         f"A motion of 20 s of the Panda ({long['variables']} variables, one start: {long['seconds']:.1f} s) has standard "
-        f"deviations {long['factor']:.1f} times smaller than a Fourier series of 5 harmonics, the best by condition of 100 within "
-        "the same limits."
+        f"deviations {long['factor']:.1f} times smaller than a Fourier series of 5 harmonics, the best by condition of 100 "
+        "within the same limits."
     )
     return [
         HEADING,

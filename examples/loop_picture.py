@@ -41,7 +41,9 @@ def _excite(axes: Any, plan: tp.Excitation) -> None:
         axes.plot(time, 100 * q / limits.half[k], color=COLOURS[k], lw=1.2, label=name)
     for edge in (-100, 100):
         axes.axhline(edge, color=INK, lw=1, ls=(0, (5, 4)))
-    _finish(axes, "1  excite", f"standard deviations {plan.std_factor:.1f} times smaller than of random motions", "time [s]")
+    _finish(
+        axes, "1  excite", f"standard deviations {plan.std_factor:.1f} times smaller than of random motions", "time [s]"
+    )
     axes.set_ylabel("position, % of its range", fontsize=8, color=SOFT)
     axes.set_ylim(-112, 128)
     axes.legend(ncols=6, fontsize=7, frameon=False, loc="upper center", handlelength=1.0, columnspacing=1.0)

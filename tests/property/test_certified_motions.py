@@ -30,7 +30,9 @@ def elbow(rng):
 
 def planar(rng):
     arm = tp.load("planar3r").bind(l1=0.5, l2=0.2, l3=0.5)
-    bodies = [{"link": name, "b": (-b, 0, 0), "r": 0.04} for name, b in zip(arm.link_names, (0.48, 0.18, 0.48), strict=True)]
+    bodies = [
+        {"link": name, "b": (-b, 0, 0), "r": 0.04} for name, b in zip(arm.link_names, (0.48, 0.18, 0.48), strict=True)
+    ]
     keep = tp.clearance(arm, capsules=bodies)
     return dataclasses.replace(arm, capsules=keep.capsules), FOLDED, {"clearance": float(rng.uniform(0.0, 0.06))}
 
@@ -61,7 +63,9 @@ def assert_certified(robot, seed, motion, samples):
         assert (bound <= 1.05 * most[name] + ROUNDING).all(), (seed, name)  # ... and none says much too much
     if "clearance" in plan.certificates:
         proof = plan.certificates["clearance"]
-        assert (-most["clearance"] >= proof.bound - ROUNDING).all() and (-most["clearance"] >= proof.asked - ROUNDING).all()
+        assert (-most["clearance"] >= proof.bound - ROUNDING).all() and (
+            -most["clearance"] >= proof.asked - ROUNDING
+        ).all()
 
 
 ORDERS = ("position", "velocity", "acceleration", "jerk")

@@ -26,7 +26,8 @@ class Limits:
     """Limits of a joint; None for what the description does not state.
 
     `lower` and `upper` are positions (rad or m), `velocity` the largest speed (rad/s or m/s), `effort` the largest torque or
-    force (N m or N), `acceleration` the largest one (rad/s^2 or m/s^2), which a URDF cannot state. Positions of a joint that follows another one are counted without its offset, which is part of `before`.
+    force (N m or N), `acceleration` the largest one (rad/s^2 or m/s^2), which a URDF cannot state. Positions of a joint that
+    follows another one are counted without its offset, which is part of `before`.
     """
 
     lower: float | None = None

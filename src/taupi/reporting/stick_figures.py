@@ -84,7 +84,7 @@ class MovingArms:
 
 
 def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm], space: Arrangement | None = None) -> MovingArms:
-    """Return arms at common times (frames,), with the capsules of `space`; each arm holds its configuration from before a time."""
+    """Return arms at common times (frames,), with the capsules of `space`; each holds its configuration from before a time."""
     sampled = []
     for arm in arms:
         rows = np.clip(np.searchsorted(arm.time, time + 1e-12, side="right") - 1, 0, len(arm.time) - 1)
@@ -168,7 +168,7 @@ def _arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> st
     lines = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points[list(link)]) for link in moving.links)
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points[list(moving.joints)])
     around = "".join(
-        f'<path d="M{points[a, 0]:.1f} {points[a, 1]:.1f}L{points[b, 0]:.1f} {points[b, 1]:.1f}" stroke-width="{2 * r * scale:.1f}"/>'
+        f'<path d="M{_place(points[a])}L{_place(points[b])}" stroke-width="{2 * r * scale:.1f}"/>'
         for a, b, r in moving.capsules
     )
     parts = f'<g class="capsules">{around}</g>' if around else ""
@@ -176,6 +176,10 @@ def _arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> st
     return (
         parts if style == "ghost" else f'{parts}<path class="joint {style}" d="{dots}"/><path class="hub" d="{dots}"/>'
     )
+
+
+def _place(point: np.ndarray) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
 
 
 # The film -------------------------------------------------------------------------------------------------------------

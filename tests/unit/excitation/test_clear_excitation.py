@@ -66,7 +66,9 @@ def test_arm_that_cannot_keep_clear_is_said(capsules):
 def test_arm_that_cannot_avoid_itself_is_said():
     """The last link sweeps over three others, one of which is in its way wherever it points; none of them most of the time."""
     links = [{"m": 1.0, "com": (-0.05, 0, 0), "inertia": np.diag([0.001, 0.01, 0.01]).tolist()}] * 4
-    arm = tp.Robot.from_dh([{"a": a} for a in (0.1, 0.1, 0.1, 0.5)], links=links, gravity=(0, 0, -9.81), name="hedgehog")
+    arm = tp.Robot.from_dh(
+        [{"a": a} for a in (0.1, 0.1, 0.1, 0.5)], links=links, gravity=(0, 0, -9.81), name="hedgehog"
+    )
     still = {"lower": -0.03, "upper": 0.03}
     limits = {"velocity": 2.0, "acceleration": 8.0, "effort": 100.0, "joint4": {"lower": -1.5, "upper": 1.5}}
     limits |= {f"joint{k}": still for k in (1, 2, 3)}
@@ -78,7 +80,9 @@ def test_arm_that_cannot_avoid_itself_is_said():
     keep = tp.clearance(arm, capsules=capsules, ranges=[[-0.03] * 3 + [-1.5], [0.03] * 3 + [1.5]])
     assert {str(p) for p in keep.pairs} >= {"base - link4", "link1 - link4", "link2 - link4"} and not keep.built_close
     bound = dataclasses.replace(arm, capsules=keep.capsules)
-    with pytest.raises(NotIdentifiedError, match=r"clearance is not kept: -\d+\.\d mm, 20 mm asked for, of .* - link4 at"):
+    with pytest.raises(
+        NotIdentifiedError, match=r"clearance is not kept: -\d+\.\d mm, 20 mm asked for, of .* - link4 at"
+    ):
         tp.excite(bound, 3.0, limits=limits, starts=1, points=12)
 
 

@@ -39,8 +39,7 @@ def smoothed(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 @dataclass(frozen=True, eq=False)
 class InformationProgram:
-    """The base regressor of a robot by its structural nonzeros, row by row, and the reverse sweep through it.
-    """
+    """The base regressor of a robot by its structural nonzeros, row by row, and the reverse sweep through it."""
 
     base: BaseParameters
 
@@ -82,7 +81,7 @@ class InformationProgram:
         stacked = np.zeros((len(self.columns), len(q), self.base.count))
         for k, columns in enumerate(self.columns):
             stacked[k][:, columns] = entries[:, self.offsets[k] : self.offsets[k + 1]]
-        factor = np.linalg.qr(stacked.reshape(-1, self.base.count), mode="r")
+        factor = np.asarray(np.linalg.qr(stacked.reshape(-1, self.base.count), mode="r"))
         facts = joint_facts(self.base.robot.joint_names, qd, qdd)
         return conditioning_of_factor(self.base.regressor(), len(q), factor, facts)
 

@@ -53,9 +53,7 @@ def used_limits(motions: Sequence[Reference], runs: Sequence[Run], duration: flo
 
 def designed(robot: Robot, limits: Mapping[str, Any], duration: float, seed: int = 0) -> Excitation:
     """Return the motion that is optimal within limits, all of which it may use; its content is below a third of the resonance."""
-    return excite(
-        robot, duration, limits=limits, margin=0.0, effort=1.0, capsules="none", starts=STARTS, seed=seed
-    )
+    return excite(robot, duration, limits=limits, margin=0.0, effort=1.0, capsules="none", starts=STARTS, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -222,11 +220,12 @@ def optimised_notes(outcome: Outcome) -> tuple[str, ...]:
         a, b = pipelines[OWN]
         design = outcome.puma_designs[count]
         parts.append(
-            f"with {count} base parameters from {a.mean():.3g} to {b.mean():.3g} in the mean, and get {geometric(a, b):.2g} times "
-            f"smaller in the geometric mean ({np.mean(b < a):.0%} of them better, {design.std_factor:.2g} promised)"
+            f"with {count} base parameters from {a.mean():.3g} to {b.mean():.3g} in the mean, and get "
+            f"{geometric(a, b):.2g} times smaller in the geometric mean ({np.mean(b < a):.0%} of them better, "
+            f"{design.std_factor:.2g} promised)"
         )
-    central = {count: pipelines["central"] for count, pipelines in outcome.puma_errors.items()}
-    means = " and ".join(f"from {a.mean():.3g} to {b.mean():.3g}" for a, b in central.values())
+    pairs = [pipelines["central"] for pipelines in outcome.puma_errors.values()]
+    means = " and ".join(f"from {a.mean():.3g} to {b.mean():.3g}" for a, b in pairs)
     second = (
         f"The PUMA's errors by {OWN} go, {'; '.join(parts)}. By central differences the mean goes {means}: it is made of the "
         "wrist's springs and friction, which the encoders hardly see. A design of the rigid arm's information does not know of "

@@ -56,7 +56,8 @@ STUDY = Study(
     name="zollo2014",
     document="Zollo, Lopez, Spedaliere, Garcia Aracil, Guglielmelli: Identification of dynamic parameters for robots with "
     "elastic joints",
-    reruns="two joints and PUMA 560 with elastic joints: closed loops, pipelines, noise; optimised motions; each parameter and the mean error",
+    reruns="two joints and PUMA 560 with elastic joints: closed loops, pipelines, noise; "
+    "optimised motions; each parameter and the mean error",
     seconds=60,
     steps=15,
     run=run,
