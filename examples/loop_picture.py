@@ -20,7 +20,12 @@ SURE = 0.5  # parameters whose interval is wider than this share of them are lef
 
 
 def draw(
-    path: Path, plan: tp.Excitation, log: tp.Log, fit: tp.Fit, truth: np.ndarray, validation: tp.Validation
+    path: Path,
+    plan: tp.results.Excitation,
+    log: tp.Log,
+    fit: tp.Fit,
+    truth: np.ndarray,
+    validation: tp.results.Validation,
 ) -> None:
     """Write the picture of a design, the log of its motion, the fit of that log beside the truth, and a validation."""
     figure = Figure(figsize=(11.2, 6.6), layout="constrained")
@@ -34,7 +39,7 @@ def draw(
     figure.savefig(path, dpi=150)
 
 
-def _excite(axes: Any, plan: tp.Excitation) -> None:
+def _excite(axes: Any, plan: tp.results.Excitation) -> None:
     time = np.linspace(0.0, plan.duration, 1000)
     limits = plan.limits
     for k, (name, q) in enumerate(zip(limits.joints, (plan.motion(time).q - limits.middle).T, strict=True)):
@@ -77,7 +82,7 @@ def _identify(axes: Any, fit: tp.Fit, truth: np.ndarray) -> None:
     axes.set_ylabel("estimate less truth, %", fontsize=8, color=SOFT)
 
 
-def _validate(upper: Any, lower: Any, validation: tp.Validation) -> None:
+def _validate(upper: Any, lower: Any, validation: tp.results.Validation) -> None:
     tau, hat, time = validation.measured[:, JOINT], validation.predicted[:, JOINT], validation.time
     upper.plot(time, hat, color=PREDICTED, lw=1.2, label="predicted", zorder=2)
     step = max(1, len(time) // DOTS)
