@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,25 +26,30 @@ from taupi.identification.friction.fitted_terms import (
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.compression import compress_recordings
+from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
-from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
+from taupi.identification.springs.estimate import SpringAnalysis
+from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
-from taupi.identification.tuning.timing import with_timing
-from taupi.progress import counted
+from taupi.identification.tuning.springs import search_springs
+from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
 
 
-def build(inputs: FitInputs) -> Problem:
-    """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows."""
+def build(inputs: FitInputs, draft: bool = False) -> Problem:
+    """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
+
+    A `draft` is for choosing settings: a delay between encoders stays in it, and is only kept apart from the springs.
+    """
     equations, reading = inputs.equations, inputs.reading
     terms = with_coupled_terms(
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
@@ -59,9 +62,14 @@ def build(inputs: FitInputs) -> Problem:
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
-        with _sample_counter(recordings) as count:
-            plan = friction_plan(base)
-            compressed = pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
+        prior = prior_of(inputs.prior, base)
+        springs = None
+        if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
+            search = search_springs(pool, base, recordings, prior, draft)
+            recordings, compressed, springs = search.recordings, search.compressed, search.analysis
+            preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
+        else:
+            compressed = compress_recordings(pool, friction_plan(base), recordings)
     pieces = tuple(factor for part in compressed for factor in part.factors)
     samples = sum(part.samples for part in compressed)
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
@@ -78,7 +86,7 @@ def build(inputs: FitInputs) -> Problem:
         factors=factors,
         pieces=pieces,
         conditioning=conditioning,
-        prior=prior_of(inputs.prior, base),
+        prior=prior,
         recordings=tuple(recordings),
         preparation=preparation,
         notes=(
@@ -86,9 +94,11 @@ def build(inputs: FitInputs) -> Problem:
             *_recording_notes(recordings),
             *notes,
             *_elastic_notes(base),
+            *_spring_notes(springs, preparation, inputs.preparation),
             *_friction_notes(base, recordings),
         ),
         seed=inputs.seed,
+        springs=springs,
     )
 
 
@@ -100,7 +110,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 def _tune_elastic(
     inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource
 ) -> tuple[Preparation, list[str]]:
-    """Return the settings, and notes on them: for an elastic robot, cutoff, encoder delay and torque as the first log shows."""
+    """Return the settings, and notes on them: for an elastic robot, cutoff and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
@@ -109,17 +119,15 @@ def _tune_elastic(
     if settings.cutoff_hz is None:
 
         def problem(hz: float) -> Problem:
-            # No setting is left open, so that building this problem does not tune again.
-            complete = dataclasses.replace(
-                settings, cutoff_hz=hz, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
-            )
-            return build(FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete))
+            # Neither cutoff nor torque is left open, so that building this problem does not tune again.
+            complete = dataclasses.replace(settings, cutoff_hz=hz, torque=settings.torque or "sampled")
+            draft = FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete)
+            return build(draft, draft=True)
 
         hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
-    if settings.torque is None or settings.encoder_delay is None:
-        settings, timing_notes = with_timing(head, base, settings)
-        notes += timing_notes
+    settings, timing_notes = with_torque_timing(head, base, settings)
+    notes += timing_notes
     return settings, notes
 
 
@@ -159,35 +167,6 @@ def _choose_friction_and_cutoffs(
     return base, recordings
 
 
-def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
-    """Return a context that gives a counter of samples, which shows progress if any recording is streamed."""
-    if not any(r.source.streamed for r in recordings):
-        return nullcontext(lambda samples: None)
-    return counted("samples", sum(r.source.samples for r in recordings))
-
-
-class _Compressed(NamedTuple):
-    """The factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over the rows used."""
-
-    factors: list[JointFactor]
-    samples: int
-    extremes: np.ndarray
-
-
-def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[[int], None]) -> _Compressed:
-    compressor = Compressor(maker.used)
-    low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
-    for rows in recording.rows(maker):
-        compressor.add(rows.y, rows.tau, rows.use)
-        count(len(rows) * recording.samples_per_row)
-        for k, value in enumerate((rows.qd, rows.qdd)):
-            low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
-            high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
-    extremes = np.stack([low, high], axis=1)
-    extremes = np.where(np.isfinite(extremes), extremes, 0.0)
-    return _Compressed(compressor.result(file), compressor.samples, extremes)
-
-
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
     if rows < parameters:
         raise NotIdentifiedError(
@@ -221,6 +200,14 @@ def _elastic_notes(base: BaseParameters) -> list[str]:
         "the torque of a link is that of its spring"
     )
     return [note, *([base.sentence] if base.sentence else [])]
+
+
+def _spring_notes(springs: SpringAnalysis | None, settings: Preparation, asked: Preparation) -> list[str]:
+    """Return notes on springs and encoders; `asked` are the settings of the user."""
+    if springs is None:
+        return []
+    removed = np.broadcast_to(settings.encoder_delay or 0.0, springs.layout.base.robot.n)
+    return spring_notes(springs, removed.tolist(), found=asked.encoder_delay is None)
 
 
 def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> list[str]:

@@ -17,6 +17,7 @@ from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
+from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
@@ -43,6 +44,7 @@ class Problem:
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
+        springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
     """
 
     robot: Robot
@@ -57,6 +59,7 @@ class Problem:
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
+    springs: SpringAnalysis | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,16 +74,24 @@ class Problem:
     @property
     def metric(self) -> np.ndarray:
         """How strongly each parameter is pulled to the prior (b,) if the logs leave it open: offsets more than friction."""
-        entries = self.base.parameters.layout.entries
-        return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in entries])
+        return prior_metric(self.base)
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of the log with the index `file` again, block by block."""
-        return self.recordings[file].rows(RowMaker(friction_plan(self.base)))
+        plan, springs = friction_plan(self.base), self.springs
+        if springs is None or springs.rows is None:
+            return self.recordings[file].rows(RowMaker(plan))
+        change = springs.rows.rows
+        return (change(file, rows) for rows in self.recordings[file].rows(RowMaker(plan, springs.layout.shapes)))
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
         return "\n".join([head, *self.conditioning.sentences])
+
+
+def prior_metric(base: BaseParameters) -> np.ndarray:
+    """Return how strongly each base parameter is pulled to the prior (b,) if the logs leave it open: offsets more than friction."""
+    return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in base.parameters.layout.entries])
 
 
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:

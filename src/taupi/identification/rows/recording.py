@@ -225,6 +225,11 @@ class Recording:
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, slow=self.slow, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
+    def with_preparation(self, preparation: Preparation) -> Recording:
+        """Return the recording prepared in another way, with the same cutoff and the same rows in use."""
+        other = Recording.of(self.source, self.equations, preparation, self.cutoff)
+        return replace(other, slow=self.slow, one_way_signs=self.one_way_signs)
+
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
         return replace(self, row_filter=None, slow=np.zeros(len(self.slow)), leave_out="row", span=(-np.inf, np.inf))
@@ -267,10 +272,16 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample."""
+    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample.
+
+    Of the two encoders of an elastic joint, the late one is shifted, so that the other stays with the torque.
+    """
     delays: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
     if preparation.encoder_delay is not None and equations.sprung:
-        delays["theta"] = preparation.encoder_delay
+        late = np.asarray(preparation.encoder_delay, dtype=float)
+        for name, seconds in (("theta", np.maximum(late, 0.0)), ("q", np.maximum(-late, 0.0))):
+            if seconds.any():
+                delays[name] = tuple(seconds.tolist()) if seconds.ndim else float(seconds)
     return delays
 
 

@@ -1,0 +1,155 @@
+"""Springs from extended rows: first the drives, then the deflections, then both together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.identification.rows.factors import JointFactor, merge_stretches, residual_squares, stack_factors
+from taupi.identification.solve import solve
+from taupi.identification.springs.deflection import Deflection, nuisance_projection, regress_deflection
+from taupi.identification.springs.records import SpringRecord
+from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, SpringLayout, SpringModel, SpringRows
+
+# Where the torque of the link leaves less than this share of the deflection's sum of squares, the deflection serves as a column:
+# the share is the one by which K becomes too small.
+_AS_COLUMN = 0.01
+# Rounds of weighted least squares, and of the linearisation; it ends when no stiffness moves by more than this share.
+_ROUNDS, _STEPS, _SETTLED = 3, 20, 1e-6
+# Noise below this share of the torque is not believed: rows of little noise would outweigh all others.
+_LEAST_NOISE = 1e-3
+# A stiffness moves by at most this factor in one step.
+_FACTOR = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class SpringAnalysis:
+    """What the logs show of the springs, and the change of rows by which they are fitted.
+
+    `rows` is None if the deflection is measured so well that it can be a column, as in Zollo et al. (2014).
+    """
+
+    layout: SpringLayout
+    records: tuple[SpringRecord, ...]
+    rows: SpringRows | None
+
+
+@dataclass(frozen=True, eq=False)
+class SpringProblem:
+    """Extended rows of all logs, stretch by stretch, with the prior (p,) of the base parameters and its metric (p,).
+
+    `delay_known` tells that the delay of the encoders was stated, so that none is fitted.
+    """
+
+    layout: SpringLayout
+    pieces: tuple[JointFactor, ...]
+    prior: np.ndarray
+    metric: np.ndarray
+    delay_known: bool = False
+
+    @property
+    def free(self) -> tuple[bool, ...]:
+        """Which nuisance columns are fitted."""
+        delay, *others = self.layout.nuisance_names
+        return delay and not self.delay_known, *others
+
+
+def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
+    """Return what the logs show of the springs, and the rows by which they are fitted."""
+    layout, springs = problem.layout, range(len(problem.layout.sprung))
+    factors = tuple(merge_stretches(problem.pieces))
+    values = _solve_drives(problem, factors)
+    deflections = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
+    if all(d.misfit < _AS_COLUMN for d in deflections):
+        return SpringAnalysis(layout, _records(layout, deflections, deflections), None)
+    projections = [nuisance_projection(layout, factors, k, problem.free) for k in springs]
+    for k, deflection in enumerate(deflections):
+        if not deflection.doubt:
+            values[layout.stiffness(k)] = 1 / deflection.compliance
+    rows = _rows(layout, values, deflections, projections)
+    for _ in range(_STEPS):
+        before, values = values, _solve_rows(problem, rows.factors(factors))
+        step = 1.0
+        for k in (k for k in springs if not deflections[k].doubt):
+            at = layout.stiffness(k)
+            ratio = float(np.clip(values[at] / before[at], 1 / _FACTOR, _FACTOR))
+            values[at], step = ratio * before[at], max(step, ratio, 1 / ratio)
+        rows = _rows(layout, values, deflections, projections)
+        if step < 1 + _SETTLED:
+            break
+    final = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
+    return SpringAnalysis(layout, _records(layout, deflections, final), rows)
+
+
+def _rows(
+    layout: SpringLayout, values: np.ndarray, deflections: Sequence[Deflection], projections: Sequence[np.ndarray]
+) -> SpringRows:
+    pairs = zip(deflections, projections, strict=True)
+    return SpringRows(layout, tuple(None if d.doubt else SpringModel(values, p) for d, p in pairs))
+
+
+def _solve_drives(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.ndarray:
+    """Return base parameters from the rows of drives and of rigid joints alone; stiffness is the prior's."""
+    layout = problem.layout
+    undetermined = SpringRows(layout, (None,) * len(layout.sprung))
+    return _solve_rows(problem, undetermined.factors(tuple(factors)))
+
+
+def _solve_rows(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.ndarray:
+    """Return base parameters by weighted least squares, the weights from the residuals."""
+    used, layout = [f for f in factors if f.rows], problem.layout
+    stiffness = {link: layout.stiffness(k) for k, link in enumerate(layout.sprung)}
+    weights: dict[tuple[int, int], float] = {}
+    x, squares = problem.prior, dict[tuple[int, int], float]()
+    for _ in range(1 + _ROUNDS):
+        for f in used:
+            torque, place = f.r[:, -1], stiffness.get(f.joint)
+            if place is not None:
+                torque = torque - f.r[:, place] * x[place]
+            power = float(torque @ torque)
+            noise = max(squares.get((f.file, f.joint), power), _LEAST_NOISE**2 * power)
+            weights[f.file, f.joint] = float(np.sqrt(f.rows / noise)) if noise > 0 else 0.0
+        x = solve(stack_factors(used, weights), problem.prior, problem.metric).x
+        squares = residual_squares(used, x)
+    return x
+
+
+def _records(
+    layout: SpringLayout, first: Sequence[Deflection], final: Sequence[Deflection]
+) -> tuple[SpringRecord, ...]:
+    """Return the records of the springs: whether they are determined from the first deflections, numbers from the final ones."""
+    robot, records = layout.base.robot, []
+    for k, link in enumerate(layout.sprung):
+        joint = robot.driving_joints[link]
+        described = dict(zip(layout.base.standard.names, layout.base.standard.values, strict=True))
+        d, doubt = final[k], first[k].doubt
+        records.append(
+            SpringRecord(
+                joint=robot.joint_names[link],
+                unit="N/m" if joint.prismatic else "N m/rad",
+                described=float(described[f"{robot.joint_names[link]}.stiffness"]),
+                determined=not doubt,
+                reason=doubt,
+                compliance=d.compliance,
+                compliance_error=d.compliance_error,
+                run_compliances=tuple(d.runs.tolist()),
+                delay=-float(d.coefficients[DELAY]),
+                delay_error=float(d.coefficient_errors[DELAY]),
+                lost_motion=float(d.coefficients[LOST_MOTION]),
+                lost_motion_error=float(d.coefficient_errors[LOST_MOTION]),
+                offsets=tuple(d.offsets.tolist()),
+                offset_errors=tuple(d.offset_errors.tolist()),
+                width=float(layout.widths[k]),
+            )
+        )
+    return tuple(records)
+
+
+def with_delays(records: Sequence[SpringRecord], delays: Sequence[float]) -> tuple[SpringRecord, ...]:
+    """Return the records with delays that were removed before, added to what was left of them."""
+    return tuple(
+        dataclasses.replace(r, delay=r.delay + d) for r, d in zip(records, delays, strict=True)
+    )
