@@ -13,7 +13,12 @@ import taupi as tp
 RATE, STEPS, DURATION = 250, 4, 10.0  # Hz of the log, control periods per sample, s
 LATE = 0.003  # s
 STIFFNESS = (6.0e6, 5.0e6, 3.5e6, None, None, None)  # N m/rad
-COUNT = (2 * np.pi / 2**18, 2 * np.pi / 2**20)  # rad: a step of the links' and of the motors' encoders, on the joint side
+COUNT = (
+    2 * np.pi / 2**18,
+    2 * np.pi / 2**20,
+)  # rad: a step of the links' and of the motors' encoders, on the joint side
+# The gears of the elastic joints turn unevenly, by so much (rad, 30 and 6 arc seconds) so many times per turn of the joint.
+UNEVEN, WAVES = np.array([1.5e-4, 3e-5, 3e-5, 0.0, 0.0, 0.0]), np.array([7.0, 31.0, 27.0, 0.0, 0.0, 0.0])
 TORQUE_NOISE = np.array([25.0, 25.0, 20.0, 5.0, 5.0, 4.0])  # N m
 # rad: the difference between the encoders of a joint, by run; it depends on how the robot was switched on.
 OFFSETS = np.array([[8e-4, -5e-4, 1.1e-3], [-3e-4, 9e-4, 4e-4], [5e-4, 2e-4, -7e-4]])
@@ -33,9 +38,10 @@ _LINKS = (
     (32.0, (0.0, 0.01, 0.03), (0.4, 0.3, 0.3)),
     (140.0, (0.06, 0.02, 0.05), (5.0, 4.5, 3.0)),
 )
-# The motion: centre (rad), largest amplitude (rad) and lowest frequency (Hz) of each joint, and how many harmonics it has.
-_CENTRE = (0.0, 1.1, -0.2, 0.3, 0.6, 0.0)
-_AMPLITUDE = (0.2, 0.25, 0.3, 0.5, 0.5, 0.7)
+# The motion: its centre (rad), which is another one for the first joint in each run, the largest amplitude of a harmonic (rad),
+# and how many harmonics of 0.1 Hz each joint has.
+_CENTRE, _TURNED = (0.0, 1.1, -0.2, 0.3, 0.6, 0.0), (0.0, 0.45, -0.8)
+_AMPLITUDE = (0.2, 0.3, 0.45, 0.5, 0.5, 0.7)
 _HARMONICS = (1, 6, 6, 6, 6, 6)
 
 
@@ -66,18 +72,21 @@ def run(seed):
     k = np.arange(1, 7)
     inside = k <= np.array(_HARMONICS)[:, None]
     amplitude = np.where(inside, rng.uniform(0.3, 1.0, (6, 6)) * np.array(_AMPLITUDE)[:, None] / k, 0.0)
-    motion = tp.Sinusoids(_CENTRE, amplitude, 2 * np.pi * 0.1 * k, rng.uniform(0, 2 * np.pi, (6, 6)))
+    centre = (_TURNED[seed % len(_TURNED)], *_CENTRE[1:])
+    motion = tp.Sinusoids(centre, amplitude, 2 * np.pi * 0.1 * k, rng.uniform(0, 2 * np.pi, (6, 6)))
     law = tp.laws.ElasticPDGravity(robot)
-    return tp.simulate(tp.ElasticPlant(robot), law, motion, DURATION, rate=RATE * STEPS, seed=seed)
+    return tp.simulate(tp.ElasticPlant(robot, smoothing=1e-3), law, motion, DURATION, rate=RATE * STEPS, seed=seed)
 
 
-def log(seed, late_links=0.0, late_motors=0.0, offsets=True, counts=COUNT, torque_noise=TORQUE_NOISE):
+def log(seed, late_links=0.0, late_motors=0.0, offsets=True, counts=COUNT, uneven=UNEVEN, torque_noise=TORQUE_NOISE):
     """What is logged of the run with this seed: encoders that count, are offset, and late by whole milliseconds."""
     record, rng, n = run(seed), np.random.default_rng(1000 + seed), 6
     at = np.arange(STEPS * 5, len(record.time), STEPS)
 
     def encoder(values, late, count):
-        shifted = np.stack([values[at - round(d * RATE * STEPS), j] for j, d in enumerate(np.broadcast_to(late, n))], axis=1)
+        shifted = np.stack(
+            [values[at - round(d * RATE * STEPS), j] for j, d in enumerate(np.broadcast_to(late, n))], axis=1
+        )
         return shifted if count is None else count * np.round(shifted / count)
 
     difference = np.zeros(n)
@@ -87,7 +96,7 @@ def log(seed, late_links=0.0, late_motors=0.0, offsets=True, counts=COUNT, torqu
     theta[:, :3] = record.theta[:, :3]
     return tp.Log(
         record.time[at],
-        encoder(record.q - difference, late_links, counts[0]),
+        encoder(record.q - difference - uneven * np.sin(WAVES * record.q), late_links, counts[0]),
         theta=encoder(theta, late_motors, counts[1]),
         tau=record.tau[at] + torque_noise * rng.normal(size=(len(at), n)),
         names=arm().joint_names,

@@ -90,7 +90,7 @@ class Problem:
 
 
 def prior_metric(base: BaseParameters) -> np.ndarray:
-    """Return how strongly each base parameter is pulled to the prior (b,) if the logs leave it open: offsets more than friction."""
+    """Return how strongly each base parameter is pulled to the prior (b,) if logs leave it open: offsets more than friction."""
     return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in base.parameters.layout.entries])
 
 

@@ -14,12 +14,14 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
+from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import Recording, encoder_delays
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.settings import takes
+from taupi.signals.delay import without_delays
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
@@ -173,17 +175,25 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     source = recording.source
     (log,) = source.blocks()
-    recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
+    recorded = without_delays(log, recording.encoder_delays)
+    recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
     raw = equations.torque(recorded)
     if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        smooth = recording.log
+        smooth, row_filter = recording.log, recording.row_filter
         x, xd, _ = equations.motion(smooth)
         at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
-        spring = recording.row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        spring = row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        if fit.fits_deflection:
+            predicted = with_drives(fit, predicted)
+            pretended = encoder_torque(fit, xd, -predicted, lambda value: row_filter(value)[at])
+            measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    return build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    rows = compared_rows(fit)
+    measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
+    names = [equations.names[j] for j in rows]
+    return build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
@@ -233,12 +243,15 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     """Return tau_hat (N, n) for the samples of a log; if qd or qdd are missing, they are derived from q, which is then filtered.
 
     Dry friction that has a memory starts with the log. For an elastic robot the rows are those of the links, whose torque should
-    be 0, then those of the motors.
+    be 0, then those of the motors. If the deflection was fitted as a measurement, the offset of the encoders is that for which
+    the torque of a link is 0 on average, and the torque of a motor is what its rotor and its link need together.
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
     equations.check(log)
+    if not log.is_prepared:
+        log = without_delays(log, encoder_delays(fit.preparation, equations))
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
     regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
@@ -246,7 +259,10 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
     predicted = np.asarray(regressor.times("pi")(*regressor_inputs(regressor, q, qd, qdd), values))
     memory = plan.along_motion(q, qd, 1 / log.rate_hz)[0] - plan.memoryless(qd)  # programs have friction without memory
-    return predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    predicted = predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    if not fit.fits_deflection:
+        return predicted
+    return with_drives(fit, predicted) + encoder_torque(fit, qd, -predicted)
 
 
 def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:

@@ -195,6 +195,11 @@ class Recording:
         return None if self.row_filter is None else self.row_filter.cutoff_hz
 
     @property
+    def encoder_delays(self) -> dict[str, float | tuple[float, ...]]:
+        """The delays (s) of q and theta that are removed."""
+        return encoder_delays(self.preparation, self.equations)
+
+    @property
     def log(self) -> Log:
         """The smoothed log, all blocks joined."""
         return concatenate_logs(list(self.blocks))
@@ -272,17 +277,18 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample.
+    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample."""
+    held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
+    return held | encoder_delays(preparation, equations)
 
-    Of the two encoders of an elastic joint, the late one is shifted, so that the other stays with the torque.
-    """
-    delays: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
-    if preparation.encoder_delay is not None and equations.sprung:
-        late = np.asarray(preparation.encoder_delay, dtype=float)
-        for name, seconds in (("theta", np.maximum(late, 0.0)), ("q", np.maximum(-late, 0.0))):
-            if seconds.any():
-                delays[name] = tuple(seconds.tolist()) if seconds.ndim else float(seconds)
-    return delays
+
+def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
+    """Return the delays (s) of q and of theta: of the two encoders of an elastic joint, one is late, and is to be shifted."""
+    if preparation.encoder_delay is None or not equations.sprung:
+        return {}
+    late = np.asarray(preparation.encoder_delay, dtype=float)
+    sides = {"theta": np.maximum(late, 0.0), "q": np.maximum(-late, 0.0)}
+    return {name: tuple(d.tolist()) if d.ndim else float(d) for name, d in sides.items() if d.any()}
 
 
 def least_speeds(preparation: Preparation, equations: Equations) -> np.ndarray:

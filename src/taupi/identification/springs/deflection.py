@@ -12,6 +12,9 @@ from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, NUISANC
 
 # A compliance this many standard errors above zero is known to a third.
 CLEAR = 3.0
+# The load has to explain this share of the deflection that the nuisance leaves. The rest is not noise that an average removes,
+# but gears that turn unevenly, and encoders: if it is larger than what the load does, it can make the compliance anything.
+_EXPLAINED = 0.5
 # The sign of a compliance in one log counts if the log has at least this share of the information about it.
 _SHARE = 0.1
 
@@ -22,7 +25,7 @@ class Deflection:
 
     `errors` are standard errors, by stretches of time; `runs` (files,) are c from each log alone, `information` (files,) the
     sums of squares of tau_link that the nuisance does not explain. `misfit` is the share of the sum of squares of theta - q that
-    c tau_link alone leaves.
+    c tau_link alone leaves; `explained` is the share that c tau_link explains of what the nuisance leaves.
     """
 
     compliance: float
@@ -34,6 +37,7 @@ class Deflection:
     runs: np.ndarray
     information: np.ndarray
     misfit: float
+    explained: float
 
     @property
     def doubt(self) -> str:
@@ -50,6 +54,8 @@ class Deflection:
                 f"its compliance, {self.compliance:.2g}, is not clearly positive (standard error {self.compliance_error:.2g}): "
                 "it carries too little load"
             )
+        if self.explained < _EXPLAINED:
+            return f"its load explains {self.explained:.0%} of how its deflection changes"
         return ""
 
 
@@ -66,6 +72,7 @@ def regress_deflection(
     design = [_design(c, files.index(file), len(files), free) for c, file in zip(columns, owners, strict=True)]
     solution, errors = _least_squares(design, [c[:, -1] for c in columns])
     runs, information = [], []
+    explained = _explained(np.vstack(design), np.concatenate([c[:, -1] for c in columns]))
     for file in files:
         at = np.flatnonzero(owners == file)
         own = np.vstack([_design(columns[a], 0, 1, free) for a in at])
@@ -87,6 +94,7 @@ def regress_deflection(
         np.array(runs),
         np.array(information),
         1 - plain,
+        explained,
     )
 
 
@@ -128,6 +136,13 @@ def _least_squares(design: Sequence[np.ndarray], target: Sequence[np.ndarray]) -
     return x / scale, np.where(used, np.sqrt(np.clip(np.diag(covariance), 0.0, None)) / scale, np.inf)
 
 
+def _explained(design: np.ndarray, target: np.ndarray) -> float:
+    """Return the share of a target's sum of squares, without what the other columns explain, that the first column explains."""
+    own, rest = (v - _project(design[:, 1:], v) for v in (design[:, 0], target))
+    squares = float(own @ own) * float(rest @ rest)
+    return float(own @ rest) ** 2 / squares if squares > 0 else 0.0
+
+
 def _project(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the part of a target that columns explain."""
     size = np.linalg.norm(columns, axis=0)
@@ -147,7 +162,9 @@ def nuisance_projection(
     own = [f for f in factors if f.joint == link]
     files = sorted({f.file for f in own})
     blocks = [np.column_stack([np.zeros(len(f.r)), f.r[:, layout.nuisance(k)]]) for f in own]
-    design = np.vstack([_design(b, files.index(f.file), len(files), free)[:, 1:] for b, f in zip(blocks, own, strict=True)])
+    design = np.vstack(
+        [_design(b, files.index(f.file), len(files), free)[:, 1:] for b, f in zip(blocks, own, strict=True)]
+    )
     size = np.linalg.norm(design, axis=0)
     unit = design / np.where(size > 0, size, 1.0)
     solution = np.linalg.pinv(unit, rcond=1e-8) @ np.vstack([f.r[:, layout.measured] for f in own])

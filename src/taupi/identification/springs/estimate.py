@@ -150,6 +150,4 @@ def _records(
 
 def with_delays(records: Sequence[SpringRecord], delays: Sequence[float]) -> tuple[SpringRecord, ...]:
     """Return the records with delays that were removed before, added to what was left of them."""
-    return tuple(
-        dataclasses.replace(r, delay=r.delay + d) for r, d in zip(records, delays, strict=True)
-    )
+    return tuple(dataclasses.replace(r, delay=r.delay + d) for r, d in zip(records, delays, strict=True))

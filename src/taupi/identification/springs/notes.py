@@ -29,7 +29,7 @@ def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], found: bool
         if offsets:
             notes.append(f"encoders disagree by an offset, theta - q without load: {'; '.join(offsets)}")
     notes += [
-        f"the spring of {r.joint} is not determined: {r.reason}. Its stiffness is that of the description, without a standard error"
+        f"the spring of {r.joint} is not determined: {r.reason}. Its stiffness is that of the description, with no standard error"
         for r in analysis.records
         if not r.determined and analysis.rows is not None
     ]

@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-_TUPLES = ("run_compliances", "offsets", "offset_errors")
-_FLOATS = ("compliance", "compliance_error", "delay", "delay_error", "lost_motion", "lost_motion_error")
-
 
 @dataclass(frozen=True)
 class SpringRecord:
@@ -60,11 +57,20 @@ class SpringRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data; infinite numbers are None."""
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in plain.items()}
+        return {k: [_plain(x) for x in v] if isinstance(v, tuple) else _plain(v) for k, v in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SpringRecord:
         """Return the record that `to_dict` returned as `data`."""
-        values = {k: tuple(v) if k in _TUPLES else v for k, v in data.items()}
-        return cls(**{k: math.inf if k in _FLOATS and v is None else v for k, v in values.items()})
+        values: dict[str, Any] = {}
+        for name, value in data.items():
+            values[name] = tuple(_number(v) for v in value) if isinstance(value, list | tuple) else _number(value)
+        return cls(**values)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: Any) -> Any:
+    return math.inf if value is None else value

@@ -80,6 +80,9 @@ def _compress(maker: RowMaker, plan: FrictionPlan, recording: Recording) -> Tria
     for rows in recording.rows(maker, head=True):
         more = np.einsum("in,mik->iknm", plan.directions, rows.shapes)
         y = np.concatenate([rows.y, more.reshape(-1, *more.shape[2:])])
+        # Motors behind springs with their links: their friction shows there, and the deflection, which may be noise, cancels.
+        for link in recording.equations.sprung:
+            y[:, recording.equations.motors[link]] += y[:, link]
         result = result or [(np.zeros((0, len(y) + 1)), 0) for _ in range(maker.n)]
         for j, (r, count) in enumerate(result):
             block = np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]]
