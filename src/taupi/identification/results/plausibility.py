@@ -51,8 +51,9 @@ def implausible_springs(fit: Fit) -> tuple[str, ...]:
             )
     for j in fit.joints:
         if j.name.endswith(".link") and j.rows and j.relative > 1:
+            error = f"{j.relative:.0%}" if j.relative < 99 else "more than 9900%"
             sentences.append(
-                f"{j.name} is explained worse than by nothing: its relative error is {j.relative:.0%}. Its spring and its link "
+                f"{j.name} is explained worse than by nothing: its relative error is {error}. Its spring and its link "
                 "do not belong together in these logs: check theta, or take the joint as rigid."
             )
     return tuple(sentences)

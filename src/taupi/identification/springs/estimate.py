@@ -17,6 +17,8 @@ from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, SpringL
 # Where the torque of the link leaves less than this share of the deflection's sum of squares, the deflection serves as a column:
 # the share is the one by which K becomes too small.
 _AS_COLUMN = 0.01
+# It also does where its error, as a torque, is not this many times that of the drive: then it is not the deflection that errs.
+FAR_LESS = 3.0
 # Rounds of weighted least squares, and of the linearisation; it ends when no stiffness moves by more than this share.
 _ROUNDS, _STEPS, _SETTLED = 3, 20, 1e-6
 # Noise below this share of the torque is not believed: rows of little noise would outweigh all others.
@@ -63,7 +65,7 @@ def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
     factors = tuple(merge_stretches(problem.pieces))
     values = _solve_drives(problem, factors)
     deflections = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
-    if all(d.misfit < _AS_COLUMN for d in deflections):
+    if not any(_errs(layout, factors, k, values, d) for k, d in enumerate(deflections)):
         return SpringAnalysis(layout, _records(layout, deflections, deflections), None)
     projections = [nuisance_projection(layout, factors, k, problem.free) for k in springs]
     for k, deflection in enumerate(deflections):
@@ -82,6 +84,22 @@ def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
             break
     final = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
     return SpringAnalysis(layout, _records(layout, deflections, final), rows)
+
+
+def _errs(
+    layout: SpringLayout, factors: Sequence[JointFactor], k: int, values: np.ndarray, deflection: Deflection
+) -> bool:
+    """Return whether the deflection of elastic joint number `k` errs too much to be a column.
+
+    `values` (p,) are base parameters from drives. The error of a deflection is that of its torque, c^-1 times as large.
+    """
+    if deflection.misfit < _AS_COLUMN:
+        return False
+    drive, link = layout.drive(k), layout.sprung[k]
+    residuals = [f.r[:, layout.measured] @ np.append(values, -1.0) for f in factors if f.joint == drive]
+    bent = [f.r[:, layout.stiffness(k)] for f in factors if f.joint == link]
+    squares = deflection.misfit * sum(float(v @ v) for v in bent) / deflection.compliance**2
+    return bool(squares > FAR_LESS**2 * sum(float(v @ v) for v in residuals))
 
 
 def _rows(
