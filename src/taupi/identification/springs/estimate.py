@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -164,8 +163,3 @@ def _records(
             )
         )
     return tuple(records)
-
-
-def with_delays(records: Sequence[SpringRecord], delays: Sequence[float]) -> tuple[SpringRecord, ...]:
-    """Return the records with delays that were removed before, added to what was left of them."""
-    return tuple(dataclasses.replace(r, delay=r.delay + d) for r, d in zip(records, delays, strict=True))

@@ -15,7 +15,7 @@ from taupi.identification.rows.compression import Compressed, compress_recording
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.workers import Workers
-from taupi.identification.springs.estimate import SpringAnalysis, SpringProblem, analyse_springs, with_delays
+from taupi.identification.springs.estimate import SpringAnalysis, SpringProblem, analyse_springs
 from taupi.identification.springs.spring_rows import WIDTH, SpringLayout
 
 # A delay is removed if it is this many standard errors from zero, and at least this share of a sample.
@@ -30,6 +30,12 @@ class SpringSearch:
     compressed: list[Compressed]
     analysis: SpringAnalysis
 
+    def with_delays(self, removed: np.ndarray) -> SpringSearch:
+        """Return the search with delays (n,) that were removed before, added to what was left of them."""
+        springs = zip(self.analysis.records, self.analysis.layout.sprung, strict=True)
+        records = tuple(dataclasses.replace(r, delay=r.delay + float(removed[link])) for r, link in springs)
+        return dataclasses.replace(self, analysis=dataclasses.replace(self.analysis, records=records))
+
 
 def search_springs(
     pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, draft: bool = False
@@ -38,24 +44,22 @@ def search_springs(
 
     `prior` (p,) are standard parameters. In a `draft` the delay is not removed, but only kept apart from the springs.
     """
-    settings = recordings[0].preparation
+    stated = recordings[0].preparation.encoder_delay
+    if stated is not None or draft:
+        search = _search(pool, base, recordings, prior, delay_known=stated is not None)
+        return search.with_delays(np.broadcast_to(stated or 0.0, base.robot.n))
+    search = _search(pool, base, recordings, prior)
     delays = np.zeros(base.robot.n)
-    search = _search(pool, base, recordings, prior, settings.encoder_delay is not None)
-    if settings.encoder_delay is None and not draft:
-        sprung = list(Equations.of(base).sprung)
-        delays[sprung] = _significant_delays(search.analysis, recordings)
-        late: tuple[float, ...] | float = tuple(delays.tolist()) if delays.any() else 0.0
-        recordings = [r.with_preparation(dataclasses.replace(r.preparation, encoder_delay=late)) for r in recordings]
-        search = dataclasses.replace(search, recordings=recordings)
-        if delays.any():
-            search = _search(pool, base, recordings, prior, delay_known=False)
-            records = with_delays(search.analysis.records, delays[sprung].tolist())
-            search = dataclasses.replace(search, analysis=dataclasses.replace(search.analysis, records=records))
-    return search
+    delays[list(search.analysis.layout.sprung)] = _significant_delays(search.analysis, recordings)
+    late: tuple[float, ...] | float = tuple(delays.tolist()) if delays.any() else 0.0
+    recordings = [r.with_preparation(dataclasses.replace(r.preparation, encoder_delay=late)) for r in recordings]
+    if not delays.any():
+        return dataclasses.replace(search, recordings=recordings)
+    return _search(pool, base, recordings, prior).with_delays(delays)
 
 
 def _search(
-    pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, delay_known: bool
+    pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, delay_known: bool = False
 ) -> SpringSearch:
     layout = SpringLayout(base, _widths(base, recordings))
     extended = compress_recordings(pool, friction_plan(base), recordings, layout)
