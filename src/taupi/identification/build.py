@@ -207,7 +207,7 @@ def _spring_notes(springs: SpringAnalysis | None, settings: Preparation, asked: 
     if springs is None:
         return []
     removed = np.broadcast_to(settings.encoder_delay or 0.0, springs.layout.base.robot.n)
-    return spring_notes(springs, removed.tolist(), found=asked.encoder_delay is None)
+    return spring_notes(springs, removed.tolist(), estimated=asked.encoder_delay is None)
 
 
 def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> list[str]:

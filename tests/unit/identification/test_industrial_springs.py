@@ -100,8 +100,8 @@ def test_a_spring_that_carries_no_load_is_said_to_be_unknown():
 
 def test_offsets_are_found_log_by_log():
     for i, joint in enumerate(SPRUNG):
-        found = springs(fitted())[joint].offsets
-        assert np.allclose(found, industrial.OFFSETS[:, i], atol=1e-4 if joint == "joint1" else 2e-5)
+        offsets = springs(fitted())[joint].offsets
+        assert np.allclose(offsets, industrial.OFFSETS[:, i], atol=1e-4 if joint == "joint1" else 2e-5)
 
 
 def test_compliance_against_a_regression_by_hand():
@@ -165,10 +165,10 @@ def test_streams_and_parallel_work_find_the_same(tmp_path):
             fit = tp.identify(industrial.described(), paths, "wls", cutoff_hz=CUTOFF, trim=False, **settings)
         return fit.values, np.array([spring.delay for spring in fit.springs])
 
-    whole, delay = values(workers=1)
+    at_once, delay = values(workers=1)
     for settings in ({"stream": True, "block": 700}, {"workers": 3}):
         other, late = values(**settings)
-        assert np.allclose(other, whole, rtol=1e-7, atol=1e-7)
+        assert np.allclose(other, at_once, rtol=1e-7, atol=1e-7)
         assert np.allclose(late, delay, rtol=0, atol=1e-9)
 
 

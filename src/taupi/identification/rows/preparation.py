@@ -27,8 +27,8 @@ class Preparation(Smoothing):
         leave_out: What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
         torque: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they
             act half a sample later; by default "sampled", and found from the log for elastic joints.
-        encoder_delay: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found
-            from the log by default.
+        encoder_delay: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints;
+            negative if those of the links are late. It is removed by shifting the late ones. Found from the logs by default.
     """
 
     slow: OneOrEach = None

@@ -54,7 +54,7 @@ class SpringProblem:
     @property
     def free(self) -> tuple[bool, ...]:
         """Which nuisance columns are fitted."""
-        delay, *others = self.layout.nuisance_names
+        delay, *others = self.layout.is_nuisance
         return delay and not self.delay_known, *others
 
 

@@ -13,13 +13,13 @@ from taupi.identification.springs.records import SpringRecord
 _CLEAR = 4.0
 
 
-def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], found: bool) -> list[str]:
+def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: bool) -> list[str]:
     """Return notes on the springs and on their encoders.
 
-    `removed` are the delays (n,) that were removed, and `found` whether they are from the logs.
+    `removed` are the delays (n,) that were removed, and `estimated` tells whether they are from the logs.
     """
     names = analysis.layout.base.robot.joint_names
-    notes = _delay_notes(names, removed) if found else []
+    notes = _delay_notes(names, removed) if estimated else []
     if analysis.rows is not None:
         notes.append(
             "springs bend little beyond what their encoders resolve: the deflection is fitted as a measurement, with an offset "

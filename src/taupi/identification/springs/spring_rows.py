@@ -18,7 +18,6 @@ thetad) and an offset per log. It is removed by projection (Frisch & Waugh 1933;
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,8 +95,8 @@ class SpringLayout:
         return np.append(np.arange(self.parameters), self.parameters + len(NUISANCE) * len(self.sprung))
 
     @property
-    def nuisance_names(self) -> tuple[bool, ...]:
-        """Which of the nuisance columns are none of the fit's own terms."""
+    def is_nuisance(self) -> tuple[bool, ...]:
+        """Which of the nuisance columns are not columns of the fit's own terms."""
         own = {term.name for term in self.base.terms}
         return tuple(name not in own for name in SAME_COLUMN)
 
@@ -210,6 +209,3 @@ def linearised(block: np.ndarray, stiffness: int, values: np.ndarray) -> np.ndar
     result[:, stiffness] = -modelled
     result[:, -1] = stiff * (-block[:, stiffness] - modelled)
     return result
-
-
-RowChange = Callable[[int, Rows], Rows]
