@@ -118,7 +118,9 @@ def fit_inputs(
     """
     resolved = resolve_estimator(estimator)
     if isinstance(resolved, LogEstimator):
-        return resolved.fit_logs(inputs, validated)
+        fit, validations = resolved.fit_logs(inputs, validated)
+        _warn_of_springs(fit)
+        return fit, validations
     problem = build(inputs)
     fit = resolved.fit(problem)
     _warn_of_springs(fit)

@@ -78,11 +78,15 @@ class Problem:
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of the log with the index `file` again, block by block."""
+        return self.rows_of(file, self.recordings[file])
+
+    def rows_of(self, file: int, recording: Recording) -> Iterator[Rows]:
+        """Yield the rows of a recording of the log with the index `file`, such as one without a filter, block by block."""
         plan, springs = friction_plan(self.base), self.springs
         if springs is None or springs.rows is None:
-            return self.recordings[file].rows(RowMaker(plan))
+            return recording.rows(RowMaker(plan))
         change = springs.rows.rows
-        return (change(file, rows) for rows in self.recordings[file].rows(RowMaker(plan, springs.layout.shapes)))
+        return (change(file, rows) for rows in recording.rows(RowMaker(plan, springs.layout.shapes)))
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"

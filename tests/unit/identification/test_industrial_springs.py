@@ -127,7 +127,9 @@ def test_compliance_against_a_regression_by_hand():
         assert np.isclose(1 / by_hand, industrial.STIFFNESS[i], rtol=0.03)
 
 
-@pytest.mark.parametrize("estimator", ["ols", "feasible", tp.estimators.WeightedLeastSquares(covariance="full")])
+@pytest.mark.parametrize(
+    "estimator", ["ols", "feasible", "friction_shapes", tp.estimators.WeightedLeastSquares(covariance="full")]
+)
 def test_every_estimator_takes_these_rows(estimator):
     with pytest.warns(tp.TaupiWarning, match="joint1"):
         fit = tp.identify(
