@@ -18,8 +18,10 @@ from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, SpringL
 _AS_COLUMN = 0.01
 # It also does where its error, as a torque, is not this many times that of the drive: then it is not the deflection that errs.
 FAR_LESS = 3.0
-# Rounds of weighted least squares, and of the linearisation; it ends when no stiffness moves by more than this share.
-_ROUNDS, _STEPS, _SETTLED = 3, 20, 1e-6
+# Rounds of weighted least squares, and of the linearisation; it ends when no stiffness moves by more than the first share. One
+# that still moves by more than the second is not determined.
+_ROUNDS, _STEPS, _SETTLED, _NEARLY = 3, 20, 1e-6, 0.01
+_MOVING = "its stiffness does not settle"
 # Noise below this share of the torque is not believed: rows of little noise would outweigh all others.
 _LEAST_NOISE = 1e-3
 # A stiffness moves by at most this factor in one step.
@@ -63,26 +65,44 @@ def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
     layout, springs = problem.layout, range(len(problem.layout.sprung))
     factors = tuple(merge_stretches(problem.pieces))
     values = _solve_drives(problem, factors)
-    deflections = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
-    if not any(_errs(layout, factors, k, values, d) for k, d in enumerate(deflections)):
-        return SpringAnalysis(layout, _records(layout, deflections, deflections), None)
+
+    def deflections(values: np.ndarray) -> list[Deflection]:
+        return [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
+
+    first = deflections(values)
+    doubts = [d.doubt for d in first]
+    if not any(_errs(layout, factors, k, values, d) for k, d in enumerate(first)):
+        return SpringAnalysis(layout, _records(layout, first, doubts), None)
+    for k in (k for k in springs if not doubts[k]):
+        values[layout.stiffness(k)] = 1 / first[k].compliance
     projections = [nuisance_projection(layout, factors, k, problem.free) for k in springs]
-    for k, deflection in enumerate(deflections):
-        if not deflection.doubt:
-            values[layout.stiffness(k)] = 1 / deflection.compliance
-    rows = _rows(layout, values, deflections, projections)
+    values, moving = _settle(problem, factors, values, doubts, projections)
+    final = deflections(values)
+    doubts = [doubt or (_MOVING if k in moving else final[k].doubt) for k, doubt in enumerate(doubts)]
+    return SpringAnalysis(layout, _records(layout, final, doubts), _rows(layout, values, doubts, projections))
+
+
+def _settle(
+    problem: SpringProblem,
+    factors: tuple[JointFactor, ...],
+    values: np.ndarray,
+    doubts: Sequence[str],
+    projections: Sequence[np.ndarray],
+) -> tuple[np.ndarray, set[int]]:
+    """Return base parameters (p,) by repeated linearisation, from `values`, and the springs that still move at the end."""
+    layout, moving = problem.layout, set[int]()
     for _ in range(_STEPS):
+        rows = _rows(layout, values, doubts, projections)
         before, values = values, _solve_rows(problem, rows.factors(factors))
-        step = 1.0
-        for k in (k for k in springs if not deflections[k].doubt):
+        ratios = {}
+        for k in (k for k, doubt in enumerate(doubts) if not doubt):
             at = layout.stiffness(k)
-            ratio = float(np.clip(values[at] / before[at], 1 / _FACTOR, _FACTOR))
-            values[at], step = ratio * before[at], max(step, ratio, 1 / ratio)
-        rows = _rows(layout, values, deflections, projections)
-        if step < 1 + _SETTLED:
+            ratios[k] = float(np.clip(values[at] / before[at], 1 / _FACTOR, _FACTOR))
+            values[at] = ratios[k] * before[at]
+        moving = {k for k, ratio in ratios.items() if abs(ratio - 1) > _NEARLY}
+        if all(abs(ratio - 1) < _SETTLED for ratio in ratios.values()):
             break
-    final = [regress_deflection(layout, problem.pieces, k, values, problem.free) for k in springs]
-    return SpringAnalysis(layout, _records(layout, deflections, final), rows)
+    return values, moving
 
 
 def _errs(
@@ -97,15 +117,15 @@ def _errs(
     drive, link = layout.drive(k), layout.sprung[k]
     residuals = [f.r[:, layout.measured] @ np.append(values, -1.0) for f in factors if f.joint == drive]
     bent = [f.r[:, layout.stiffness(k)] for f in factors if f.joint == link]
-    squares = deflection.misfit * sum(float(v @ v) for v in bent) / deflection.compliance**2
-    return bool(squares > FAR_LESS**2 * sum(float(v @ v) for v in residuals))
+    squares = deflection.misfit * sum(float(v @ v) for v in bent)
+    return bool(squares > (FAR_LESS * deflection.compliance) ** 2 * sum(float(v @ v) for v in residuals))
 
 
 def _rows(
-    layout: SpringLayout, values: np.ndarray, deflections: Sequence[Deflection], projections: Sequence[np.ndarray]
+    layout: SpringLayout, values: np.ndarray, doubts: Sequence[str], projections: Sequence[np.ndarray]
 ) -> SpringRows:
-    pairs = zip(deflections, projections, strict=True)
-    return SpringRows(layout, tuple(None if d.doubt else SpringModel(values, p) for d, p in pairs))
+    pairs = zip(doubts, projections, strict=True)
+    return SpringRows(layout, tuple(None if doubt else SpringModel(values, p) for doubt, p in pairs))
 
 
 def _solve_drives(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.ndarray:
@@ -135,14 +155,14 @@ def _solve_rows(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.nd
 
 
 def _records(
-    layout: SpringLayout, first: Sequence[Deflection], final: Sequence[Deflection]
+    layout: SpringLayout, deflections: Sequence[Deflection], doubts: Sequence[str]
 ) -> tuple[SpringRecord, ...]:
-    """Return the records of the springs: whether they are determined from the first deflections, numbers from the final ones."""
+    """Return the records of the springs, from their deflections and from why they are not determined."""
     robot, records = layout.base.robot, []
     for k, link in enumerate(layout.sprung):
         joint = robot.driving_joints[link]
         described = dict(zip(layout.base.standard.names, layout.base.standard.values, strict=True))
-        d, doubt = final[k], first[k].doubt
+        d, doubt = deflections[k], doubts[k]
         records.append(
             SpringRecord(
                 joint=robot.joint_names[link],
