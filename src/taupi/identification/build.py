@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from taupi.dynamics.terms import Term
+from taupi.dynamics.terms import Term, linear_terms, modulated_terms
 from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
@@ -24,20 +24,20 @@ from taupi.identification.friction.fitted_terms import (
     with_friction_shapes,
 )
 from taupi.identification.inputs import FitInputs
+from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.compression import compress_recordings
+from taupi.identification.rows.compression import Compressed, compress_recordings
 from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
-from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
-from taupi.identification.tuning.springs import search_springs
+from taupi.identification.tuning.springs import SpringSearch, search_springs
 from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
 
@@ -45,31 +45,72 @@ from taupi.signals.log import Log
 _TUNING_SAMPLES = 50_000
 
 
-def build(inputs: FitInputs, draft: bool = False) -> Problem:
+# Base parameters of a fit of a problem.
+FirstFit = Callable[[Problem], np.ndarray]
+
+
+def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    A `draft` is for choosing settings: a delay between encoders stays in it, and is only kept apart from the springs.
+    `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
+    encoders stays in it, and is only kept apart from the springs.
     """
     equations, reading = inputs.equations, inputs.reading
-    terms = with_coupled_terms(
+    all_terms = with_coupled_terms(
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
     )
+    terms, modulated = linear_terms(all_terms), modulated_terms(all_terms)
     with Workers(len(inputs.logs), inputs.workers) as pool:
         sources = pool.map(
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
-        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
+        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
-        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
-        prior = prior_of(inputs.prior, base)
-        springs = None
+        own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
+        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
         if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
-            search = search_springs(pool, base, recordings, prior, draft)
-            recordings, compressed, springs = search.recordings, search.compressed, search.analysis
-            preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
-        else:
-            compressed = compress_recordings(pool, friction_plan(base), recordings)
+            prior = prior_of(inputs.prior, base)
+            return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
+        compressed = compress_recordings(pool, friction_plan(base), recordings)
+        problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
+        if not modulated:
+            return problem
+        extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
+        return with_modulated_friction(
+            problem,
+            first_fit(problem),
+            inputs.prior,
+            modulated,
+            extremes,
+            lambda plan: [f for part in compress_recordings(pool, plan, recordings) for f in part.factors],
+        )
+
+
+def _problem_of_springs(
+    inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
+) -> Problem:
+    """Return the problem of recordings of an elastic robot, with what they show of its springs."""
+    recordings, springs = search.recordings, search.analysis
+    preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
+    removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
+    words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
+    base = springs.layout.base
+    problem = _problem(inputs, base, (), recordings, search.compressed, preparation, notes)
+    return dataclasses.replace(problem, notes=(*problem.notes, *words), springs=springs)
+
+
+def _problem(
+    inputs: FitInputs,
+    base: BaseParameters,
+    modulated: Sequence[Term],
+    recordings: list[Recording],
+    compressed: Sequence[Compressed],
+    preparation: Preparation,
+    notes: Sequence[str],
+) -> Problem:
+    """Return the problem of compressed recordings, as yet without the columns of `modulated` terms."""
+    equations = Equations.of(base)
     pieces = tuple(factor for part in compressed for factor in part.factors)
     samples = sum(part.samples for part in compressed)
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
@@ -86,7 +127,7 @@ def build(inputs: FitInputs, draft: bool = False) -> Problem:
         factors=factors,
         pieces=pieces,
         conditioning=conditioning,
-        prior=prior,
+        prior=prior_of(inputs.prior, base.with_modulated(modulated))[: len(base.standard)],
         recordings=tuple(recordings),
         preparation=preparation,
         notes=(
@@ -94,11 +135,9 @@ def build(inputs: FitInputs, draft: bool = False) -> Problem:
             *_recording_notes(recordings),
             *notes,
             *_elastic_notes(base),
-            *_spring_notes(springs, preparation, inputs.preparation),
             *_friction_notes(base, recordings),
         ),
         seed=inputs.seed,
-        springs=springs,
     )
 
 
@@ -108,7 +147,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 
 
 def _tune_elastic(
-    inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource
+    inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource, first_fit: FirstFit
 ) -> tuple[Preparation, list[str]]:
     """Return the settings, and notes on them: for an elastic robot, cutoff and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
@@ -122,7 +161,7 @@ def _tune_elastic(
             # Neither cutoff nor torque is left open, so that building this problem does not tune again.
             complete = dataclasses.replace(settings, cutoff_hz=hz, torque=settings.torque or "sampled")
             draft = FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete)
-            return build(draft, draft=True)
+            return build(draft, first_fit, draft=True)
 
         hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
@@ -154,8 +193,10 @@ def _choose_friction_and_cutoffs(
     velocities = zip(directions, extent.low + extent.high, never_reverses, strict=True)
     signs = {name: float(np.sign(v)) for name, v, one in velocities if one}
     least = np.where(never_reverses[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
-    slow = equations.on_motors(least)
-    recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), one_way_signs=signs) for r in recordings]
+    least = equations.on_motors(least)
+    recordings = [
+        dataclasses.replace(r, least_speeds=np.maximum(r.least_speeds, least), one_way_signs=signs) for r in recordings
+    ]
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
     recordings = with_explained_cutoffs(base, recordings, settings)
@@ -202,14 +243,6 @@ def _elastic_notes(base: BaseParameters) -> list[str]:
     return [note, *([base.sentence] if base.sentence else [])]
 
 
-def _spring_notes(springs: SpringAnalysis | None, settings: Preparation, asked: Preparation) -> list[str]:
-    """Return notes on springs and encoders; `asked` are the settings of the user."""
-    if springs is None:
-        return []
-    removed = np.broadcast_to(settings.encoder_delay or 0.0, springs.layout.base.robot.n)
-    return spring_notes(springs, removed.tolist(), estimated=asked.encoder_delay is None)
-
-
 def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> list[str]:
     """Return notes on the model of dry friction at low speed."""
     plan, notes = friction_plan(base), []
@@ -222,7 +255,7 @@ def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> li
         notes.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].slow, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].least_speeds, strict=True) if v]
     if pairs:
         notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return notes
