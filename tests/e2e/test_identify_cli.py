@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from cli_runs import COUNT, RESULTS, TERMS
+from cli_runs import COUNT, RESULTS
 
 import taupi as tp
+from taupi.identification.inputs import DEFAULT_TERMS
 
 
 class Words(HTMLParser):
@@ -50,7 +51,7 @@ def test_files_and_what_is_printed(done, logs):
     assert (out / "fit.txt").read_text().startswith(first)
     truth = fit.basis.project(
         tp.base_parameters(
-            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), TERMS
+            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), DEFAULT_TERMS
         ).standard
     )
     # Noise of 0.02 N m averaged over some thousand samples; friction's steps, smeared by the filter, leave more.

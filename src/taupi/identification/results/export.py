@@ -141,6 +141,7 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 
 @write_urdf.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
     if source.basis.elastic:
         message = (
             "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
@@ -148,7 +149,6 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
         warnings.warn(TaupiWarning(message), stacklevel=2)
     elif lost := _modulated_sentence(source):
         warnings.warn(TaupiWarning(lost), stacklevel=2)
-    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
 
 
 @singledispatch
