@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from taupi.dynamics.terms import Term, linear_terms, modulated_terms
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
@@ -27,7 +27,7 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.compression import Compressed, compress_recordings
+from taupi.identification.rows.compression import Compressed, compress_recordings, with_speeds
 from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
@@ -65,6 +65,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
+        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, sources))
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
@@ -73,6 +74,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             prior = prior_of(inputs.prior, base)
             return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
         compressed = compress_recordings(pool, friction_plan(base), recordings)
+        recordings = with_speeds(recordings, compressed)
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         if not modulated:
             return problem
@@ -91,7 +93,7 @@ def _problem_of_springs(
     inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
 ) -> Problem:
     """Return the problem of recordings of an elastic robot, with what they show of its springs."""
-    recordings, springs = search.recordings, search.analysis
+    recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
     preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
     removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
     words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
@@ -136,9 +138,18 @@ def _problem(
             *notes,
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
+            *_known_torque_notes(recordings),
         ),
         seed=inputs.seed,
     )
+
+
+def _with_stated_torque(preparation: Preparation, sources: Sequence[BlockSource]) -> Preparation:
+    """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
+    stated = {source.first.known_torque for source in sources}
+    if preparation.known_torque or len(stated) > 1:
+        return preparation
+    return dataclasses.replace(preparation, known_torque=stated.pop())
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
@@ -211,7 +222,8 @@ def _choose_friction_and_cutoffs(
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
     if rows < parameters:
         raise NotIdentifiedError(
-            f"{samples} samples are left, {rows} equations for {parameters} parameters. Decimate less, or give longer logs."
+            f"{samples} samples are left, {rows} equations for {parameters} parameters.",
+            remedy=("Give longer logs, or a smaller ", Argument("decimate"), "."),
         )
 
 
@@ -229,6 +241,15 @@ def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
     return [f"{r.source.name}: {note}" for r in recordings for note in r.notes]
+
+
+def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
+    """Return notes on known torques that were added to the measured ones."""
+    formulas = {"; ".join(r.known_torque) for r in recordings if r.known_torque}
+    notes = [f"known torque added to the measured one: {text}" for text in sorted(formulas)]
+    if any(r.source.first.tau_known is not None for r in recordings):
+        notes.append("known torque added to the measured one: tau_known of the logs")
+    return notes
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
@@ -41,11 +41,17 @@ class Outcome(Enum):
     CONSTRAINED = ("solved, with active constraints", ())
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
+        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        ("Give a larger ", Argument("prior_weight"), ", or wider bounds: the solver failed between these."),
+        (
+            "Give a larger ",
+            Argument("prior_weight"),
+            ", or wider ",
+            Argument("bounds"),
+            ": the solver failed between these.",
+        ),
     )
 
     def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
@@ -263,6 +269,13 @@ class Fit:
     def preparation(self) -> Preparation:
         """How the logs were prepared."""
         return Preparation.from_dict(self.settings["preparation"])
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """The largest speed of each joint over the rows fitted, by name, rad/s or m/s; empty if it was not recorded."""
+        recorded = [log.speeds for log in self.logs if log.speeds]
+        names = (j.name for j in self.joints)
+        return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
 
     @property
     def motors_only(self) -> bool:

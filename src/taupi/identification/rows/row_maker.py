@@ -144,7 +144,8 @@ class RowMaker:
                 unfiltered = (block.time[at, None], block.qd[at], block.qdd[at])
                 modulated = np.zeros((len(y), 0))
                 if self._modulation is not None:
-                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load)
+                    known = block.known[at] if isinstance(block.known, np.ndarray) else block.known
+                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load - known)
                 signals = (block.use[at], block.tau[at], s[at], modulated, shapes[at].reshape(len(y), -1))
                 yield np.concatenate([*unfiltered, *signals, y], axis=1)
 
