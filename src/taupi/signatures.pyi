@@ -220,6 +220,8 @@ def excite(
     rate: float = 100.0,
     criterion: str = "d",
     only: tuple[str, ...] | str | Sequence[Any] = ...,
+    power: float | None = None,
+    scale: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
     margin: float = 0.05,
     effort: float | None = 0.9,
     uncertainty: float = 0.0,
@@ -263,8 +265,10 @@ def excite(
     Fields of `goal` (`taupi.Goal`), which may also be given as keywords:
 
     - `rate` (100.0): Hz of the samples that the identification will use, after decimation.
-    - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "cond", the condition, for comparison with papers.
+    - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
     - `only` (()): Names of the base parameters that "ds" is about, such as link6.*.
+    - `power`: Of "p": 1 is the mean variance, more weighs the largest ones more.
+    - `scale`: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
 
     Fields of `margins` (`taupi.Margins`), which may also be given as keywords:
 

@@ -118,10 +118,6 @@ def _problem(
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
     extremes = np.concatenate([part.extremes for part in compressed], axis=1)
-    recordings = [
-        dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
-        for r, part in zip(recordings, compressed, strict=True)
-    ]
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
     conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
