@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
-from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
+from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
     coupled_directions,
@@ -29,17 +27,18 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.compression import Compressed, compress_recordings, with_speeds
+from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
-from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
+from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
-from taupi.identification.tuning.timing import with_timing
-from taupi.progress import counted
+from taupi.identification.tuning.springs import SpringSearch, search_springs
+from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
@@ -50,10 +49,11 @@ _TUNING_SAMPLES = 50_000
 FirstFit = Callable[[Problem], np.ndarray]
 
 
-def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
+def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    `first_fit` tells the load, if there is friction that depends on it.
+    `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
+    encoders stays in it, and is only kept apart from the springs.
     """
     equations, reading = inputs.equations, inputs.reading
     all_terms = with_coupled_terms(
@@ -70,16 +70,11 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
         base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
-
-        def compress(plan: FrictionPlan) -> list[_Compressed]:
-            with _sample_counter(recordings) as count:
-                return pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
-
-        compressed = compress(friction_plan(base))
-        recordings = [
-            dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
-            for r, part in zip(recordings, compressed, strict=True)
-        ]
+        if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
+            prior = prior_of(inputs.prior, base)
+            return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
+        compressed = compress_recordings(pool, friction_plan(base), recordings)
+        recordings = with_speeds(recordings, compressed)
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         if not modulated:
             return problem
@@ -90,8 +85,21 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
             inputs.prior,
             modulated,
             extremes,
-            lambda plan: [f for part in compress(plan) for f in part.factors],
+            lambda plan: [f for part in compress_recordings(pool, plan, recordings) for f in part.factors],
         )
+
+
+def _problem_of_springs(
+    inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
+) -> Problem:
+    """Return the problem of recordings of an elastic robot, with what they show of its springs."""
+    recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
+    preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
+    removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
+    words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
+    base = springs.layout.base
+    problem = _problem(inputs, base, (), recordings, search.compressed, preparation, notes)
+    return dataclasses.replace(problem, notes=(*problem.notes, *words), springs=springs)
 
 
 def _problem(
@@ -99,7 +107,7 @@ def _problem(
     base: BaseParameters,
     modulated: Sequence[Term],
     recordings: list[Recording],
-    compressed: Sequence[_Compressed],
+    compressed: Sequence[Compressed],
     preparation: Preparation,
     notes: Sequence[str],
 ) -> Problem:
@@ -152,7 +160,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 def _tune_elastic(
     inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource, first_fit: FirstFit
 ) -> tuple[Preparation, list[str]]:
-    """Return the settings, and notes on them: for an elastic robot, cutoff, encoder delay and torque as the first log shows."""
+    """Return the settings, and notes on them: for an elastic robot, cutoff and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
@@ -161,19 +169,15 @@ def _tune_elastic(
     if settings.cutoff_hz is None:
 
         def problem(hz: float) -> Problem:
-            # No setting is left open, so that building this problem does not tune again.
-            complete = dataclasses.replace(
-                settings, cutoff_hz=hz, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
-            )
-            return build(
-                FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete), first_fit
-            )
+            # Neither cutoff nor torque is left open, so that building this problem does not tune again.
+            complete = dataclasses.replace(settings, cutoff_hz=hz, torque=settings.torque or "sampled")
+            draft = FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete)
+            return build(draft, first_fit, draft=True)
 
         hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
-    if settings.torque is None or settings.encoder_delay is None:
-        settings, timing_notes = with_timing(head, base, settings)
-        notes += timing_notes
+    settings, timing_notes = with_torque_timing(head, base, settings)
+    notes += timing_notes
     return settings, notes
 
 
@@ -213,35 +217,6 @@ def _choose_friction_and_cutoffs(
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
     return base, recordings
-
-
-def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
-    """Return a context that gives a counter of samples, which shows progress if any recording is streamed."""
-    if not any(r.source.streamed for r in recordings):
-        return nullcontext(lambda samples: None)
-    return counted("samples", sum(r.source.samples for r in recordings))
-
-
-class _Compressed(NamedTuple):
-    """The factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over the rows used."""
-
-    factors: list[JointFactor]
-    samples: int
-    extremes: np.ndarray
-
-
-def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[[int], None]) -> _Compressed:
-    compressor = Compressor(maker.used)
-    low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
-    for rows in recording.rows(maker):
-        compressor.add(rows.y, rows.tau, rows.use)
-        count(len(rows) * recording.samples_per_row)
-        for k, value in enumerate((rows.qd, rows.qdd)):
-            low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
-            high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
-    extremes = np.stack([low, high], axis=1)
-    extremes = np.where(np.isfinite(extremes), extremes, 0.0)
-    return _Compressed(compressor.result(file), compressor.samples, extremes)
 
 
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taupi.dynamics.terms import TermsLike
+from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
@@ -11,6 +12,7 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.plausibility import implausible_springs
 from taupi.identification.results.validation import Validation, validate_recording
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
@@ -54,9 +56,11 @@ def identify(
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
-    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain, and the delay of the encoders, and
-    whether torques are held from sample to sample, are found from the first log. `elastic=False` takes the joints as rigid; by
-    default the description decides. If only the motors of elastic joints were measured, use `estimator="output_error"`.
+    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
+    from sample to sample, are found from the first log. The delay of the encoders is found from all logs. If springs bend little
+    beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
+    `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
+    the motors of elastic joints were measured, use `estimator="output_error"`.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -104,6 +108,16 @@ def build_problem(
     return build(inputs, consistent_values)
 
 
+def _warn_of_springs(fit: Fit) -> None:
+    """Warn of springs that cannot be right, and of those that the logs do not determine."""
+    for sentence in implausible_springs(fit):
+        warn(sentence)
+    if fit.fits_deflection:
+        for spring in fit.springs:
+            if not spring.determined:
+                warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
+
+
 @small_algebra
 def fit_inputs(
     inputs: FitInputs, estimator: EstimatorLike, validated: bool = False
@@ -114,9 +128,12 @@ def fit_inputs(
     """
     resolved = resolve_estimator(estimator)
     if isinstance(resolved, LogEstimator):
-        return resolved.fit_logs(inputs, validated)
+        fit, validations = resolved.fit_logs(inputs, validated)
+        _warn_of_springs(fit)
+        return fit, validations
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
+    _warn_of_springs(fit)
     if not validated:
         return fit, ()
     return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)

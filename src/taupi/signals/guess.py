@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taupi.errors import Argument, TaupiError
@@ -158,10 +158,23 @@ def _by_joint(
         if len(headers) == 1 and own == [""]:  # an array of several columns
             return headers, labels
         raise TaupiError(
-            f"{where}: {signal} has the joints {_listed(own)}, but other signals {_listed(labels)}.", remedy=_SAY_WHICH
+            f"{where}: {signal} has the joints {_listed(own)}, but other signals {_listed(labels)}"
+            f"{_missing_column(headers[0], own, labels)}.",
+            remedy=_SAY_WHICH,
         )
     order = labels or tuple(own)
     return [by_label[label] for label in order], order
+
+
+def _missing_column(header: Header, own: Sequence[str], labels: Sequence[str]) -> str:
+    """Return which column, or which joint of other signals, is missing, where that is all that differs."""
+    here, there = ([label for label in a if label not in b] for a, b in ((labels, own), (own, labels)))
+    if (here and there) or not header.label:
+        return ""
+    if here:
+        before, _, behind = header.name.rpartition(header.label)
+        return f": {before}{here[0]}{behind} is missing"
+    return f": joint {there[0]} is missing there"
 
 
 def _guess_note(columns: Mapping[str, tuple[str, ...]], units: Mapping[str, str]) -> str:

@@ -113,7 +113,10 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
         raise TaupiError(
             f"{layout.where}: q is missing, only the motor side is known.", remedy=("Give the gears: ", gears, ".")
         )
-    order = list(layout.order)
+    order, delays, known = list(layout.order), _delays(layout, signals), layout.columns.known_torque
+    stated = [f"known torque beside tau: {'; '.join(known)}"] if known else []
+    stated += [f"{name} is late by {', '.join(f'{1e3 * d:.4g}' for d in late)} ms" for name, late in delays.items()]
+    notes += [note for note in stated if note not in notes]  # a file written by us has them already
     in_order = order == list(range(next(iter(signals.values())).shape[1]))
     return Log(
         time,
@@ -123,8 +126,8 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
         source=source,
         notes=tuple(notes),
         filtering=layout.filtering,
-        delays=_delays(layout, signals),
-        known_torque=layout.columns.known_torque,
+        delays=delays,
+        known_torque=known,
     )
 
 

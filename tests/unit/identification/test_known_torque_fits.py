@@ -136,7 +136,7 @@ def test_a_description_has_no_place_for_it(tmp_path):
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"wrist": "q1"}, "No joint 'wrist' in known_torque"),
+        ({"wrist": "q1"}, "known_torque: No joint 'wrist'"),
         ({"elbow": "q3"}, "there are 2 joints"),
         ({"elbow": "open('x')"}, "known_torque of elbow is"),
     ],
@@ -171,3 +171,20 @@ def test_delays_of_rigid_joints_are_undone():
     )
     assert off(by_option) < 1e-3 and off(stated) < 1e-3 and off(fitted(log, begin=1)) > 1e-2
     assert by_option.validate(log).relative < 0.01 and json.loads(json.dumps(by_option.to_dict()))
+
+
+def test_friction_that_depends_on_load_sees_what_passes_through_the_gear():
+    """The counterbalance acts beside the gear: the gear carries what is left."""
+    t, (q, qd, qdd) = motion()
+    rng = np.random.default_rng(0)
+    rigid, s, known = tp.inverse_dynamics(ARM)(q, qd, qdd), np.tanh(qd / 0.05), spring(q)
+    tau = rigid + 2.0 * qd + (0.5 + 0.1 * np.abs(rigid - known)) * s - known
+    log = tp.Log(t, q, tau=tau + rng.normal(0, 0.01, q.shape), names=ARM.joint_names)
+    settings = {"terms": ("viscous", "coulomb", "load"), "cutoff_hz": 20, "slow": 0.05}
+    fit = tp.identify(ARM, log, "wls", known_torque=FORMULA, **settings)
+    values = dict(zip(fit.names, fit.values, strict=True))
+    assert values["elbow.load"] == pytest.approx(0.1, abs=0.005)
+    assert values["elbow.coulomb"] == pytest.approx(0.5, abs=0.03)
+    middle = slice(300, -300)
+    predicted = fit.predict(tp.Log(t, q, qd=qd, qdd=qdd))
+    assert np.abs(predicted - tau)[middle].max() < 0.01 * np.abs(tau).max()

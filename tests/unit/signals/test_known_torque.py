@@ -86,7 +86,7 @@ def test_texts_that_state_no_torque(value, message):
 @pytest.mark.parametrize(
     ("formulas", "message"),
     [
-        (["elbow = q1"], "No joint 'elbow' in known_torque"),
+        (["elbow = q1"], "known_torque: No joint 'elbow'"),
         (["a = q4"], r"known_torque of a is 'q4', but there are 3 joints: q1 ... q3"),
         (["a = 1/(q1 - q1)"], "known_torque is not finite"),
     ],
@@ -119,10 +119,11 @@ def test_a_mapping_states_known_torques_and_delays_and_files_keep_them(file, tmp
     assert log.known_torque == ("j2 = 12*sin(q2)",)
     assert log.delays == {"q": (0.01, 0.02), "tau": (0.003, 0.003)}
     assert np.array_equal(log.tau_known[0], [0.5, 0.6]) and np.array_equal(log.tau[0], [0.3, 0.4])
+    assert {"known torque beside tau: j2 = 12*sin(q2)", "q is late by 10, 20 ms"} <= set(log.notes)
     tp.write_log(log, tmp_path / f"again{ending}")
     again = tp.read_log(tmp_path / f"again{ending}")
     assert (again.known_torque, again.delays) == (log.known_torque, log.delays)
-    assert np.array_equal(again.tau_known, log.tau_known)
+    assert np.array_equal(again.tau_known, log.tau_known) and again.notes == log.notes
 
 
 def test_delays_go_with_the_joints_that_they_belong_to(tmp_path):

@@ -17,6 +17,7 @@ from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
+from taupi.identification.springs.records import SpringRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -141,6 +142,7 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
+        springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
     """
 
     robot: Robot
@@ -161,6 +163,7 @@ class Fit:
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
+    springs: tuple[SpringRecord, ...] = ()
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
@@ -278,6 +281,11 @@ class Fit:
     def motors_only(self) -> bool:
         """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
+
+    @property
+    def fits_deflection(self) -> bool:
+        """Whether deflections were fitted as measurements, with offsets of the encoders, instead of serving as columns."""
+        return bool(self.settings.get("fits_deflection", False))
 
     def with_record(self, **facts: Any) -> Fit:
         """Return the fit with more `facts` in its record, such as the command."""

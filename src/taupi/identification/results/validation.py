@@ -14,12 +14,14 @@ from taupi.errors import Argument, TaupiError, shown, warn
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
+from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import Recording, encoder_delays
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.settings import takes
+from taupi.signals.delay import without_delays
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
@@ -193,7 +195,8 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     source = recording.source
     (log,) = source.blocks()
-    recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
+    recorded = without_delays(log, recording.encoder_delays) if equations.sprung else log
+    recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
     raw, smooth = equations.torque(recorded), recording.log
     at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
     known = equations.known_torque(smooth, recording.known_torque)
@@ -202,12 +205,19 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
         measured, predicted = measured - known, predicted - known
     if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        x, xd, _ = equations.motion(smooth)
-        spring = recording.row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        row_filter, (x, xd, _) = recording.row_filter, equations.motion(smooth)
+        spring = row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        if fit.fits_deflection:
+            pretended = encoder_torque(fit, xd, -predicted, lambda value: row_filter(value)[at])
+            predicted = with_drives(fit, predicted)
+            measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
     speeds = np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0)
-    validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    rows = compared_rows(fit)
+    measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
+    names = [equations.names[j] for j in rows]
+    validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
     return dataclasses.replace(validation, faster=_faster(fit, dict(zip(equations.names, speeds, strict=True))))
 
 
@@ -281,7 +291,8 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
 
     It is the torque of the motors: known torques, those of the log and those that the fit was made with, are subtracted.
     Dry friction that has a memory starts with the log. For an elastic robot the rows are those of the links, whose torque should
-    be 0, then those of the motors.
+    be 0, then those of the motors. If the deflection was fitted as a measurement, the offset of the encoders is that for which
+    the torque of a link is 0 on average, and the torque of a motor is what its rotor and its link need together.
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
@@ -289,6 +300,8 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     equations.check(log)
     if not log.rate_hz > 0 and len(log) > 1:
         raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
+    if equations.sprung and not log.is_prepared:
+        log = without_delays(log, encoder_delays(fit.preparation, equations))
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
     linear, plan = fit.basis.linear, friction_plan(fit.basis, fit.values)
@@ -309,7 +322,10 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
         load = torque(plan.modulation.rigid) - known
         columns = plan.modulation.columns(s, qd, load) * fit.values[linear.count :]
         predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
-    return predicted - known
+    predicted = predicted - known
+    if not fit.fits_deflection:
+        return predicted
+    return with_drives(fit, predicted) + encoder_torque(fit, qd, -predicted)
 
 
 def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:

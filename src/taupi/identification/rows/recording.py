@@ -14,7 +14,7 @@ from taupi.identification.rows.block_source import BlockSource
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
-from taupi.signals.delay import added_delays
+from taupi.signals.delay import Delays, added_delays
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
@@ -211,6 +211,13 @@ class Recording:
         return self.source.first.known_torque or self.preparation.known_torque
 
     @property
+    def encoder_delays(self) -> Delays:
+        """The delays (s) of q and theta that are removed."""
+        smoother = self.blocks.smoother
+        delays = {} if smoother is None else smoother.delays or {}
+        return {name: seconds for name, seconds in delays.items() if name in ("q", "theta")}
+
+    @property
     def log(self) -> Log:
         """The smoothed log, all blocks joined."""
         return concatenate_logs(list(self.blocks))
@@ -240,6 +247,11 @@ class Recording:
         chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
+
+    def with_preparation(self, preparation: Preparation) -> Recording:
+        """Return the recording prepared in another way, with the same cutoff and the same rows in use."""
+        other = Recording.of(self.source, self.equations, preparation, self.cutoff)
+        return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
 
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
@@ -287,10 +299,19 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
     """Return the delays (s) of a log's signals that settings state, by name: a torque that is held is early by half a sample."""
-    delays: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
-    if preparation.encoder_delay is not None:
-        delays["theta" if equations.sprung else "q"] = preparation.encoder_delay
-    return delays
+    held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
+    return held | encoder_delays(preparation, equations)
+
+
+def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
+    """Return the delays (s) of q and of theta that settings state: of an elastic joint, that of the encoder that is late."""
+    if preparation.encoder_delay is None:
+        return {}
+    if not equations.sprung:
+        return {"q": preparation.encoder_delay}
+    late = np.asarray(preparation.encoder_delay, dtype=float)
+    sides = {"theta": np.maximum(late, 0.0), "q": np.maximum(-late, 0.0)}
+    return {name: tuple(d.tolist()) if d.ndim else float(d) for name, d in sides.items() if d.any()}
 
 
 def least_speeds(preparation: Preparation, equations: Equations) -> np.ndarray:
