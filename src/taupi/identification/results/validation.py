@@ -202,7 +202,8 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
             measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    speeds = dict(zip(equations.names, np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0), strict=True))
+    fastest = np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0)
+    speeds = {equations.names[k]: fastest[k] for k in equations.motors}  # friction acts on motors
     rows = compared_rows(fit)
     measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
     names = [equations.names[j] for j in rows]
