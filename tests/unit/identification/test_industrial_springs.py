@@ -242,14 +242,17 @@ def test_why_a_spring_is_not_determined(change, reason):
 
 
 def test_rows_of_a_link_are_linearised_about_an_estimate():
-    """At the estimate the residual is K times the error of the deflection, and its slope that of K m(pi, K) by differences."""
+    """At the estimate the residual is K times the error of the deflection, and its slope that of K m(pi, K) by differences.
+
+    A known torque t takes its part of the load from the spring.
+    """
     rng = np.random.default_rng(1)
-    y, bend = rng.normal(size=(20, 3)), rng.normal(size=20)
-    block = np.column_stack([y, -bend, np.zeros(20)])
+    y, bend, known = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=20)
+    block = np.column_stack([y, -bend, known])
     values = np.array([0.3, -0.7, 1.1, 50.0])
 
     def residual(v):
-        return values[3] * (bend - y @ v[:3] / v[3])
+        return values[3] * (bend - (y @ v[:3] - known) / v[3])
 
     rows = linearised(block, 3, values)
     assert np.allclose(rows[:, -1] - rows[:, :-1] @ values, residual(values))

@@ -84,14 +84,16 @@ def _homeless_sentences(fit: Fit) -> list[str]:
 
 
 def _modulated_sentence(fit: Fit) -> str:
-    """Return what a URDF file loses of friction that depends on load or bends with speed; nothing if the fit has none."""
-    kinds = [t.name for t in modulated_terms(fit.terms)]
-    entries = fit.basis.standard.layout.entries
-    if not any(v for e, v in zip(entries, fit.parameters.values, strict=True) if e.kind in kinds):
+    """Return what a URDF file loses of friction that depends on load or bends with speed; nothing if none is significant."""
+    kinds = {t.name for t in modulated_terms(fit.terms)}
+    entries = zip(fit.basis.parameters.layout.entries, fit.significant, strict=True)
+    names = [e.name for e, significant in entries if e.kind in kinds and significant]
+    if not names:
         return ""
+    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     return (
-        "A URDF file has no friction that depends on load or bends with speed: only inertias are written. Use write_toml to "
-        "write everything, and fit.terms for the shapes of friction."
+        f"A URDF file has no friction that depends on load or bends with speed ({listed}): only inertias are written. Use "
+        "write_toml to write everything, and fit.terms for the shapes of friction."
     )
 
 

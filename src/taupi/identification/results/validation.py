@@ -184,21 +184,21 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     source = recording.source
     (log,) = source.blocks()
-    recorded = without_delays(log, recording.encoder_delays)
+    recorded = without_delays(log, recording.encoder_delays) if equations.sprung else log
     recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
-    raw, smooth, row_filter = equations.torque(recorded), recording.log, recording.row_filter
+    raw, smooth = equations.torque(recorded), recording.log
     at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
     known = equations.known_torque(smooth, recording.known_torque)
     if known.any():  # rows hold the sum of both torques; what is compared is the measured one
-        known = (known if row_filter is None else row_filter(known))[at]
+        known = (known if recording.row_filter is None else recording.row_filter(known))[at]
         measured, predicted = measured - known, predicted - known
-    if equations.unmeasured and row_filter is not None:
+    if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        x, xd, _ = equations.motion(smooth)
+        row_filter, (x, xd, _) = recording.row_filter, equations.motion(smooth)
         spring = row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
         if fit.fits_deflection:
-            predicted = with_drives(fit, predicted)
             pretended = encoder_torque(fit, xd, -predicted, lambda value: row_filter(value)[at])
+            predicted = with_drives(fit, predicted)
             measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
@@ -268,7 +268,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     equations.check(log)
     if not log.rate_hz > 0 and len(log) > 1:
         raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
-    if not log.is_prepared:
+    if equations.sprung and not log.is_prepared:
         log = without_delays(log, encoder_delays(fit.preparation, equations))
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
@@ -290,7 +290,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
         load = torque(plan.modulation.rigid) - known
         columns = plan.modulation.columns(s, qd, load) * fit.values[linear.count :]
         predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
-    predicted -= known
+    predicted = predicted - known
     if not fit.fits_deflection:
         return predicted
     return with_drives(fit, predicted) + encoder_torque(fit, qd, -predicted)
