@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import asdict, dataclass
-from typing import ClassVar
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from taupi.checks import positive
-from taupi.errors import NotIdentifiedError, warn
+from taupi.checks import or_none, positive
+from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning, warn
 from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.estimators.wls import WeightedLeastSquares
+from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.results.uncertainty import loss_significance
@@ -19,6 +21,19 @@ from taupi.identification.results.uncertainty import loss_significance
 _FRICTION = ("viscous", "coulomb")
 # Friction that has a smaller share of a joint's torque is not worth leaving the robots that can exist.
 _VISIBLE = 0.002
+
+
+def consistent_values(problem: Problem) -> np.ndarray:
+    """Return the base parameters of the default estimator, without its warnings: a first fit, which another one follows.
+
+    If no real bodies come near the logs, they are those of weighted least squares.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TaupiWarning)
+        try:
+            return Consistent().fit(problem).values
+        except TaupiError:
+            return WeightedLeastSquares().fit(problem).values
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +48,46 @@ class Consistent:
     confidence intervals, and if it makes up more than 0.2 % of a joint's torque: a torque sensor beyond the gear, or a drive that
     compensates its friction, measures that. And if the relative error of all robots that can exist is larger than that of "wls"
     by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of "wls", and `fit.estimator`
-    says so. "feasible" makes no exceptions, and takes bounds.
+    says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by
+    default: see "feasible".
     """
 
     significance: float = 4.0
     size: float = 0.05
+    bounds: Bounds | None = None
+    prior_weight: float | None = None
     name: ClassVar[str] = "consistent"
 
     def __post_init__(self) -> None:
         positive("significance", self.significance)
         positive("size", self.size)
+        or_none(positive)("prior_weight", self.prior_weight)
+
+    def with_bounds(self, bounds: Bounds) -> Consistent:
+        """Return the estimator within `bounds`."""
+        return replace(self, bounds=bounds)
+
+    def with_prior_weight(self, prior_weight: float) -> Consistent:
+        """Return the estimator with this `prior_weight`."""
+        return replace(self, prior_weight=prior_weight)
+
+    def _bounded(self) -> Feasible | None:
+        """Return the estimator without exceptions, if bounds or a weight are stated."""
+        if self.bounds is None and self.prior_weight is None:
+            return None
+        bounded = Feasible(prior_weight=self.prior_weight)
+        return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"significance": self.significance, "size": self.size}
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
+        bounded = self._bounded()
+        if bounded is not None:
+            return bounded.fit_as(self.name, bounded.settings(), problem)
         try:
-            fit = Feasible().fit_as(self.name, asdict(self), problem)
+            fit = Feasible().fit_as(self.name, self._settings(), problem)
             if fit.status.outcome is Outcome.UNCONSTRAINED:
                 return fit
             fit, warning = self._with_negative_friction(problem, fit)
@@ -72,7 +112,7 @@ class Consistent:
 
         entries = problem.base.parameters.layout.entries
         friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
-        loose = Feasible().fit_as(self.name, asdict(self), problem, [problem.names[k] for k in friction])
+        loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
         # With few degrees of freedom, wider, as confidence intervals are.
         least = self.significance * float(t.ppf(0.975, loose.freedom) / norm.ppf(0.975))
         names = [
@@ -86,7 +126,7 @@ class Consistent:
             f"Friction is clearly negative and stays so: {', '.join(names)}. Does something other than a motor current "
             "measure the torque, or does the drive compensate friction?"
         )
-        return Feasible().fit_as(self.name, asdict(self), problem, names, [note]), note
+        return Feasible().fit_as(self.name, self._settings(), problem, names, [note]), note
 
     def _contradicted(self, problem: Problem, fit: Fit, free: Fit) -> bool:
         """Return whether the constraints raise the error over all joints significantly, and by more than `size` of the torque."""

@@ -11,19 +11,20 @@ import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
-from taupi.dynamics.terms import LinkSide, Stribeck, Term, TermsLike
+from taupi.dynamics.terms import Stribeck, Term, TermsLike
+from taupi.dynamics.terms.elastic import LinkSide
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identification.build import build
 from taupi.identification.equations import Equations
 from taupi.identification.estimators import Estimator, resolve_estimator
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.inputs import FitInputs, LogsLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
-from taupi.identification.rows.row_maker import MIXED, RowMaker
+from taupi.identification.rows.row_maker import MIXED
 from taupi.identification.weighting import weighted_least_squares
 from taupi.model.robot import Robot
 from taupi.settings import takes
@@ -80,7 +81,7 @@ class FrictionShapes:
             raise TaupiError(
                 Argument("estimator"), f" is {shown(self.estimator)}, expected one that is linear in the parameters."
             )
-        problem = build(inputs)
+        problem = build(inputs, consistent_values)
         linear, start = _Linear(problem, self.shapes), np.asarray(self.start, dtype=float)
         shapes, errors = _minimise(linear, start, self.factor)
         before, after = (float(np.linalg.norm(linear.residual(s)) / np.linalg.norm(linear.z)) for s in (start, shapes))
@@ -88,7 +89,7 @@ class FrictionShapes:
         complete = dataclasses.replace(
             inputs, terms=terms, base=None, elastic=problem.base.elastic, preparation=problem.preparation
         )
-        problem = build(complete)
+        problem = build(complete, consistent_values)
         fit = estimator.fit(problem)
         pairs = ", ".join(f"{s:.5g} +- {e:.2g}" for s, e in zip(shapes, errors, strict=True))
         found = {"shapes": shapes.tolist(), "shapes_stderr": errors.tolist(), "estimator": fit.estimator}
@@ -182,10 +183,8 @@ class _Linear:
         self.equations, self.shapes = Equations.of(problem.base), shapes
         _, weights = weighted_least_squares(problem, 5)
         self.parts, columns, torques = [], [], []
-        for file, recording in enumerate(problem.recordings):
-            y, tau, part = self._part(
-                problem, recording, [weights.get((file, j), 0.0) for j in range(self.equations.count)]
-            )
+        for file in range(len(problem.recordings)):
+            y, tau, part = self._part(problem, file, [weights.get((file, j), 0.0) for j in range(self.equations.count)])
             self.parts.append(part)
             columns.append((y * part.weight[:, :, None]).reshape(-1, y.shape[2]))
             torques.append((tau * part.weight).ravel())
@@ -194,14 +193,13 @@ class _Linear:
         self.used = sum(np.count_nonzero(p.weight) for p in self.parts)
         self.independent = max(1.0, self.used / self.equations.count / _independent(problem))
 
-    def _part(
-        self, problem: Problem, recording: Recording, weights: list[float]
-    ) -> tuple[np.ndarray, np.ndarray, _Part]:
-        """Return the rows (m, n, p) and torque (m, n) of a recording, and its part with these weights of the joints."""
-        rows = list(recording.unfiltered().rows(RowMaker(friction_plan(problem.base))))
+    def _part(self, problem: Problem, file: int, weights: list[float]) -> tuple[np.ndarray, np.ndarray, _Part]:
+        """Return the rows (m, n, p) and torque (m, n) of a log, and its part with these weights of the joints."""
+        recording = problem.recordings[file]
+        rows = list(problem.rows_of(file, recording.unfiltered()))
         time, qd = np.concatenate([r.time for r in rows]), np.concatenate([r.qd for r in rows])
         inside = (time >= recording.span[0]) & (time <= recording.span[1])
-        fast = np.abs(qd) >= recording.slow
+        fast = np.abs(qd) >= recording.least_speeds
         if recording.leave_out == "sample":
             fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape)
         use = fast & inside[:, None]

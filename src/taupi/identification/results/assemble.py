@@ -64,7 +64,7 @@ def assemble(
         undetermined=solution.undetermined,
         freedom=freedom,
         estimator=estimator,
-        settings=dict(settings) | {"preparation": problem.preparation.to_dict()},
+        settings=dict(settings) | {"preparation": problem.preparation.to_dict()} | _row_settings(problem),
         status=status,
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
@@ -75,8 +75,14 @@ def assemble(
         cutoffs=problem.cutoffs,
         shifts=moved,
         standard=standard,
-        triangle=stack_factors(problem.factors, weights) if pieces is None else stack_factors(pieces),
+        triangle=problem.stack(weights) if pieces is None else problem.shrunk(stack_factors(pieces), weights),
+        springs=() if problem.springs is None else problem.springs.records,
     )
+
+
+def _row_settings(problem: Problem) -> dict[str, Any]:
+    """Return the setting that tells rows with deflections as measurements from those with deflections as columns."""
+    return {"fits_deflection": True} if problem.springs is not None and problem.springs.rows is not None else {}
 
 
 def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[JointStatistics, ...]:

@@ -13,11 +13,12 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
+from taupi.identification.springs.records import SpringRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.validation import Validation
     from taupi.signals.log import Log
+    from taupi.signatures import validate as validate_fit
 
 
 class Outcome(Enum):
@@ -41,11 +43,17 @@ class Outcome(Enum):
     REPLACED = ("another estimator was used than the one asked for", ())
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
+        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        ("Give a larger ", Argument("prior_weight"), ", or wider bounds: the solver failed between these."),
+        (
+            "Give a larger ",
+            Argument("prior_weight"),
+            ", or wider ",
+            Argument("bounds"),
+            ": the solver failed between these.",
+        ),
     )
 
     def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
@@ -136,6 +144,7 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
+        springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
         cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
         shifts: How far each estimate (b,) moves at most if one of four parts of the logs is left out; None if that is not known.
     """
@@ -158,6 +167,7 @@ class Fit:
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
+    springs: tuple[SpringRecord, ...] = ()
     cutoffs: ChosenCutoffs | None = None
     shifts: np.ndarray | None = field(default=None, compare=False)
 
@@ -250,12 +260,16 @@ class Fit:
 
         return predict(self, log)
 
-    @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-    def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-        """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
-        from taupi.identification.results.validation import validate_log
+    if TYPE_CHECKING:
+        validate = validate_fit  # with every keyword: that of `taupi.validate`, whose first argument is the fit
+    else:
 
-        return validate_log(self, log, reading, preparation)
+        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
+        def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
+            """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
+            from taupi.identification.results.validation import validate_log
+
+            return validate_log(self, log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:
@@ -263,9 +277,21 @@ class Fit:
         return Preparation.from_dict(self.settings["preparation"])
 
     @property
+    def speeds(self) -> dict[str, float]:
+        """The largest speed of each joint over the rows fitted, by name, rad/s or m/s; empty if it was not recorded."""
+        recorded = [log.speeds for log in self.logs if log.speeds]
+        names = (j.name for j in self.joints)
+        return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
+
+    @property
     def motors_only(self) -> bool:
         """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
+
+    @property
+    def fits_deflection(self) -> bool:
+        """Whether deflections were fitted as measurements, with offsets of the encoders, instead of serving as columns."""
+        return bool(self.settings.get("fits_deflection", False))
 
     def with_record(self, **facts: Any) -> Fit:
         """Return the fit with more `facts` in its record, such as the command."""
@@ -273,8 +299,8 @@ class Fit:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How the fit was made, as plain data: its record, and under "runs" the logs."""
-        return {**self.record, "runs": [log.to_dict() for log in self.logs]}
+        """How the fit was made, as plain data: its record, and under "logs" what `logs` has."""
+        return {**self.record, "logs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 

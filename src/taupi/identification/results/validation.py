@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,20 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
+from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
+from taupi.identification.results.extrapolation import Speeds, faster_joints, warn_if_faster
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import Recording, encoder_delays
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.settings import takes
+from taupi.signals.delay import without_delays
 from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
 from taupi.signals.log import Log
+from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Reading, Streaming
 from taupi.tables import html_table, table
@@ -70,6 +74,7 @@ class Validation:
         predicted: The predicted torque (N, n).
         raw: The torque (N, n) as it was recorded.
         notes: What was done to the log, in words.
+        faster: The joints that move more than 1.2 times as fast as in any fitted log, by name, with both speeds.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Validation:
     predicted: np.ndarray
     raw: np.ndarray
     notes: tuple[str, ...] = ()
+    faster: Mapping[str, Speeds] = field(default_factory=dict)
 
     @property
     def residual(self) -> np.ndarray:
@@ -106,6 +112,7 @@ class Validation:
             "raw_relative": self.raw_relative,
             "joints": [dataclasses.asdict(j) for j in self.joints],
             "notes": list(self.notes),
+            "faster": {name: speeds._asdict() for name, speeds in self.faster.items()},
         }
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -154,8 +161,11 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
         # A log that was prepared before is prepared once more.
         source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
         if settings.cutoff_hz is None:
-            settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz))
-        return validate_recording(fit, Recording.of(source, equations, settings))
+            cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
+            settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
+        validation = validate_recording(fit, Recording.of(source, equations, settings))
+    warn_if_faster(validation.name, validation.faster)
+    return validation
 
 
 @small_algebra
@@ -167,24 +177,40 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
         cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), one_way_signs={}, leave_out="row")
-    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis))))
+    recording = dataclasses.replace(
+        recording, least_speeds=np.zeros(equations.count), one_way_signs={}, leave_out="row"
+    )
+    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
     if not blocks:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
     time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     (log,) = source.blocks()
-    recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
-    raw = equations.torque(recorded)
+    recorded = without_delays(log, recording.encoder_delays) if equations.sprung else log
+    recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
+    raw, smooth = equations.torque(recorded), recording.log
+    at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
+    known = equations.known_torque(smooth, recording.known_torque)
+    if known.any():  # rows hold the sum of both torques; what is compared is the measured one
+        known = (known if recording.row_filter is None else recording.row_filter(known))[at]
+        measured, predicted = measured - known, predicted - known
     if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        smooth = recording.log
-        x, xd, _ = equations.motion(smooth)
-        at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
-        spring = recording.row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        row_filter, (x, xd, _) = recording.row_filter, equations.motion(smooth)
+        spring = row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
+        if fit.fits_deflection:
+            pretended = encoder_torque(fit, xd, -predicted, lambda value: row_filter(value)[at])
+            predicted = with_drives(fit, predicted)
+            measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    return build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    fastest = np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0)
+    speeds = {equations.names[k]: fastest[k] for k in equations.motors}  # friction acts on motors
+    rows = compared_rows(fit)
+    measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
+    names = [equations.names[j] for j in rows]
+    validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
+    return dataclasses.replace(validation, faster=faster_joints(fit, speeds))
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
@@ -233,21 +259,43 @@ def build_validation(
 def predict(fit: Fit, log: Log) -> np.ndarray:
     """Return tau_hat (N, n) for the samples of a log; if qd or qdd are missing, they are derived from q, which is then filtered.
 
+    It is the torque of the motors: known torques, those of the log and those that the fit was made with, are subtracted.
     Dry friction that has a memory starts with the log. For an elastic robot the rows are those of the links, whose torque should
-    be 0, then those of the motors.
+    be 0, then those of the motors. If the deflection was fitted as a measurement, the offset of the encoders is that for which
+    the torque of a link is 0 on average, and the torque of a motor is what its rotor and its link need together.
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
     equations.check(log)
+    if not log.rate_hz > 0 and len(log) > 1:
+        raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
+    if equations.sprung and not log.is_prepared:
+        log = without_delays(log, encoder_delays(fit.preparation, equations))
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
-    regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
-    q, qd, qdd = equations.motion(log)
-    values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
-    predicted = np.asarray(regressor.times("pi")(*regressor_inputs(regressor, q, qd, qdd), values))
-    memory = plan.along_motion(q, qd, 1 / log.rate_hz)[0] - plan.memoryless(qd)  # programs have friction without memory
-    return predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    linear, plan = fit.basis.linear, friction_plan(fit.basis, fit.values)
+    regressor = linear.regressor()
+    motion = equations.motion(log)
+    q, qd, _ = motion
+
+    def torque(values: np.ndarray) -> np.ndarray:
+        each = np.broadcast_to(values, (len(q), len(values)))
+        return np.asarray(regressor.times("pi")(*regressor_inputs(regressor, *motion), each))
+
+    known = equations.known_torque(log, log.known_torque or fit.preparation.known_torque)
+    predicted = torque(fit.values[: linear.count])
+    s = plan.along_motion(q, qd, 1 / log.rate_hz)[0]
+    memory = s - plan.memoryless(qd)  # programs have friction without memory
+    predicted = predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    if plan.modulation is not None:
+        load = torque(plan.modulation.rigid) - known
+        columns = plan.modulation.columns(s, qd, load) * fit.values[linear.count :]
+        predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
+    predicted = predicted - known
+    if not fit.fits_deflection:
+        return predicted
+    return with_drives(fit, predicted) + encoder_torque(fit, qd, -predicted)
 
 
 def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
@@ -351,7 +399,7 @@ def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float
 
 def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
     if isinstance(log, Log):
-        return log
+        return asked_part(log, reading)
     if isinstance(log, str | os.PathLike):
         return read_log(log, fit.robot, reading=reading)
     raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")

@@ -43,7 +43,7 @@ def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) 
     for recording in recordings:
         if recording.row_filter is None:
             continue
-        unfiltered = dataclasses.replace(recording, row_filter=None, slow=np.zeros(len(recording.slow)))
+        unfiltered = dataclasses.replace(recording, row_filter=None, least_speeds=np.zeros(len(recording.least_speeds)))
         pairs = [(rows.tau, rows.residual(x)) for rows in unfiltered.rows(RowMaker(plan))]
         if pairs:
             tau, residual = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
