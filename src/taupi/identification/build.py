@@ -175,7 +175,7 @@ class _Compressed(NamedTuple):
 
 
 def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[[int], None]) -> _Compressed:
-    compressor = Compressor(maker.used)
+    compressor = Compressor(maker.used, recording.independent_share)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in recording.rows(maker):
         compressor.add(rows.y, rows.tau, rows.use)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from taupi.dynamics.terms import TermsLike
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
+from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
@@ -107,6 +110,8 @@ def fit_inputs(
         return resolved.fit_logs(inputs, validated)
     problem = build(inputs)
     fit = resolved.fit(problem)
+    offer = entropic_offer(problem, fit)
+    fit = fit if offer is None else replace(fit, notes=(*fit.notes, offer))
     if not validated:
         return fit, ()
     return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)

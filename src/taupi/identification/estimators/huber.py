@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from taupi.checks import not_negative, positive, whole_number
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
 from taupi.identification.solve import Solution, solve
@@ -63,10 +63,11 @@ class Huber:
         notes = [] if step < self.tolerance else [
             f"huber: still moving by {step:.2g} standard errors after {self.iterations} iterations."
         ]  # fmt: skip
-        covariance, _ = sandwich(pieces, {}, solution.x, solution.spread)
-        covariance = covariance * self._widening(problem, sigma, solution.x) ** 2
+        uncertain = uncertainty(pieces, {}, solution.x, solution.spread)
+        wider = self._widening(problem, sigma, solution.x) ** 2
+        uncertain = replace(uncertain, covariance=wider * uncertain.covariance)
         return assemble(
-            problem, self.name, asdict(self), solution, weights, pieces=pieces, covariance=covariance, notes=notes
+            problem, self.name, asdict(self), solution, weights, pieces=pieces, uncertain=uncertain, notes=notes
         )
 
     def _widening(self, problem: Problem, sigma: Weights, x: np.ndarray) -> float:
