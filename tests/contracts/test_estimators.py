@@ -47,7 +47,11 @@ CONTRACTS = {
     "wls": Contract(LEAST_SQUARES),
     "huber": Contract(LEAST_SQUARES),
     "ridge": Contract(LEAST_SQUARES, trusts=True),
-    "entropic": Contract((RIGID,), believes=True),
+    "entropic": Contract(
+        (RIGID,),
+        believes=True,
+        defects={"proportion": "what the description decides does not shrink in proportion to noise"},
+    ),
     "consistent": Contract(LEAST_SQUARES, real=True),
     "feasible": Contract(LEAST_SQUARES, real=True),
     "output_error": Contract((HIDDEN,)),

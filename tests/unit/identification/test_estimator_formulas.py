@@ -8,14 +8,13 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
 import taupi as tp
+from taupi.identification.estimators.ridge import _folds
 from taupi.identification.results.uncertainty import Stretches
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 
 # Iterations that stop when they have settled, and rounding.
 SETTLED, ROUNDED = 1e-5, 1e-9
-# By how much a prior of friction is believed less than one of a body, as the estimator's documentation says.
-FRICTION_SHARE = 0.03
 
 
 def dense(fit, log):
@@ -53,19 +52,59 @@ def test_huber_minimises_hubers_function():
     assert np.abs((start - other.x) / fit.stderr).max() > 1  # least squares is elsewhere
 
 
-@pytest.mark.parametrize("weight", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("weight", [1e-2, 1.0, 1e2])
 def test_ridge_solves_its_normal_equations(weight):
-    """(W^T W + weight D^2) x = W^T z + weight D^2 prior, W and z over sigma, D the lengths of W's columns."""
+    """(W^T W + weight (B S^2 B^T)^-1) (x - x_0) = W^T (z - W x_0), W and z over sigma, S the sizes of links and of friction."""
     log, guess = rigid_log(samples=300), crossed(scale=1.2)
     fit = tp.identify(guess, log, tp.estimators.Ridge(weight=weight), FRICTION, slow=0)
     y, tau = dense(fit, log)
     sigma = np.array([j.noise for j in fit.joints])
     w, z = (y / sigma[:, None]).reshape(-1, y.shape[2]), (tau / sigma).ravel()
-    prior = fit.basis.project(tp.regressor(guess, terms=FRICTION).parameters)
-    bodies = np.array([name.startswith("link") for name in fit.names])
-    held = np.sum(w**2, axis=0) * np.where(bodies, 1.0, FRICTION_SHARE)
-    want = np.linalg.solve(w.T @ w + weight * np.diag(held), w.T @ z + weight * held * prior)
-    assert np.allclose(fit.values, want, rtol=ROUNDED, atol=ROUNDED)
+    standard = tp.regressor(guess, terms=FRICTION)
+    prior = standard.parameters.values
+    sizes = []
+    for ten in prior[:20].reshape(2, 10):
+        mass, length = ten[0], np.sqrt((ten[4] + ten[7] + ten[9]) / 2 / ten[0])
+        sizes += [mass, *[mass * length] * 3, *[mass * length**2] * 6]
+    # Friction: what would explain all that the description leaves of a joint's torque, the median over joints.
+    columns = standard(log.q, log.qd, log.qdd)
+    left = np.linalg.norm(tau - columns @ prior, axis=0)
+    for k, share in enumerate((1, 1, 0.1)):
+        each = [left[j] / np.linalg.norm(columns[:, j, 20 + 2 * k + j]) for j in range(2)]
+        sizes += [share * np.median(each)] * 2
+    b = np.array([fit.basis.project(e) for e in np.eye(26)]).T
+    held, start = weight * np.linalg.inv(b @ np.diag(np.square(sizes)) @ b.T), fit.basis.project(prior)
+    want = start + np.linalg.solve(w.T @ w + held, w.T @ (z - w @ start))
+    assert np.allclose(fit.values, want, rtol=1e-6, atol=1e-6)
+
+
+def periodic(seconds, period):
+    """Return a log of the crossed arm that repeats a motion."""
+    t = np.arange(int(seconds * 100)) / 100
+    rng = np.random.default_rng(1)
+    k = np.arange(1, 5)[:, None, None]
+    w, a, phase = 2 * np.pi * k / period, rng.normal(size=(4, 1, 2)) / k**2, rng.uniform(0, 6, (4, 1, 2))
+    angle = w * t[None, :, None] + phase
+    q, qd, qdd = ((a * f).sum(axis=0) for f in (np.sin(angle), w * np.cos(angle), -w * w * np.sin(angle)))
+    tau = tp.inverse_dynamics(crossed(), terms=FRICTION)(q, qd, qdd)
+    tau += SIGMA * np.random.default_rng(2).normal(size=tau.shape)
+    return rigid_log(samples=len(t)).with_(time=t, q=q, qd=qd, qdd=qdd, tau=tau)
+
+
+def test_folds_of_ridge_leave_out_phases_of_a_motion_that_repeats():
+    """Each fold is a fifth of each period; where stretches cannot tell phases apart, no gain is claimed."""
+    problem = tp.estimators.build_problem(crossed(), periodic(30, 10.0), FRICTION, slow=0)
+    folds = _folds(problem)
+    stretches = max(f.stretch for f in problem.pieces) + 1
+    for k, fold in enumerate(folds):
+        phases = {((f.stretch + 0.5) / stretches * 3) % 1 for f in fold}
+        assert all(k <= 5 * p < k + 1 + 1e-9 for p in phases) and len(fold) > 0
+        assert {int((f.stretch + 0.5) / stretches * 3) for f in fold} == {0, 1, 2}  # of all three periods
+    notes = tp.estimators.Ridge().fit(problem).notes
+    assert any("better than no prior" in n for n in notes)
+    fast = tp.estimators.build_problem(crossed(), periodic(30, 1.0), FRICTION, slow=0)
+    notes = tp.estimators.Ridge().fit(fast).notes
+    assert any("is not known" in n for n in notes) and not any("better than no prior" in n for n in notes)
 
 
 def test_noise_of_weighted_least_squares_counts_its_parameters():

@@ -130,11 +130,11 @@ def _solve(problem: Problem, scales: np.ndarray, weights: Weights, strength: flo
 
 def _solution(problem: Problem, prior: EntropicPrior, weights: Weights, strength: float) -> EntropicSolution:
     """Return the solution for weights 1 / sigma, rows counted as independent samples."""
-    r = stack_factors(problem.factors, _counted(problem, weights))
+    r = stack_factors(problem.factors, counted_weights(problem, weights))
     return entropic_least_squares(r[:, :-1] @ problem.base.projection, r[:, -1], prior, strength)
 
 
-def _counted(problem: Problem, weights: Weights) -> Weights:
+def counted_weights(problem: Problem, weights: Weights) -> Weights:
     """Return the weights with which rows count as independent samples."""
     return {(f.file, f.joint): weights.get((f.file, f.joint), 0.0) * float(np.sqrt(f.share)) for f in problem.factors}
 
@@ -157,7 +157,7 @@ def _noise(problem: Problem, step: _Step) -> Weights:
 
 def _freedom(problem: Problem, weights: Weights, covariance: np.ndarray) -> float:
     """Return how many independent rows are left beside those that parameters take, at least 1."""
-    r = stack_factors(problem.factors, _counted(problem, weights))[:, :-1]
+    r = stack_factors(problem.factors, counted_weights(problem, weights))[:, :-1]
     return max(sum(f.independent for f in problem.factors) - float(np.sum((r @ covariance) * r)), 1.0)
 
 

@@ -48,8 +48,8 @@ def uncertainty(
 
     M_1 = `Stretches.meat` is that of the sandwich. M = e ((1 - a) M_1 + a c M_0), with c >= 1 the size of the scores of stretches
     relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e >= 1 for what
-    neighbouring stretches have in common. Degrees of freedom are Satterthwaite's (1946), for each parameter. `pieces` are the
-    factors of all stretches, `weights` the w of each (file, joint), 1 by default.
+    neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are Satterthwaite's
+    (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
     """
     b, d = spread.shape
     groups, stretches = _Groups(pieces, weights, x, spread), Stretches(pieces, weights, x, spread)
@@ -182,15 +182,19 @@ def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -
     half = np.linalg.inv(np.linalg.cholesky(expected + 1e-12 * np.trace(expected) / d * np.eye(d)))
     plain, scores, m = stretches.plain @ half.T, stretches.scores @ half.T, half @ measured @ half.T
     mean = float(np.einsum("kdd->", stretches.shares) - np.sum(stretches.shares**2))
-    size = max(1.0, float(np.sum(plain**2)) / mean) if mean > BLIND * d else 1.0
-    if count < 2:
-        return 1.0, size, 1.0
+    if count < 2 or mean < BLIND * d:
+        return 1.0, 1.0, 1.0
+    size = float(np.sum(plain**2)) / mean
     # Noise that outlasts a stretch: neighbours have scores in common, apart from the -S_k S_l that minimising leaves.
     one, two = stretches.neighbours
     common = float(np.sum(plain[one] * plain[two])) + size * float(
         np.sum(stretches.shares[one] * stretches.shares[two])
     )
-    longer = 1 + 2 * max(0.0, common) / (size * d)
+    longer = max(0.5, 1 + 2 * common / (size * d))
+    # Of white noise, size has a variance of about 2 / (K d), and longer twice that.
+    if size * longer < 1 + 2 * np.sqrt(6 / (count * d)):
+        size = longer = 1.0
+    size, longer = max(size, 1.0), max(longer, 1.0)
     fourth = float(np.sum(np.sum(scores**2, axis=1) ** 2))
     error = (fourth - float(np.sum((scores.T @ scores) ** 2)) / count) * count / (count - 1)
     distance = float(np.sum((m - size * np.eye(d)) ** 2))
