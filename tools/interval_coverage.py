@@ -111,10 +111,10 @@ def fits(
     for seed in range(number):
         robot = random_robot(seed % ROBOTS)
         log = random_log(robot, kind, seed, samples)
-        settings = {"slow": 0.05, "trim": False, "velocity": "position", "cutoff_hz": CUTOFF_HZ}
+        preparation = tp.Preparation(slow=0.05, trim=False, velocity="position", cutoff_hz=CUTOFF_HZ)
         try:
             guess = robot.with_parameters(WRONG * robot.parameters.values)
-            problem = tp.estimators.build_problem(guess, log, FRICTION, **settings)
+            problem = tp.estimators.build_problem(guess, log, FRICTION, preparation=preparation)
         except tp.TaupiError:
             yield from ((name, None, np.zeros(0)) for name in estimators)
             continue

@@ -1,21 +1,14 @@
 """`taupi control` and `taupi emit ROBOT controller` from outside."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import taupi
 from emitted import need, run
 from pages import Page
 
 import taupi as tp
-
-
-def taupi(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
 
 
 def test_laws_side_by_side(tmp_path):

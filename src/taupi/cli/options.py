@@ -32,7 +32,7 @@ ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without(
 # Programs -------------------------------------------------------------------------------------------------------------
 
 TermsOption = Annotated[
-    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.")
+    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck,load.")
 ]
 CouplingOption = Annotated[
     bool,
@@ -77,6 +77,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option("--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."),
 ]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the sensors' noise.")]
 RunsOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
 ]

@@ -8,6 +8,7 @@ from taupi.dynamics.terms import TermsLike
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
+from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
@@ -37,14 +38,14 @@ def identify(
 ) -> Fit:
     """Return the base parameters pi_b of a `robot`, estimated from `logs`: tau = Y_b(q, qd, qdd) pi_b + noise.
 
-    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise.
-    `estimator` is a name ("consistent" by default, "wls", ...), or an object such as
-    `taupi.estimators.Feasible(total_mass=(20, 30))`. `terms` are the columns of each joint besides those of its link: rotor
-    inertia, friction and an offset by default. `base` are the base parameters for these terms, if you have them already; by
-    default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the
-    number of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block
-    is refused. `seed` (0) is for whatever is random, and is kept in the fit's record.
+    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise. `estimator`
+    is a name ("consistent" by default, "wls", ...), or an object such as `taupi.estimators.Feasible(total_mass=(20, 30))`.
+    `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
+    grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
+    by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
+    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the number
+    of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block is refused.
+    `seed` (0) is for whatever is random, and is kept in the fit's record.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
@@ -94,7 +95,8 @@ def build_problem(
     (8, 2)
     >>> fits = [e.fit(problem) for e in (tp.estimators.OrdinaryLeastSquares(), tp.estimators.WeightedLeastSquares())]
     """
-    return build(FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation))
+    inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
+    return build(inputs, consistent_values)
 
 
 @small_algebra
@@ -108,7 +110,7 @@ def fit_inputs(
     resolved = resolve_estimator(estimator)
     if isinstance(resolved, LogEstimator):
         return resolved.fit_logs(inputs, validated)
-    problem = build(inputs)
+    problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)
     fit = fit if offer is None else replace(fit, notes=(*fit.notes, offer))

@@ -38,6 +38,6 @@ if TYPE_CHECKING:
     from taupi.signals.periodic import average_periods
     from taupi.signals.periodic import find_period
     from taupi.signals.prepare import prepare_blocks
-    from taupi.signals.read import log_blocks
-    from taupi.signals.read import read_log
     from taupi.signals.read import write_log
+    from taupi.signatures import log_blocks
+    from taupi.signatures import read_log

@@ -33,8 +33,8 @@ TermsOption = Annotated[
     str | None,
     typer.Option(
         "--terms",
-        help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset; stribeck is another. Of "
-        "elastic joints by default coulomb,viscous,offset; damping is another.",
+        help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset,load,curve; stribeck is "
+        "another. Of elastic joints by default coulomb,viscous,offset; damping is another.",
     ),
 ]
 ElasticOption = Annotated[

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import NotIdentifiedError, TaupiWarning
+from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
 from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
@@ -22,6 +22,19 @@ _ROUNDS = 5
 # grows by more than this share of the torque, so that it is not rounding.
 _FARTHEST, _SUSPECT = 2.0, 0.02
 _FRICTION = ("viscous", "coulomb")
+
+
+def consistent_values(problem: Problem) -> np.ndarray:
+    """Return the base parameters of the default estimator, without its warnings: a first fit, which another one follows.
+
+    If no real bodies come near the logs, they are those of weighted least squares.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TaupiWarning)
+        try:
+            return Consistent().fit(problem).values
+        except TaupiError:
+            return weighted_least_squares(problem, _ROUNDS)[0].x
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from taupi.checks import positive, whole_number
+from taupi.dynamics.terms import Curve, Load
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, warn
 from taupi.identification.equations import Equations
 from taupi.identification.physical.entropy import EntropicPrior, EntropicSolution, entropic_least_squares
@@ -37,6 +38,8 @@ SHORT_S = 10.0
 # Offsets are not fitted for this: they would hide a drive that compensates gravity.
 UNEXPLAINED = 0.5
 _OFFSETS, _OFFSET = ("offset", "link_offset"), 0.1
+# Parts of friction that are small beside it, and have a prior of their own.
+_SMALL = (Load.name, Curve.name)
 
 
 class _Step(NamedTuple):
@@ -130,7 +133,7 @@ def _solve(problem: Problem, scales: np.ndarray, weights: Weights, strength: flo
 
 def _solution(problem: Problem, prior: EntropicPrior, weights: Weights, strength: float) -> EntropicSolution:
     """Return the solution for weights 1 / sigma, rows counted as independent samples."""
-    r = stack_factors(problem.factors, counted_weights(problem, weights))
+    r = problem.stack(counted_weights(problem, weights))
     return entropic_least_squares(r[:, :-1] @ problem.base.projection, r[:, -1], prior, strength)
 
 
@@ -197,13 +200,14 @@ def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
 
     Its uncertainty is part of a deviation, so that this is a step of expectation maximisation (Dempster, Laird & Rubin 1977):
     what a log does not tell of one joint's friction, the friction of the others does. The `first` scale counts as one more
-    joint, since the deviations of a few may all be small by chance.
+    joint, since the deviations of a few may all be small by chance; friction's small parts may be.
     """
     basis, gaussian = step.prior.basis, step.prior.gaussian
     squares = (step.prior.parameters(step.solution.z) - problem.prior) ** 2
     squares += np.einsum("ij,jk,ik->i", basis, step.solution.covariance, basis)
-    alike = _alike(problem) & gaussian
-    return np.where(gaussian, np.sqrt((alike @ squares + first**2) / (alike.sum(axis=1) + 1)), 1.0)
+    alike, small = _alike(problem) & gaussian, [e.kind in _SMALL for e in problem.base.standard.layout.entries]
+    more = np.where(small, 0.0, first**2)
+    return np.where(gaussian, np.sqrt((alike @ squares + more) / (alike.sum(axis=1) + 1)), 1.0)
 
 
 def _is_real(problem: Problem, pi: np.ndarray) -> bool:
@@ -222,7 +226,7 @@ def description_errors(problem: Problem) -> dict[str, float]:
     """
     base = problem.base
     links = np.arange(len(base.standard)) < len(base.robot.parameters)
-    fitted = ~links & np.array([e.kind not in _OFFSETS for e in base.standard.layout.entries])
+    fitted = ~links & np.array([e.kind not in (*_OFFSETS, *_SMALL) for e in base.standard.layout.entries])
     r = stack_factors(problem.factors, first_weights(problem))
     x, columns = base.projection @ np.where(links, problem.prior, 0.0), base.projection[:, fitted]
     if columns.shape[1]:

@@ -20,7 +20,7 @@ from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, noise_weights, weighted_least_squares
 
 # Rounds of weighted least squares without constraints that give the first weights.
@@ -91,7 +91,7 @@ class Feasible:
         solution = self._constrain(problem, region, free, weights)
         for _ in range(self.iterations if not solution.exact else 0):
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
-            free = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric)
+            free = problem.solve(weights)
             solution = self._constrain(problem, region, free, weights)
         uncertain = uncertainty(problem.pieces, weights, free.x, free.spread)
         # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
@@ -130,11 +130,11 @@ class Feasible:
     def _constrain(self, problem: Problem, region: Region, free: Solution, weights: Weights) -> ConsistentSolution:
         """Return the free solution if real bodies can have it, else the consistent parameters with the least sum of squares."""
         b = problem.base.projection * region.scale
-        r = stack_factors(problem.factors, weights)
+        r = problem.stack(weights)
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # an orthonormal basis of what the logs determine
         y_u, z_u = u.T @ y, u.T @ z
-        determined = not free.undetermined.any()
+        determined = free.spread.shape[1] == len(free.x)
         exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
         if exact is not None:
             return exact

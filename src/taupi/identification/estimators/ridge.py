@@ -16,7 +16,7 @@ from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.recording import SEEN, Recording
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
 from taupi.signals.periodic import find_period
@@ -58,8 +58,8 @@ class Ridge:
                 else f"it predicts them {gain:.2%} better than no prior does"
             )
             note = f"ridge: weight {weight:.3g} of the prior, by cross-validation over {_FOLDS} parts of each file; {better}."
-        r = stack_factors(problem.factors, counted_weights(problem, weights))
-        solution = ridge_solution(problem, r, weight)
+        counted = counted_weights(problem, weights)
+        solution = ridge_solution(problem, stack_factors(problem.factors, counted), weight, counted)
         if weight > 0:  # rows counted as independent samples have a larger spread than the rows of the factors
             share = sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
             solution = replace(solution, spread=solution.spread * np.sqrt(share))
@@ -68,13 +68,12 @@ class Ridge:
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
 
 
-def ridge_solution(problem: Problem, r: np.ndarray, weight: float) -> Solution:
+def ridge_solution(problem: Problem, r: np.ndarray, weight: float, weights: Weights) -> Solution:
     """Return the solution with rows for the prior below the factor: sqrt(weight) W (x - x_0), W^T W = (B S^2 B^T)^-1."""
-    prior = problem.prior_base
     if weight == 0:
-        return solve(r, prior, problem.metric)
+        return problem.solve(weights, rows=r)
     w = np.sqrt(weight) * prior_rows(problem)
-    return solve(triangle(np.vstack([r, np.column_stack([w, w @ prior])])), prior, problem.metric)
+    return problem.solve(weights, rows=triangle(np.vstack([r, np.column_stack([w, w @ problem.prior_base])])))
 
 
 def prior_rows(problem: Problem) -> np.ndarray:
@@ -90,13 +89,13 @@ def prior_rows(problem: Problem) -> np.ndarray:
 
 def cross_validate(problem: Problem, weights: Weights) -> tuple[float, float]:
     """Return the weight of the prior that predicts left-out parts best, and the share by which it lowers their error."""
-    weighted = counted_weights(problem, weights)
-    parts = [stack_factors(part, weighted) for part in _folds(problem) if part]
+    counted = counted_weights(problem, weights)
+    parts = [stack_factors(part, counted) for part in _folds(problem) if part]
     errors = np.zeros(len(_GRID))
     for k, left_out in enumerate(parts):
         rest = triangle(np.vstack([p for j, p in enumerate(parts) if j != k]))
         for g, weight in enumerate(_GRID):
-            x = ridge_solution(problem, rest, float(weight)).x
+            x = ridge_solution(problem, rest, float(weight), counted).x
             errors[g] += float(np.sum((left_out @ np.append(x, -1.0)) ** 2))
     best = int(np.argmin(errors))
     return float(_GRID[best]), float(1 - np.sqrt(errors[best] / errors[0])) if errors[0] > 0 else 0.0

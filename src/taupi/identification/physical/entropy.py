@@ -17,7 +17,7 @@ from taupi.model.parameters import LINK_SIZE, MASS, MOMENT, Parameters
 from taupi.model.robot import Robot
 
 # Kinds of terms that are positive like masses are, whatever a sensor says.
-POSITIVE = ("rotor", "rotor_inertia")
+POSITIVE = ("rotor", "rotor_inertia", "load")
 # Pseudo-inertias of descriptions have no eigenvalue below this share of the largest, in units of the link's mass and length: rods
 # and points of mass, or bodies that cannot exist, are descriptions too.
 FLOOR = 1e-4

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.validation import Validation
     from taupi.signals.log import Log
+    from taupi.signatures import validate as validate_fit
 
 
 class Outcome(Enum):
@@ -244,12 +245,16 @@ class Fit:
 
         return predict(self, log)
 
-    @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-    def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-        """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
-        from taupi.identification.results.validation import validate_log
+    if TYPE_CHECKING:
+        validate = validate_fit  # with every keyword: that of `taupi.validate`, whose first argument is the fit
+    else:
 
-        return validate_log(self, log, reading, preparation)
+        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
+        def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
+            """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
+            from taupi.identification.results.validation import validate_log
+
+            return validate_log(self, log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:
@@ -267,8 +272,8 @@ class Fit:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How the fit was made, as plain data: its record, and under "runs" the logs."""
-        return {**self.record, "runs": [log.to_dict() for log in self.logs]}
+        """How the fit was made, as plain data: its record, and under "logs" what `logs` has."""
+        return {**self.record, "logs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 

@@ -191,8 +191,10 @@ def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -
         np.sum(stretches.shares[one] * stretches.shares[two])
     )
     longer = max(0.5, 1 + 2 * common / (size * d))
-    # Of white noise, size has a variance of about 2 / (K d), and longer twice that.
-    if size * longer < 1 + 2 * np.sqrt(6 / (count * d)):
+    # How much both vary if the noise is as the bandwidth says: scores then have the covariance S_k - S_k^2.
+    apart = stretches.shares - stretches.shares @ stretches.shares
+    variance = 2 * float(np.sum(apart**2)) / mean**2 + 4 * float(np.sum(apart[one] * apart[two])) / d**2
+    if size * longer < 1 + 2 * np.sqrt(variance):
         size = longer = 1.0
     size, longer = max(size, 1.0), max(longer, 1.0)
     fourth = float(np.sum(np.sum(scores**2, axis=1) ** 2))

@@ -165,8 +165,10 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), one_way_signs={}, leave_out="row")
-    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis))))
+    recording = dataclasses.replace(
+        recording, least_speeds=np.zeros(equations.count), one_way_signs={}, leave_out="row"
+    )
+    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
     if not blocks:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
     time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
@@ -241,12 +243,23 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     equations.check(log)
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
-    regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
-    q, qd, qdd = equations.motion(log)
-    values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
-    predicted = np.asarray(regressor.times("pi")(*regressor_inputs(regressor, q, qd, qdd), values))
-    memory = plan.along_motion(q, qd, 1 / log.rate_hz)[0] - plan.memoryless(qd)  # programs have friction without memory
-    return predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    linear, plan = fit.basis.linear, friction_plan(fit.basis, fit.values)
+    regressor = linear.regressor()
+    motion = equations.motion(log)
+    q, qd, _ = motion
+
+    def torque(values: np.ndarray) -> np.ndarray:
+        each = np.broadcast_to(values, (len(q), len(values)))
+        return np.asarray(regressor.times("pi")(*regressor_inputs(regressor, *motion), each))
+
+    predicted = torque(fit.values[: linear.count])
+    s = plan.along_motion(q, qd, 1 / log.rate_hz)[0]
+    memory = s - plan.memoryless(qd)  # programs have friction without memory
+    predicted = predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    if plan.modulation is not None:
+        columns = plan.modulation.columns(s, qd, torque(plan.modulation.rigid)) * fit.values[linear.count :]
+        predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
+    return predicted
 
 
 def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:

@@ -72,7 +72,7 @@ class LogRecord:
         sha256: The hash of the file.
         rate_hz: Rows per second.
         cutoff_hz: The cutoff of the filter that its rows have passed, Hz; None for a log that came prepared.
-        slow: The speeds (n,) below which rows were not used.
+        least_speeds: The speeds (n,) below which rows were not used.
         notes: What was done to it, in words.
     """
 
@@ -81,17 +81,19 @@ class LogRecord:
     sha256: str
     rate_hz: float
     cutoff_hz: float | None = None
-    slow: tuple[float, ...] = ()
+    least_speeds: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data."""
-        return {**asdict(self), "slow": list(self.slow), "notes": list(self.notes)}
+        return {**asdict(self), "least_speeds": list(self.least_speeds), "notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LogRecord:
-        """Return the record that `to_dict` returned as `data`."""
-        return cls(**{**data, "slow": tuple(data.get("slow", ())), "notes": tuple(data.get("notes", ()))})
+        """Return the record that `to_dict` returned as `data`; until 0.1 the speeds were called `slow`."""
+        least = data.get("least_speeds", data.get("slow", ()))
+        rest = {name: value for name, value in data.items() if name != "slow"}
+        return cls(**{**rest, "least_speeds": tuple(least), "notes": tuple(data.get("notes", ()))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +132,7 @@ class Recording:
 
     blocks: SmoothedBlocks
     equations: Equations = field(repr=False)
-    slow: np.ndarray  # (n,): slower rows are not used
+    least_speeds: np.ndarray  # (n,): slower rows are not used
     span: tuple[float, float]  # the time span that is used, s
     leave_out: str = "row"
     row_filter: Filter | None = None  # of regressor and torque; None for a log that came prepared
@@ -146,11 +148,11 @@ class Recording:
         cls, source: BlockSource, equations: Equations, preparation: Preparation, cutoff: Cutoff | None = None
     ) -> Recording:
         """Return the recording of a source; a `cutoff` replaces the one that q suggests."""
-        slow = least_speeds(preparation, equations)
+        least = least_speeds(preparation, equations)
         if source.first.is_prepared:
             equations.motion(source.first)
             return cls(
-                SmoothedBlocks(source), equations, slow, source.span, preparation.leave_out, notes=source.first.notes,
+                SmoothedBlocks(source), equations, least, source.span, preparation.leave_out, notes=source.first.notes,
                 preparation=preparation,
             )  # fmt: skip
         head, rate = source.head(SEEN), source.rate_hz
@@ -170,7 +172,7 @@ class Recording:
         choices = [note for note in (source.motion.note, chosen.note) if note]
         notes = (*source.first.notes, *choices, *smoother.notes(head), _filter_note(row_filter))
         return cls(
-            SmoothedBlocks(source, smoother, step), equations, slow, source.span, preparation.leave_out, row_filter, chosen,
+            SmoothedBlocks(source, smoother, step), equations, least, source.span, preparation.leave_out, row_filter, chosen,
             notes, preparation=preparation,
         )  # fmt: skip
 
@@ -235,25 +237,26 @@ class Recording:
             return self
         chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
-        return replace(other, slow=self.slow, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
+        return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
-        return replace(self, row_filter=None, slow=np.zeros(len(self.slow)), leave_out="row", span=(-np.inf, np.inf))
+        every = np.zeros(len(self.least_speeds))
+        return replace(self, row_filter=None, least_speeds=every, leave_out="row", span=(-np.inf, np.inf))
 
     def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
         """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only."""
         logs = self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
-        samples = (samples_of(log, self.equations, self.slow, self.span, all_joints) for log in logs)
+        samples = (samples_of(log, self.equations, self.least_speeds, self.span, all_joints) for log in logs)
         return maker.rows(samples, self.row_filter, self.one_way_signs)
 
     @property
     def record(self) -> LogRecord:
         """What a fit records of it."""
         source = self.source.first.source
-        slow = tuple(self.slow.tolist())
-        return LogRecord(self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, slow, self.notes)
+        least = tuple(self.least_speeds.tolist())
+        return LogRecord(self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, least, self.notes)
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""

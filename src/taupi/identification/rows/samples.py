@@ -38,11 +38,11 @@ class Samples:
 def samples_of(
     log: Log,
     equations: Equations,
-    slow: np.ndarray,
+    least_speeds: np.ndarray,
     span: tuple[float, float] = (-np.inf, np.inf),
     all_joints: bool = False,
 ) -> Samples:
-    """Return the samples of a log; rows slower than `slow` (n,), and those outside a `span` of time, are not used.
+    """Return the samples of a log; rows slower than `least_speeds` (n,), and those outside a `span` of time, are not used.
 
     With `all_joints`, no row of a sample is used if any of them is slow.
     """
@@ -51,7 +51,7 @@ def samples_of(
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= least_speeds
     fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if all_joints else fast
     return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
 
