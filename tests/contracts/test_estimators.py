@@ -117,7 +117,8 @@ def test_intervals_cover_the_truth(estimator, family):
     r = fit.covariance / np.outer(fit.stderr, fit.stderr)
     count = int(family.seeds * len(r) ** 2 / np.sum(r**2))
     least, most = binom.ppf([0.005, 0.995], count, 0.95) / count
-    assert least <= np.mean(inside) <= most
+    # What moves towards the truth, by a weight that it chooses itself, errs less than its noise says.
+    assert least <= np.mean(inside) <= (0.99 if CONTRACTS[estimator].trusts else most)
 
 
 # The same, however it is put ------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def assemble(
         terms=problem.terms,
         basis=problem.base,
         values=solution.x,
-        covariance=uncertain.covariance,
+        covariance=uncertain.covariance + _shape_covariance(problem),
         undetermined=solution.undetermined | uncertain.unknown,
         freedom=uncertain.freedom,
         estimator=estimator,
@@ -98,6 +98,13 @@ def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[Joint
 def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
     """Return the record of a fit besides its logs: version, robot, seed."""
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
+
+
+def _shape_covariance(problem: Problem) -> np.ndarray:
+    """Return the covariance (b, b) that the uncertain shapes of dry friction add."""
+    spread = np.zeros((len(problem.names), problem.shape_spread.shape[1]))
+    spread[: len(problem.shape_spread)] = problem.shape_spread
+    return np.asarray(spread @ spread.T)
 
 
 def _undetermined_notes(problem: Problem, solution: Solution) -> list[str]:

@@ -197,7 +197,10 @@ def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -
     if size * longer < 1 + 2 * np.sqrt(variance):
         size = longer = 1.0
     size, longer = max(size, 1.0), max(longer, 1.0)
+    # |error of M_1|^2, from the scatter of the scores, but not less than that of normal scores with the covariances S_k.
     fourth = float(np.sum(np.sum(scores**2, axis=1) ** 2))
     error = (fourth - float(np.sum((scores.T @ scores) ** 2)) / count) * count / (count - 1)
+    normal = np.sum(np.einsum("kdd->k", stretches.shares) ** 2) + np.sum(stretches.shares**2)
+    error = max(error, size**2 * float(normal))
     distance = float(np.sum((m - size * np.eye(d)) ** 2))
     return (min(1.0, error / distance) if distance > 0 else 1.0), size, longer
