@@ -51,7 +51,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Identification.
         "taupi.identification.identify": "identify",
         "taupi.identification.rows.preparation": "Preparation",
-        "taupi.signals.smoothing": "Smoothing",
+        "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.fit_file": "load_fit, write_fit",
@@ -132,6 +132,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.read": "read_log, write_log, log_blocks",
         "taupi.signals.check": "check_log",
         "taupi.signals.clean": "clean_log",
+        "taupi.signals.suggestion": "suggest_mapping",
         "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",

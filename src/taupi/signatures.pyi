@@ -3,6 +3,7 @@
 # ruff: noqa: E501, I001
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from taupi.dynamics.terms import TermsLike
@@ -20,6 +21,7 @@ from taupi.identification.estimators.friction_shapes import ShapedFit
 from taupi.identification.estimators.friction_shapes import ShapesLike
 from taupi.identification.inputs import LogsLike
 from taupi.identification.inputs import PriorLike
+from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Comparison
@@ -33,8 +35,11 @@ from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 from taupi.signals.read import PathLike
 from taupi.signals.reading import Reading
+from taupi.signals.reading import RowsLike
 from taupi.signals.reading import Streaming
+from taupi.signals.smoothing import Gaps
 from taupi.signals.smoothing import Smoothing
+from taupi.signals.suggestion import Suggestion
 from taupi.simulation.controller import ControllerLike
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
@@ -64,19 +69,24 @@ def build_problem(
     prior: PriorLike = None,
     workers: int | None = None,
     seed: int = 0,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
     cutoff_hz: float | None = None,
     decimate: int | None = None,
     order: int = 4,
     derivatives: str = "central",
     velocity: str = "auto",
     trim: bool = True,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
     slow: OneOrEach | Sequence[float] | np.ndarray = None,
     threshold: OneOrEach | Sequence[float] | np.ndarray = None,
     leave_out: str = "row",
     torque: str | None = None,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
     reading: Streaming | None = None,
     preparation: Preparation | None = None,
 ) -> Problem:
@@ -90,24 +100,51 @@ def build_problem(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    """
+    ...
+
+def clean_log(
+    log: Log,
+    *,
+    rate_hz: float | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
+    gaps: Gaps | None = None,
+) -> Log:
+    """Return the `log` sorted, complete, and uniform in time, by the rules that `check_log` states.
+
+    Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
+    are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
+    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
+    uniform already stay as they are. `notes` of the result say what was done.
+
+    Fields of `gaps` (`taupi.Gaps`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     """
     ...
 
@@ -120,14 +157,18 @@ def compare(
     topic: str | None = None,
     format: str | None = None,
     *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
     cutoff_hz: float | None = ...,
     decimate: int | None = ...,
     order: int = ...,
     derivatives: str = ...,
     velocity: str = ...,
     trim: bool = ...,
-    short_gap: float | None = ...,
-    long_gaps: str = ...,
     torque: str | None = ...,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
     reading: Reading | None = None,
@@ -141,19 +182,23 @@ def compare(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
     """
     ...
 
@@ -256,21 +301,28 @@ def identify(
     elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: PriorLike = None,
+    prior_weight: float | None = None,
+    bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
     cutoff_hz: float | None = None,
     decimate: int | None = None,
     order: int = 4,
     derivatives: str = "central",
     velocity: str = "auto",
     trim: bool = True,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
     slow: OneOrEach | Sequence[float] | np.ndarray = None,
     threshold: OneOrEach | Sequence[float] | np.ndarray = None,
     leave_out: str = "row",
     torque: str | None = None,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
     reading: Streaming | None = None,
     preparation: Preparation | None = None,
 ) -> Fit:
@@ -281,15 +333,22 @@ def identify(
     `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
     grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
     by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the number
-    of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block is refused.
-    `seed` (0) is for whatever is random, and is kept in the fit's record.
+    undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
+    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
+    "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
+    (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
+    by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
+    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
+    and is kept in the fit's record.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
-    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain, and the delay of the encoders, and
-    whether torques are held from sample to sample, are found from the first log. `elastic=False` takes the joints as rigid; by
-    default the description decides. If only the motors of elastic joints were measured, use `estimator="output_error"`.
+    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
+    from sample to sample, are found from the first log. The delay of the encoders is found from all logs. If springs bend little
+    beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
+    `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
+    the motors of elastic joints were measured, use `estimator="output_error"`.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -297,24 +356,29 @@ def identify(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -334,19 +398,24 @@ def identify_shapes(
     estimator: str | Estimator = "wls",
     elastic: bool | None = None,
     factor: float = 30.0,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
     cutoff_hz: float | None = None,
     decimate: int | None = None,
     order: int = 4,
     derivatives: str = "central",
     velocity: str = "auto",
     trim: bool = True,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
     slow: OneOrEach | Sequence[float] | np.ndarray = None,
     threshold: OneOrEach | Sequence[float] | np.ndarray = None,
     leave_out: str = "row",
     torque: str | None = None,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
     reading: Streaming | None = None,
     preparation: Preparation | None = None,
 ) -> ShapedFit:
@@ -363,24 +432,29 @@ def identify_shapes(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -393,6 +467,10 @@ def log_blocks(
     topic: str | None = None,
     format: str | None = None,
     *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
     reading: Reading | None = None,
 ) -> Iterator[Log]:
     """Yield a long log in blocks of `size` samples, 100 000 by default, in bounded memory: CSV, Parquet and NPZ.
@@ -405,6 +483,10 @@ def log_blocks(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
     ...
 
@@ -422,19 +504,24 @@ def output_error(
     prior: PriorLike = None,
     base: BaseParameters | None = None,
     iterations: int = 60,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
     cutoff_hz: float | None = None,
     decimate: int | None = None,
     order: int = 4,
     derivatives: str = "central",
     velocity: str = "auto",
     trim: bool = True,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
     slow: OneOrEach | Sequence[float] | np.ndarray = None,
     threshold: OneOrEach | Sequence[float] | np.ndarray = None,
     leave_out: str = "row",
     torque: str | None = None,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
     reading: Streaming | None = None,
     preparation: Preparation | None = None,
 ) -> Fit:
@@ -451,24 +538,29 @@ def output_error(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -480,14 +572,14 @@ def prepare(
     derivatives: str = "central",
     velocity: str = "auto",
     trim: bool = True,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
     *,
     score: Callable[[float], float] | None = None,
     filtering: str = "zero-phase",
     period: float | None = None,
     rate_hz: float | None = None,
     delays: Delays | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
     smoothing: Smoothing | None = None,
 ) -> Log:
     """Return the `log` ready for a regressor: q, qd, qdd and tau filtered alike, so that F(tau) = F(Y) pi.
@@ -505,14 +597,43 @@ def prepare(
 
     Fields of `smoothing` (`taupi.Smoothing`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    """
+    ...
+
+def prepare_blocks(
+    blocks: Iterable[Log],
+    rate_hz: float,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    *,
+    delays: Delays | None = None,
+    smoothing: Smoothing | None = None,
+) -> Iterator[Log]:
+    """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared at once; memory holds one block.
+
+    The rows must be complete, in order, and uniform at `rate_hz` samples per second. Each block is filtered by a zero-phase
+    Butterworth filter and differentiated as by `prepare`; what is left open is chosen from the first block. As many neighbours as
+    the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped; `derivatives`
+    of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
+
+    Fields of `smoothing` (`taupi.Smoothing`), which may also be given as keywords:
+
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     """
     ...
 
@@ -524,6 +645,10 @@ def read_log(
     topic: str | None = None,
     format: str | None = None,
     *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
     reading: Reading | None = None,
 ) -> Log:
     """Return the log in the file at a `path`: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
@@ -538,6 +663,10 @@ def read_log(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
     ...
 
@@ -630,6 +759,38 @@ def simulate_many(
     """
     ...
 
+def suggest_mapping(
+    path: PathLike,
+    robot: Robot | None = None,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    reading: Reading | None = None,
+) -> Suggestion:
+    """Return a column mapping for the file at a `path`, as its headers suggest it, to be checked and completed.
+
+    Unlike `taupi.read_log`, it refuses nothing: of several columns that could be one signal it takes those that are one per joint
+    of the `robot`, if there is one, or the most, and names the others in a comment.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+    """
+    ...
+
 def validate(
     fit: Fit,
     log: LogLike,
@@ -638,14 +799,18 @@ def validate(
     topic: str | None = None,
     format: str | None = None,
     *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
     cutoff_hz: float | None = ...,
     decimate: int | None = ...,
     order: int = ...,
     derivatives: str = ...,
     velocity: str = ...,
     trim: bool = ...,
-    short_gap: float | None = ...,
-    long_gaps: str = ...,
     torque: str | None = ...,
     encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
     reading: Reading | None = None,
@@ -662,18 +827,22 @@ def validate(
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
     - `topic`: Topic of a ROS bag, needed if it has several of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
-    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found from the log by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
     """
     ...

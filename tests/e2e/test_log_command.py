@@ -33,7 +33,9 @@ def test_the_report_as_text_and_json(folder):
     assert done.returncode == 0 and not done.stderr
     assert done.stdout.startswith("Log run.npz: 300 samples of 2 joints")
     assert "gap: 1 gaps in time, the longest 0.51 s" in done.stdout and "dead: tau of j2" in done.stdout
-    assert "    clean: interpolates gaps up to short_gap" in done.stdout
+    assert (
+        "    clean: interpolates gaps up to --short-gap; refuses longer ones unless --gaps interpolate" in done.stdout
+    )
     data = json.loads(log("run.npz", "--json", cwd=folder).stdout)
     assert [f["kind"] for f in data["findings"]] == ["gap", "dead"] and data["findings"][0]["rows"] == [[149, 150]]
     assert data["source"]["format"] == "npz" and data["signals"] == ["q", "tau"]

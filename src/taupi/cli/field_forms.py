@@ -10,9 +10,10 @@ from typing import Any
 from taupi.checks import not_negative
 from taupi.cli.parsing import number, seconds
 from taupi.errors import Argument, TaupiError
+from taupi.identification.rows.preparation import Preparation
 from taupi.settings import Settings
 from taupi.signals.reading import Reading, Streaming
-from taupi.signals.smoothing import Smoothing
+from taupi.signals.smoothing import Gaps, Smoothing
 from taupi.simulation.sensors import Sensors
 
 
@@ -61,9 +62,16 @@ def _delay(name: str, text: str) -> float:
 
 # By the class that declares them.
 FORMS: dict[type, dict[str, Form]] = {
-    Reading: {"columns": Form(hint=Path | None, placeholder="FILE.toml")},
+    Reading: {
+        "columns": Form(hint=Path | None, placeholder="FILE.toml"),
+        "begin": Form("--from"),
+        "end": Form("--to"),
+        "rows": Form(hint=str | None, placeholder="FIRST:STOP"),
+    },
     Streaming: {"stream": Form("--stream/--whole")},
-    Smoothing: {"cutoff_hz": Form("--cutoff"), "long_gaps": Form("--gaps")},
+    Gaps: {"long_gaps": Form("--gaps")},
+    Smoothing: {"cutoff_hz": Form("--cutoff")},
+    Preparation: {"known_torque": Form(placeholder="'JOINT = FORMULA'")},
     Sensors: {
         "q_noise": Form("--noise"),
         "velocity": Form(

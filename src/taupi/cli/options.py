@@ -9,8 +9,7 @@ import typer
 
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
 from taupi.cli.settings import Without
-from taupi.identification.rows.preparation import Preparation
-from taupi.settings import Changes
+from taupi.identification.rows.preparation import PREDICTION_CHANGES
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
@@ -27,7 +26,7 @@ ValidateOption = Annotated[
 ]
 
 # What validation changes of the way in which the fit's own logs were prepared. There every row counts.
-ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without("slow", "threshold", "leave_out")]
+ValidationPreparation = Annotated[dict[str, Any], PREDICTION_CHANGES, Without(*PREDICTION_CHANGES.without)]
 
 # Programs -------------------------------------------------------------------------------------------------------------
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import numpy as np
 
 from taupi.dynamics.terms import Term, linear_terms, modulated_terms
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
-from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
+from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
     coupled_directions,
@@ -29,18 +27,19 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.compression import Compressed, compress_recordings
+from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
-from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
+from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.friction_width import refined_widths
 from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
-from taupi.identification.tuning.timing import with_timing
-from taupi.progress import counted
+from taupi.identification.tuning.springs import SpringSearch, search_springs
+from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
@@ -51,10 +50,11 @@ _TUNING_SAMPLES = 50_000
 FirstFit = Callable[[Problem], np.ndarray]
 
 
-def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
+def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    `first_fit` tells the load, if there is friction that depends on it.
+    `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
+    encoders stays in it, and is only kept apart from the springs.
     """
     equations, reading = inputs.equations, inputs.reading
     all_terms = with_coupled_terms(
@@ -66,16 +66,15 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
+        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, sources))
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
         base, recordings, spread = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
-
-        def compress(plan: FrictionPlan) -> list[_Compressed]:
-            with _sample_counter(recordings) as count:
-                return pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
-
-        compressed = compress(friction_plan(base))
+        if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
+            prior = prior_of(inputs.prior, base)
+            return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
+        compressed = compress_recordings(pool, friction_plan(base), recordings)
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         problem = dataclasses.replace(problem, shape_spread=spread)
         if not modulated:
@@ -87,8 +86,21 @@ def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
             inputs.prior,
             modulated,
             extremes,
-            lambda plan: [f for part in compress(plan) for f in part.factors],
+            lambda plan: [f for part in compress_recordings(pool, plan, recordings) for f in part.factors],
         )
+
+
+def _problem_of_springs(
+    inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
+) -> Problem:
+    """Return the problem of recordings of an elastic robot, with what they show of its springs."""
+    recordings, springs = search.recordings, search.analysis
+    preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
+    removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
+    words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
+    base = springs.layout.base
+    problem = _problem(inputs, base, (), recordings, search.compressed, preparation, notes)
+    return dataclasses.replace(problem, notes=(*problem.notes, *words), springs=springs)
 
 
 def _problem(
@@ -96,7 +108,7 @@ def _problem(
     base: BaseParameters,
     modulated: Sequence[Term],
     recordings: list[Recording],
-    compressed: Sequence[_Compressed],
+    compressed: Sequence[Compressed],
     preparation: Preparation,
     notes: Sequence[str],
 ) -> Problem:
@@ -107,6 +119,10 @@ def _problem(
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
     extremes = np.concatenate([part.extremes for part in compressed], axis=1)
+    recordings = [
+        dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
+        for r, part in zip(recordings, compressed, strict=True)
+    ]
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
     conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
@@ -127,9 +143,18 @@ def _problem(
             *notes,
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
+            *_known_torque_notes(recordings),
         ),
         seed=inputs.seed,
     )
+
+
+def _with_stated_torque(preparation: Preparation, sources: Sequence[BlockSource]) -> Preparation:
+    """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
+    stated = {source.first.known_torque for source in sources}
+    if preparation.known_torque or len(stated) > 1:
+        return preparation
+    return dataclasses.replace(preparation, known_torque=stated.pop())
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
@@ -140,7 +165,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 def _tune_elastic(
     inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource, first_fit: FirstFit
 ) -> tuple[Preparation, list[str]]:
-    """Return the settings, and notes on them: for an elastic robot, cutoff, encoder delay and torque as the first log shows."""
+    """Return the settings, and notes on them: for an elastic robot, cutoff and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
@@ -149,19 +174,15 @@ def _tune_elastic(
     if settings.cutoff_hz is None:
 
         def problem(hz: float) -> Problem:
-            # No setting is left open, so that building this problem does not tune again.
-            complete = dataclasses.replace(
-                settings, cutoff_hz=hz, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
-            )
-            return build(
-                FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete), first_fit
-            )
+            # Neither cutoff nor torque is left open, so that building this problem does not tune again.
+            complete = dataclasses.replace(settings, cutoff_hz=hz, torque=settings.torque or "sampled")
+            draft = FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete)
+            return build(draft, first_fit, draft=True)
 
         hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
-    if settings.torque is None or settings.encoder_delay is None:
-        settings, timing_notes = with_timing(head, base, settings)
-        notes += timing_notes
+    settings, timing_notes = with_torque_timing(head, base, settings)
+    notes += timing_notes
     return settings, notes
 
 
@@ -200,45 +221,19 @@ def _choose_friction_and_cutoffs(
         extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
+        if elastic:
+            return base, recordings, np.zeros((base.count, 0))
         better, spread = refined_widths(base, recordings, list(extents))
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes | better), base, elastic)
         return base, recordings, spread
     return base, recordings, np.zeros((base.count, 0))
 
 
-def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
-    """Return a context that gives a counter of samples, which shows progress if any recording is streamed."""
-    if not any(r.source.streamed for r in recordings):
-        return nullcontext(lambda samples: None)
-    return counted("samples", sum(r.source.samples for r in recordings))
-
-
-class _Compressed(NamedTuple):
-    """The factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over the rows used."""
-
-    factors: list[JointFactor]
-    samples: int
-    extremes: np.ndarray
-
-
-def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[[int], None]) -> _Compressed:
-    compressor = Compressor(maker.used, recording.independent_share)
-    low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
-    for rows in recording.rows(maker):
-        compressor.add(rows.y, rows.tau, rows.use)
-        count(len(rows) * recording.samples_per_row)
-        for k, value in enumerate((rows.qd, rows.qdd)):
-            low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
-            high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
-    extremes = np.stack([low, high], axis=1)
-    extremes = np.where(np.isfinite(extremes), extremes, 0.0)
-    return _Compressed(compressor.result(file), compressor.samples, extremes)
-
-
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
     if rows < parameters:
         raise NotIdentifiedError(
-            f"{samples} samples are left, {rows} equations for {parameters} parameters. Decimate less, or give longer logs."
+            f"{samples} samples are left, {rows} equations for {parameters} parameters.",
+            remedy=("Give longer logs, or a smaller ", Argument("decimate"), "."),
         )
 
 
@@ -256,6 +251,15 @@ def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
     return [f"{r.source.name}: {note}" for r in recordings for note in r.notes]
+
+
+def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
+    """Return notes on known torques that were added to the measured ones."""
+    formulas = {"; ".join(r.known_torque) for r in recordings if r.known_torque}
+    notes = [f"known torque added to the measured one: {text}" for text in sorted(formulas)]
+    if any(r.source.first.tau_known is not None for r in recordings):
+        notes.append("known torque added to the measured one: tau_known of the logs")
+    return notes
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taupi.dynamics.terms import TermsLike
+from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
-from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
+from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
+from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.plausibility import implausible_springs
 from taupi.identification.results.validation import Validation, validate_recording
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
@@ -31,6 +34,8 @@ def identify(
     elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: PriorLike = None,
+    prior_weight: float | None = None,
+    bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
     reading: Streaming,
@@ -43,15 +48,22 @@ def identify(
     `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
     grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
     by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the number
-    of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block is refused.
-    `seed` (0) is for whatever is random, and is kept in the fit's record.
+    undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
+    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
+    "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
+    (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
+    by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
+    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
+    and is kept in the fit's record.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
-    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain, and the delay of the encoders, and
-    whether torques are held from sample to sample, are found from the first log. `elastic=False` takes the joints as rigid; by
-    default the description decides. If only the motors of elastic joints were measured, use `estimator="output_error"`.
+    (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
+    from sample to sample, are found from the first log. The delay of the encoders is found from all logs. If springs bend little
+    beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
+    `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
+    the motors of elastic joints were measured, use `estimator="output_error"`.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -64,7 +76,7 @@ def identify(
     True
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return fit_inputs(inputs, estimator)[0]
+    return fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -99,6 +111,16 @@ def build_problem(
     return build(inputs, consistent_values)
 
 
+def _warn_of_springs(fit: Fit) -> None:
+    """Warn of springs that cannot be right, and of those that the logs do not determine."""
+    for sentence in implausible_springs(fit):
+        warn(sentence)
+    if fit.fits_deflection:
+        for spring in fit.springs:
+            if not spring.determined:
+                warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
+
+
 @small_algebra
 def fit_inputs(
     inputs: FitInputs, estimator: EstimatorLike, validated: bool = False
@@ -109,11 +131,14 @@ def fit_inputs(
     """
     resolved = resolve_estimator(estimator)
     if isinstance(resolved, LogEstimator):
-        return resolved.fit_logs(inputs, validated)
+        fit, validations = resolved.fit_logs(inputs, validated)
+        _warn_of_springs(fit)
+        return fit, validations
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)
     fit = fit if offer is None else replace(fit, notes=(*fit.notes, offer))
+    _warn_of_springs(fit)
     if not validated:
         return fit, ()
     return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)

@@ -18,6 +18,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.identification.solve import WEAK, Solution, solve
+from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
@@ -52,6 +53,7 @@ class Problem:
             problem has no such columns.
         shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
+        springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
     """
 
     robot: Robot
@@ -69,6 +71,7 @@ class Problem:
     first: np.ndarray = field(default_factory=lambda: np.zeros(0))
     shrinkage: tuple[JointFactor, ...] = ()
     shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    springs: SpringAnalysis | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,12 +86,19 @@ class Problem:
     @property
     def metric(self) -> np.ndarray:
         """How strongly each parameter is pulled to the prior (b,) if the logs leave it open: offsets more than friction."""
-        entries = self.base.parameters.layout.entries
-        return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in entries])
+        return prior_metric(self.base)
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of the log with the index `file` again, block by block."""
-        return self.recordings[file].rows(RowMaker(self.friction))
+        return self.rows_of(file, self.recordings[file])
+
+    def rows_of(self, file: int, recording: Recording) -> Iterator[Rows]:
+        """Yield the rows of a recording of the log with the index `file`, such as one without a filter, block by block."""
+        springs = self.springs
+        if springs is None or springs.rows is None:
+            return recording.rows(RowMaker(self.friction))
+        change = springs.rows.rows
+        return (change(file, rows) for rows in recording.rows(RowMaker(self.friction, springs.layout.shapes)))
 
     @property
     def friction(self) -> FrictionPlan:
@@ -131,6 +141,11 @@ class Problem:
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
         return "\n".join([head, *self.conditioning.sentences])
+
+
+def prior_metric(base: BaseParameters) -> np.ndarray:
+    """Return how strongly each base parameter is pulled to the prior (b,) if logs leave it open: offsets more than friction."""
+    return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in base.parameters.layout.entries])
 
 
 def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights | None) -> float:

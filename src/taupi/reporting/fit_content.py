@@ -8,6 +8,8 @@ from typing import Any
 
 from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.plausibility import implausible_springs
+from taupi.identification.results.spring_table import spring_table
 from taupi.identification.results.validation import Validation
 from taupi.reporting.traces import Trace
 
@@ -92,6 +94,8 @@ class FitContent:
     condition: float
     notes: tuple[str, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
+    springs: tuple[tuple[str, ...], ...] = ()  # the rows of `spring_table`
+    spring_doubts: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -128,6 +132,11 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
         condition=float("inf") if condition is None else float(condition),
         notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
         provenance=_provenance(fit),
+        springs=tuple(spring_table(fit)),
+        spring_doubts=(
+            *(f"{r.joint}: {r.reason}" for r in fit.springs if fit.fits_deflection and not r.determined),
+            *implausible_springs(fit),
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taupi.errors import Argument, TaupiError
@@ -23,6 +23,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "thetad": ("thetad", "dtheta", "thetadot"),
     "thetadd": ("thetadd", "ddtheta", "thetaddot"),
     "tau_m": ("taum",),
+    "tau_known": ("tauknown",),
 }
 _SIGNAL = {word: signal for signal, words in _WORDS.items() for word in words}
 _MOTOR = {"q": "theta", "qd": "thetad", "qdd": "thetadd", "tau": "tau_m"} | {
@@ -48,7 +49,7 @@ _UNIT_WORDS = sorted(
     {tuple(re.split(r"[^a-z0-9]+", u.lower())): u for units in UNITS.values() for u in units}.items(),
     key=lambda item: -len(item[0]),
 )
-_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m"}
+_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,8 @@ def parse_header(name: str) -> Header | None:
     if motor and signal in _MOTOR:
         signal = _MOTOR[signal]
         used.update(motor)
-    elif low[at] == "tau" and "m" in low[at + 1 : at + 2]:
-        signal = "tau_m"
+    elif low[at] == "tau" and low[at + 1 : at + 2] in (["m"], ["known"]):
+        signal = f"tau_{low[at + 1]}"
         used.add(at + 1)
     not_measured = [k for k, t in enumerate(low) if t in _COMMANDED or t in _ERRORS]
     used.update(not_measured)
@@ -157,10 +158,23 @@ def _by_joint(
         if len(headers) == 1 and own == [""]:  # an array of several columns
             return headers, labels
         raise TaupiError(
-            f"{where}: {signal} has the joints {_listed(own)}, but other signals {_listed(labels)}.", remedy=_SAY_WHICH
+            f"{where}: {signal} has the joints {_listed(own)}, but other signals {_listed(labels)}"
+            f"{_missing_column(headers[0], own, labels)}.",
+            remedy=_SAY_WHICH,
         )
     order = labels or tuple(own)
     return [by_label[label] for label in order], order
+
+
+def _missing_column(header: Header, own: Sequence[str], labels: Sequence[str]) -> str:
+    """Return which column, or which joint of other signals, is missing, where that is all that differs."""
+    here, there = ([label for label in a if label not in b] for a, b in ((labels, own), (own, labels)))
+    if (here and there) or not header.label:
+        return ""
+    if here:
+        before, _, behind = header.name.rpartition(header.label)
+        return f": {before}{here[0]}{behind} is missing"
+    return f": joint {there[0]} is missing there"
 
 
 def _guess_note(columns: Mapping[str, tuple[str, ...]], units: Mapping[str, str]) -> str:

@@ -143,7 +143,7 @@ def test_changes_are_what_was_named():
         (["--heat-hz", "-1"], "taupi: --heat-hz is -1.0, expected a finite number above 0.", 3),
         (["--slow", "a,1"], "taupi: --slow is 'a,1', expected a number.", 3),
         (["--slow", "-1,1"], "taupi: --slow is -1.0, expected a finite number of at least 0.", 3),
-        (["--dish", "stw"], "taupi: No --dish 'stw'. Did you mean 'stew'? Known: soup, stew.", 3),
+        (["--dish", "stw"], "taupi: --dish is 'stw', expected one of soup, stew. Did you mean 'stew'?", 3),
         (["--spoons", "many"], "Invalid value for '--spoons'", 2),
     ],
 )

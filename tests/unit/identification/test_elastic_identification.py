@@ -220,6 +220,30 @@ def test_encoders_that_agree_are_left_alone():
     assert fit.settings["preparation"]["encoder_delay"] == 0.0 and fit.settings["preparation"]["torque"] == "sampled"
 
 
+def test_encoders_that_are_offset_do_not_spoil_the_springs():
+    """Of a soft spring too; each log has its own offset, and the deflection is no longer a column."""
+    offsets = np.array([[0.02, -0.01], [-0.03, 0.015]])
+    logs = [sprung.log_of(ARM, seed=k, position_noise=1e-5, torque_noise=0.05) for k in range(2)]
+    shifted = [log.with_(theta=log.theta + o) for log, o in zip(logs, offsets, strict=True)]
+    fit = tp.identify(ARM, shifted, terms=DOCUMENT, cutoff_hz=20)
+    assert fit.fits_deflection
+    assert np.allclose([spring.offsets for spring in fit.springs], offsets.T, atol=2e-4)
+    stiffness = [v for n, v in zip(fit.names, fit.values, strict=True) if n.endswith("stiffness")]
+    assert np.allclose(stiffness, [3000, 1800], rtol=0.01)
+
+
+def test_a_deflection_that_is_measured_well_stays_a_column():
+    """As in the document; what the log shows of the encoders is recorded all the same. A prepared log is taken as it is."""
+    log = sprung.log_of(ARM, position_noise=1e-5)
+    problem = tp.estimators.build_problem(ARM, log, terms=DOCUMENT, preparation=tp.Preparation(cutoff_hz=20))
+    assert problem.springs.rows is None
+    for record, stiffness in zip(problem.springs.records, (3000, 1800), strict=True):
+        assert record.determined and np.isclose(1 / record.compliance, stiffness, rtol=0.01)
+        assert abs(record.delay) < 1e-4 and abs(record.offsets[0]) < 1e-3
+    prepared = tp.estimators.build_problem(ARM, tp.prepare(log, cutoff_hz=20), terms=DOCUMENT)
+    assert prepared.springs is None
+
+
 def test_torque_that_is_held_is_taken_mid_interval():
     """Spec B7: NME 0.52 with torque as sampled, 0.128 mid-interval, 0.12 of it by Stribeck friction, absent here."""
     log = sprung.log_of(ARM, rate=1000.0, held=True, damping=0.02)

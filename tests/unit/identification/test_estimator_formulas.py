@@ -30,7 +30,7 @@ def outlying(samples=400, share=0.1):
 
 
 def test_huber_minimises_hubers_function():
-    """sum rho(r / sigma), 80 % of |r| below 1.2816 sigma at each joint: its derivative vanishes, and SciPy's minimum is the same."""
+    """sum rho(r / sigma), 80 % of |r| below 1.2816 sigma: its derivative vanishes, and SciPy's minimum is the same."""
     log = outlying()
     k = 1.345
     estimator = tp.estimators.Huber(k=k, iterations=300, tolerance=1e-10)

@@ -10,8 +10,8 @@ import pytest
 from excite import fourier
 
 import taupi as tp
-from taupi.identification import build
 from taupi.identification.estimators import huber
+from taupi.identification.rows import compression
 from taupi.progress import counted, progress
 from taupi.signals import read
 
@@ -107,7 +107,7 @@ def test_progress_counts_all_samples(arm, files, monkeypatch):
         def __exit__(self, *ignored):
             pass
 
-    monkeypatch.setattr(build, "counted", Counting)
+    monkeypatch.setattr(compression, "counted", Counting)
     tp.identify(arm, files, stream=True, **SETTINGS)
     (title, total), *parts = told
     assert (title, total) == ("samples", 30_000)

@@ -21,6 +21,7 @@ def fit_data(fit: Fit, held_out: Sequence[Validation], paths: Sequence[Path]) ->
 
     `summary`: the line for people. `files`: what was written. `estimator`, `parameters` (how many), `not_determined` and
     `not_significant` (their names). `relative_error`: on the fitted logs, over all joints; `joints`: the same by joint.
+    `springs`: of elastic joints, `SpringRecord.to_dict`: delay and offsets of the encoders, and whether K is determined.
     `validation`: for each held-out log, `Validation.to_dict`. `notes`: what to know about it.
     """
     weak = ~fit.significant & ~fit.undetermined
@@ -34,6 +35,7 @@ def fit_data(fit: Fit, held_out: Sequence[Validation], paths: Sequence[Path]) ->
         "not_significant": [n for n, w in zip(fit.names, weak, strict=True) if w],
         "relative_error": fit.relative,
         "joints": [dataclasses.asdict(j) for j in fit.joints],
+        "springs": [spring.to_dict() for spring in fit.springs],
         "validation": [validation.to_dict() for validation in held_out],
         "notes": list(fit.notes),
     }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from taupi.checks import positive
+from taupi.checks import or_none, positive
 from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
 from taupi.identification.estimators.feasible import Feasible
+from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome
@@ -47,24 +48,45 @@ class Consistent:
     There are two exceptions. Friction stays negative if keeping it positive would increase the joint's sum of squares by more
     than the share `clearly`, 0.1 by default: a torque sensor beyond the gear, or a drive that compensates its friction, measures
     that. And if no robot that can exist comes near the logs, the result is that of "wls", with a warning. "feasible" makes no
-    exceptions, and takes bounds.
+    exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by default: see "feasible".
     """
 
     clearly: float = 0.1
+    bounds: Bounds | None = None
+    prior_weight: float | None = None
     name: ClassVar[str] = "consistent"
 
     def __post_init__(self) -> None:
         positive("clearly", self.clearly)
+        or_none(positive)("prior_weight", self.prior_weight)
+
+    def with_bounds(self, bounds: Bounds) -> Consistent:
+        """Return the estimator within `bounds`."""
+        return replace(self, bounds=bounds)
+
+    def with_prior_weight(self, prior_weight: float) -> Consistent:
+        """Return the estimator with this `prior_weight`."""
+        return replace(self, prior_weight=prior_weight)
+
+    def _bounded(self) -> Feasible | None:
+        """Return the estimator without exceptions, if bounds or a weight are stated."""
+        if self.bounds is None and self.prior_weight is None:
+            return None
+        bounded = Feasible(prior_weight=self.prior_weight)
+        return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
+        bounded = self._bounded()
+        if bounded is not None:
+            return bounded.fit_as(self.name, bounded.settings(), problem)
         entries = problem.base.parameters.layout.entries
         friction = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
-            strict = Feasible().fit_as(self.name, asdict(self), problem)
+            strict = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem)
             if strict.status.outcome is Outcome.UNCONSTRAINED:
                 return strict
-            loose = Feasible().fit_as(self.name, asdict(self), problem, friction)
+            loose = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, friction)
             negative = self._clearly_negative(problem, strict, loose)
             if not negative:
                 return self._unless_contradicted(problem, strict)
@@ -72,12 +94,12 @@ class Consistent:
                 f"Friction is clearly negative and stays so: {', '.join(negative)}. Does something other than a motor current "
                 "measure the torque, or does the drive compensate friction?"
             )
-            fit = Feasible().fit_as(self.name, asdict(self), problem, negative, [note])
+            fit = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, negative, [note])
             return self._unless_contradicted(problem, fit)
         except NotIdentifiedError as error:
             solution, weights = weighted_least_squares(problem, _ROUNDS)
             notes = [f"The fit among real bodies failed ({error}); this is weighted least squares."]
-            return assemble(problem, self.name, asdict(self), solution, weights, notes=notes)
+            return assemble(problem, self.name, {"clearly": self.clearly}, solution, weights, notes=notes)
 
     def _unless_contradicted(self, problem: Problem, fit: Fit) -> Fit:
         """Return the fit, or the one without constraints if they more than double the weighted residual."""
@@ -93,7 +115,7 @@ class Consistent:
         )
         if constrained - least > _SUSPECT * torque:
             warnings.warn(TaupiWarning(message), stacklevel=4)
-        return assemble(problem, self.name, asdict(self), solution, weights, notes=[message])
+        return assemble(problem, self.name, {"clearly": self.clearly}, solution, weights, notes=[message])
 
     def _clearly_negative(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
         """Return the friction parameters whose negative sign the log clearly shows.

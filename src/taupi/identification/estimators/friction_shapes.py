@@ -24,7 +24,7 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
-from taupi.identification.rows.row_maker import MIXED, RowMaker
+from taupi.identification.rows.row_maker import MIXED
 from taupi.identification.weighting import weighted_least_squares
 from taupi.model.robot import Robot
 from taupi.settings import takes
@@ -183,10 +183,8 @@ class _Linear:
         self.equations, self.shapes = Equations.of(problem.base), shapes
         _, weights = weighted_least_squares(problem, 5)
         self.parts, columns, torques = [], [], []
-        for file, recording in enumerate(problem.recordings):
-            y, tau, part = self._part(
-                problem, recording, [weights.get((file, j), 0.0) for j in range(self.equations.count)]
-            )
+        for file in range(len(problem.recordings)):
+            y, tau, part = self._part(problem, file, [weights.get((file, j), 0.0) for j in range(self.equations.count)])
             self.parts.append(part)
             columns.append((y * part.weight[:, :, None]).reshape(-1, y.shape[2]))
             torques.append((tau * part.weight).ravel())
@@ -195,11 +193,10 @@ class _Linear:
         self.used = sum(np.count_nonzero(p.weight) for p in self.parts)
         self.independent = max(1.0, self.used / self.equations.count / _independent(problem))
 
-    def _part(
-        self, problem: Problem, recording: Recording, weights: list[float]
-    ) -> tuple[np.ndarray, np.ndarray, _Part]:
-        """Return the rows (m, n, p) and torque (m, n) of a recording, and its part with these weights of the joints."""
-        rows = list(recording.unfiltered().rows(RowMaker(problem.friction)))
+    def _part(self, problem: Problem, file: int, weights: list[float]) -> tuple[np.ndarray, np.ndarray, _Part]:
+        """Return the rows (m, n, p) and torque (m, n) of a log, and its part with these weights of the joints."""
+        recording = problem.recordings[file]
+        rows = list(problem.rows_of(file, recording.unfiltered()))
         time, qd = np.concatenate([r.time for r in rows]), np.concatenate([r.qd for r in rows])
         inside = (time >= recording.span[0]) & (time <= recording.span[1])
         fast = np.abs(qd) >= recording.least_speeds

@@ -31,9 +31,9 @@ class Huber:
     """Minimise sum rho((Y_b x - tau) / sigma), with rho quadratic up to `k` and linear beyond (Huber 1964).
 
     Solved by iterated weights min(1, k / |residual / sigma|), where 80 % of the absolute residuals of a joint in a file are below
-    1.2816 sigma, as for Gaussian noise: up to a fifth of them may be outliers. With k = 1.345, the default, it is 95 % as efficient
-    as least squares for Gaussian noise. It stops after `iterations` (50), or when no parameter moves by more than `tolerance`
-    (0.01) of its standard error. Each iteration passes twice over the logs.
+    1.2816 sigma, as for Gaussian noise: up to a fifth of them may be outliers. With k = 1.345, the default, it is 95 % as
+    efficient as least squares for Gaussian noise. It stops after `iterations` (50), or when no parameter moves by more than
+    `tolerance` (0.01) of its standard error. Each iteration passes twice over the logs.
     """
 
     k: float = 1.345

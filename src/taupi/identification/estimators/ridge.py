@@ -45,6 +45,10 @@ class Ridge:
         or_none(not_negative)("weight", self.weight)
         whole_number("iterations", self.iterations, least=0)
 
+    def with_prior_weight(self, prior_weight: float) -> Ridge:
+        """Return the estimator with this `prior_weight` as its weight."""
+        return replace(self, weight=prior_weight)
+
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
         free, weights = weighted_least_squares(problem, self.iterations)

@@ -57,7 +57,7 @@ def assemble(
         undetermined=solution.undetermined | uncertain.unknown,
         freedom=uncertain.freedom,
         estimator=estimator,
-        settings=dict(settings) | {"preparation": problem.preparation.to_dict()},
+        settings=dict(settings) | {"preparation": problem.preparation.to_dict()} | _row_settings(problem),
         status=status,
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
@@ -67,7 +67,13 @@ def assemble(
         prior=problem.prior,
         standard=standard,
         triangle=problem.stack(weights) if pieces is None else problem.shrunk(stack_factors(pieces), weights),
+        springs=() if problem.springs is None else problem.springs.records,
     )
+
+
+def _row_settings(problem: Problem) -> dict[str, Any]:
+    """Return the setting that tells rows with deflections as measurements from those with deflections as columns."""
+    return {"fits_deflection": True} if problem.springs is not None and problem.springs.rows is not None else {}
 
 
 def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[JointStatistics, ...]:

@@ -74,12 +74,13 @@ def _has_place(fit: Fit, entry: Parameter) -> bool:
 def _homeless_sentences(fit: Fit) -> list[str]:
     entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
     names = [e.name for e in entries if not _has_place(fit, e)]
+    known = fit.preparation.known_torque
+    sentences = [f"Known torques have no place in a description: {'; '.join(known)}."] if known else []
     if not names:
-        return []
+        return sentences
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    return [
-        f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
-    ]
+    homeless = f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
+    return [homeless, *sentences]
 
 
 def _modulated_sentence(fit: Fit) -> str:
@@ -140,6 +141,7 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 
 @write_urdf.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
     if source.basis.elastic:
         message = (
             "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
@@ -147,7 +149,6 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
         warnings.warn(TaupiWarning(message), stacklevel=2)
     elif lost := _modulated_sentence(source):
         warnings.warn(TaupiWarning(lost), stacklevel=2)
-    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
 
 
 @singledispatch

@@ -13,10 +13,11 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
+from taupi.identification.springs.records import SpringRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -40,11 +41,17 @@ class Outcome(Enum):
     CONSTRAINED = ("solved, with active constraints", ())
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
+        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        ("Give a larger ", Argument("prior_weight"), ", or wider bounds: the solver failed between these."),
+        (
+            "Give a larger ",
+            Argument("prior_weight"),
+            ", or wider ",
+            Argument("bounds"),
+            ": the solver failed between these.",
+        ),
     )
 
     def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
@@ -135,6 +142,7 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
+        springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
     """
 
     robot: Robot
@@ -155,6 +163,7 @@ class Fit:
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
+    springs: tuple[SpringRecord, ...] = ()
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
@@ -262,9 +271,21 @@ class Fit:
         return Preparation.from_dict(self.settings["preparation"])
 
     @property
+    def speeds(self) -> dict[str, float]:
+        """The largest speed of each joint over the rows fitted, by name, rad/s or m/s; empty if it was not recorded."""
+        recorded = [log.speeds for log in self.logs if log.speeds]
+        names = (j.name for j in self.joints)
+        return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
+
+    @property
     def motors_only(self) -> bool:
         """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
+
+    @property
+    def fits_deflection(self) -> bool:
+        """Whether deflections were fitted as measurements, with offsets of the encoders, instead of serving as columns."""
+        return bool(self.settings.get("fits_deflection", False))
 
     def with_record(self, **facts: Any) -> Fit:
         """Return the fit with more `facts` in its record, such as the command."""

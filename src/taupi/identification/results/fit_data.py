@@ -14,6 +14,7 @@ from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
 from taupi.identification.rows.recording import LogRecord
+from taupi.identification.springs.records import SpringRecord
 from taupi.model.robot import Robot
 
 # To be raised whenever a reader of older data would misread newer data.
@@ -56,6 +57,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "standard": None if fit.standard is None else fit.standard.tolist(),
         "triangle": None if fit.triangle is None else fit.triangle.tolist(),
         "joints": [dataclasses.asdict(j) for j in fit.joints],
+        "springs": [spring.to_dict() for spring in fit.springs],
         "conditioning": dict(fit.conditioning),
         "notes": list(fit.notes),
         "provenance": fit.provenance,
@@ -89,6 +91,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         status=Status.from_dict(data["status"]),
         conditioning=data["conditioning"],
         joints=tuple(JointStatistics(**j) for j in data["joints"]),
+        springs=tuple(SpringRecord.from_dict(s) for s in data.get("springs", ())),
         notes=tuple(data["notes"]),
         logs=tuple(LogRecord.from_dict(log) for log in logs),
         record={k: v for k, v in data["provenance"].items() if k not in LOGS},

@@ -18,6 +18,7 @@ from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
+from taupi.identification.results.spring_table import spring_table
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.model.robot_parts import Source
@@ -99,6 +100,7 @@ def fit_text(fit: Fit) -> str:
     parts = [
         repr(fit).splitlines(),
         ["torque on the fitted logs", *table(joints)],
+        *([["springs and encoders", *table(spring_table(fit))]] if fit.springs else []),
         ["combinations", *table(meanings)],
         ["notes", *(f"- {note}" for note in fit.notes)],
         ["record", *_record(fit)],

@@ -15,6 +15,9 @@ HEAVIER = 10.0
 # Half of the links below this share of the described mass point to a torque in another unit, or of other joints.
 LIGHTER = 0.03
 
+# A spring this many times stiffer or softer than described is an error of units, signs or gears, or noise.
+SPRING_FACTOR = 10.0
+
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
@@ -22,9 +25,38 @@ def implausibilities(fit: Fit) -> tuple[str, ...]:
     """Return one sentence for each reason not to export the parameters of a fit; none if it may be exported.
 
     The reasons are: the fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain
-    the torque far worse (a wrong sign); masses differ from the description by an order of magnitude or more.
+    the torque far worse (a wrong sign); masses or springs differ from the description by an order of magnitude or more; a link
+    behind a spring is explained worse than by nothing.
     """
-    return (*_poor_fit(fit), *_unreal_bodies(fit), *_implausible_masses(fit))
+    return (*_poor_fit(fit), *_unreal_bodies(fit), *_implausible_masses(fit), *implausible_springs(fit))
+
+
+def implausible_springs(fit: Fit) -> tuple[str, ...]:
+    """Return one sentence for each spring that cannot be right.
+
+    Its stiffness is more than ten times off the description, or the torque that its link needs explains the torque of the spring
+    worse than nothing does.
+    """
+    described = dict(zip(fit.basis.standard.names, fit.basis.standard.values, strict=True))
+    estimates = zip(fit.names, fit.values.tolist(), fit.undetermined, strict=True)
+    sentences = []
+    for name, value, undetermined in estimates:
+        stated = float(described.get(name, 0.0))
+        if not name.endswith(".stiffness") or undetermined or stated <= 0:
+            continue
+        if not stated / SPRING_FACTOR <= value <= SPRING_FACTOR * stated:
+            sentences.append(
+                f"{name} would be {value:.3g}, but its description says {stated:.3g}: more than {SPRING_FACTOR:g} times off. "
+                "Check that theta is on the joint side of the gears and has the sign of q, and the units of both."
+            )
+    for j in fit.joints:
+        if j.name.endswith(".link") and j.rows and j.relative > 1:
+            error = f"{j.relative:.0%}" if j.relative < 99 else "more than 9900%"
+            sentences.append(
+                f"{j.name} is explained worse than by nothing: its relative error is {error}. Its spring and its link "
+                "do not belong together in these logs: check theta, or take the joint as rigid."
+            )
+    return tuple(sentences)
 
 
 def _poor_fit(fit: Fit) -> list[str]:

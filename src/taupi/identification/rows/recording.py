@@ -10,12 +10,14 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, ordinal, shown
 from taupi.identification.equations import Equations
-from taupi.identification.rows.block_source import BlockSource, concatenate_logs
+from taupi.identification.rows.block_source import BlockSource
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
+from taupi.signals.delay import added_delays
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
 from taupi.signals.log import Log
+from taupi.signals.log_part import concatenate_logs
 from taupi.signals.periodic import period_of
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 
@@ -62,6 +64,9 @@ class Extent:
         return cls(speed, reach, -low, high)
 
 
+_LISTS = ("least_speeds", "notes", "speeds")
+
+
 @dataclass(frozen=True)
 class LogRecord:
     """What a fit records of a log.
@@ -73,6 +78,7 @@ class LogRecord:
         rate_hz: Rows per second.
         cutoff_hz: The cutoff of the filter that its rows have passed, Hz; None for a log that came prepared.
         least_speeds: The speeds (n,) below which rows were not used.
+        speeds: The largest speeds (n,) among the rows that were used, rad/s or m/s; empty if they are not known.
         notes: What was done to it, in words.
     """
 
@@ -83,17 +89,19 @@ class LogRecord:
     cutoff_hz: float | None = None
     least_speeds: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    speeds: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data."""
-        return {**asdict(self), "least_speeds": list(self.least_speeds), "notes": list(self.notes)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LogRecord:
         """Return the record that `to_dict` returned as `data`; until 0.1 the speeds were called `slow`."""
-        least = data.get("least_speeds", data.get("slow", ()))
         rest = {name: value for name, value in data.items() if name != "slow"}
-        return cls(**{**rest, "least_speeds": tuple(least), "notes": tuple(data.get("notes", ()))})
+        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
+        lists["least_speeds"] = tuple(data.get("least_speeds", data.get("slow", ())))
+        return cls(**{**rest, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +150,7 @@ class Recording:
         default_factory=dict
     )  # the signs of velocities that never reverse, by owner
     preparation: Preparation = field(default_factory=Preparation, repr=False)
+    speeds: tuple[float, ...] = ()  # the largest speed of each row, once the rows have been made
 
     @classmethod
     def of(
@@ -167,7 +176,7 @@ class Recording:
             preparation.derivatives,
             measured_velocities(head, preparation),
             period=period_of(_motion_log(source), None) if preparation.derivatives == "fourier" else None,
-            delays=delays_of(preparation, rate, equations),
+            delays=added_delays(head, delays_of(preparation, rate, equations)),
         )
         choices = [note for note in (source.motion.note, chosen.note) if note]
         notes = (*source.first.notes, *choices, *smoother.notes(head), _filter_note(row_filter))
@@ -209,6 +218,16 @@ class Recording:
         return min(1.0, 2 * width / self.rate_hz)
 
     @property
+    def known_torque(self) -> tuple[str, ...]:
+        """The formulas of known torques: those that the log states, else those of the settings."""
+        return self.source.first.known_torque or self.preparation.known_torque
+
+    @property
+    def encoder_delays(self) -> dict[str, float | tuple[float, ...]]:
+        """The delays (s) of q and theta that are removed."""
+        return encoder_delays(self.preparation, self.equations)
+
+    @property
     def log(self) -> Log:
         """The smoothed log, all blocks joined."""
         return concatenate_logs(list(self.blocks))
@@ -239,6 +258,11 @@ class Recording:
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
+    def with_preparation(self, preparation: Preparation) -> Recording:
+        """Return the recording prepared in another way, with the same cutoff and the same rows in use."""
+        other = Recording.of(self.source, self.equations, preparation, self.cutoff)
+        return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
+
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
         every = np.zeros(len(self.least_speeds))
@@ -248,15 +272,17 @@ class Recording:
         """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only."""
         logs = self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
-        samples = (samples_of(log, self.equations, self.least_speeds, self.span, all_joints) for log in logs)
+        samples = (
+            samples_of(log, self.equations, self.least_speeds, self.span, all_joints, self.known_torque) for log in logs
+        )
         return maker.rows(samples, self.row_filter, self.one_way_signs)
 
     @property
     def record(self) -> LogRecord:
         """What a fit records of it."""
         source = self.source.first.source
-        least = tuple(self.least_speeds.tolist())
-        return LogRecord(self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, least, self.notes)
+        least, facts = tuple(self.least_speeds.tolist()), (source.path, source.sha256, self.rate_hz, self.cutoff_hz)
+        return LogRecord(self.source.name, *facts, least, self.notes, self.speeds)
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""
@@ -283,10 +309,19 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
     """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample."""
-    delays: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
-    if preparation.encoder_delay is not None and equations.sprung:
-        delays["theta"] = preparation.encoder_delay
-    return delays
+    held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
+    return held | encoder_delays(preparation, equations)
+
+
+def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
+    """Return the delays (s) of q and of theta: of the two encoders of an elastic joint, one is late, and is to be shifted."""
+    if preparation.encoder_delay is None:
+        return {}
+    if not equations.sprung:
+        return {"q": preparation.encoder_delay}
+    late = np.asarray(preparation.encoder_delay, dtype=float)
+    sides = {"theta": np.maximum(late, 0.0), "q": np.maximum(-late, 0.0)}
+    return {name: tuple(d.tolist()) if d.ndim else float(d) for name, d in sides.items() if d.any()}
 
 
 def least_speeds(preparation: Preparation, equations: Equations) -> np.ndarray:

@@ -28,7 +28,8 @@ MIXED = 0.01
 class Rows:
     """Rows y (p, n, m) and tau (m, n) at `time` (m,); `use` (m, n) is false where a row is not used.
 
-    `qd` and `qdd` (m, n) are not filtered; `shapes` (m, k, K) are other shapes of dry friction, filtered, if asked for.
+    `qd` and `qdd` (m, n) are not filtered; `shapes` (m, k, K) are further functions of the motion, filtered, if asked for: other
+    shapes of dry friction, or what a delay between encoders would look like.
     """
 
     y: np.ndarray
@@ -72,7 +73,8 @@ def _kernel(program: Program) -> Callable[..., np.ndarray]:
     return kernel
 
 
-Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray, Past]]
+# From q, qd (N, n), the seconds between samples and the past of the first sample: values (N, k, K) and the past of what follows.
+Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray, Past | None]]
 
 
 class RowMaker:
@@ -81,6 +83,7 @@ class RowMaker:
     def __init__(self, plan: FrictionPlan, shapes: Shapes | None = None) -> None:
         self._kernel = _kernel(plan.program)
         self._plan, self._shapes = plan, shapes
+        self._shape_size = (0, 0)
         self._modulation = plan.modulation
         self.used = _used(plan)  # (n, p): the others are zero at every state
         self.n, self.p = self.used.shape
@@ -133,6 +136,7 @@ class RowMaker:
             shapes = np.zeros((len(block), len(self._plan.places), 0))
             if self._shapes is not None:
                 shapes, other_past = self._shapes(block.q, block.qd, seconds, other_past)
+            self._shape_size = (shapes.shape[1], shapes.shape[2])
             for start in range(0, len(block), _CHUNK):
                 at = slice(start, start + _CHUNK)
                 motion = regressor_inputs(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
@@ -140,7 +144,8 @@ class RowMaker:
                 unfiltered = (block.time[at, None], block.qd[at], block.qdd[at])
                 modulated = np.zeros((len(y), 0))
                 if self._modulation is not None:
-                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load)
+                    known = block.known[at] if isinstance(block.known, np.ndarray) else block.known
+                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load - known)
                 signals = (block.use[at], block.tau[at], s[at], modulated, shapes[at].reshape(len(y), -1))
                 yield np.concatenate([*unfiltered, *signals, y], axis=1)
 
@@ -168,7 +173,7 @@ class RowMaker:
         y[:own][self._evaluated] = evaluated.T
         if self._modulation is not None:
             y[np.arange(own, self.p), list(self._modulation.joints)] = modulated.T
-        shapes = flat.reshape(len(table), places, -1) if places else np.zeros((len(table), 0, 0))
+        shapes = flat.reshape(len(table), *self._shape_size)
         yield Rows(self._plan.overwrite(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)
 
 

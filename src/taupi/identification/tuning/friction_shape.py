@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import FrictionPlan, Past, friction_plan
 from taupi.identification.friction.fitted_terms import Shape
 from taupi.identification.rows.factors import reweighted_least_squares, triangle
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import one_way
+from taupi.identification.springs.estimate import FAR_LESS
 
 # Velocities as shares of the joint's largest speed, distances as shares of its range: about two per decade, from what samples can
 # resolve to where friction is no longer dry. The first velocity is the default.
@@ -64,6 +66,7 @@ def best_shapes(
         return np.concatenate([np.tanh(speed[:, :, None] / width), z], axis=2), past
 
     triangles = [compress_shapes(RowMaker(plan, all_shapes), plan, recording) for recording in recordings]
+    triangles = _clearest_rows(triangles, Equations.of(base), base.count)
     best = _sweep(triangles, plan, chosen_owners, base.count, len(shapes))
     return {
         plan.owners[i]: (rounded(shapes[k][0] * sizes[i, 0]), rounded(shapes[k][1] * sizes[i, 1]))
@@ -71,20 +74,56 @@ def best_shapes(
     }
 
 
-Triangles = list[tuple[np.ndarray, int]]  # of each joint: [Y_b, all shapes, tau] compressed, and its number of rows
+Triangles = list[tuple[np.ndarray, int]]  # of each row: [Y_b, all shapes, tau] compressed, and its number of samples
 
 
 def compress_shapes(maker: RowMaker, plan: FrictionPlan, recording: Recording) -> Triangles:
-    """Return the triangles of the beginning of a recording, with K columns for each owner after those of Y_b."""
+    """Return the triangles of the beginning of a recording, with K columns for each owner after those of Y_b.
+
+    The rows of drives, link + motor, of elastic joints come last.
+    """
     result: Triangles = []
     for rows in recording.rows(maker, head=True):
         more = np.einsum("in,mik->iknm", plan.directions, rows.shapes)
         y = np.concatenate([rows.y, more.reshape(-1, *more.shape[2:])])
-        result = result or [(np.zeros((0, len(y) + 1)), 0) for _ in range(maker.n)]
-        for j, (r, count) in enumerate(result):
-            block = np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]]
+        equations = recording.equations
+        drives = [(link, equations.motors[link]) for link in equations.sprung]
+        result = result or [(np.zeros((0, len(y) + 1)), 0) for _ in range(maker.n + len(drives))]
+        blocks = [np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]] for j in range(maker.n)]
+        for link, motor in drives:
+            used, columns = rows.use[:, motor] & rows.use[:, link], (y[:, link] + y[:, motor]).T
+            blocks.append(np.column_stack([columns, rows.tau[:, motor]])[used])
+        for j, ((r, count), block) in enumerate(zip(result, blocks, strict=True)):
             result[j] = triangle(np.vstack([r, block])), count + len(block)
     return result
+
+
+def _clearest_rows(recordings: list[Triangles], equations: Equations, p: int) -> list[Triangles]:
+    """Return the triangles of the equations' rows, those of motors replaced by drives, link + motor, that err far less.
+
+    In the row of a drive the spring cancels, whose deflection may be little more than noise. `p` is the number of columns of Y_b.
+    """
+    count, sprung = equations.count, equations.sprung
+    used = [triangles for triangles in recordings if triangles]
+    if not sprung or not used:
+        return recordings
+
+    def chosen(triangles: Triangles, drives: Sequence[int]) -> Triangles:
+        rows = list(triangles[:count])
+        for k in drives:
+            rows[equations.motors[sprung[k]]] = triangles[count + k]
+        return rows
+
+    def errors(drives: Sequence[int]) -> list[float]:
+        every = [t for triangles in used for t in chosen(triangles, drives)]
+        rows = [r[:, np.append(np.arange(p), -1)] for r, _ in every]
+        x, _ = reweighted_least_squares(rows, [m for _, m in every])
+        squares = np.array([float(np.sum((r @ np.append(x, -1.0)) ** 2)) for r in rows]).reshape(len(used), count)
+        return [float(np.sqrt(squares[:, equations.motors[link]].sum())) for link in sprung]
+
+    pairs = zip(errors(()), errors(range(len(sprung))), strict=True)
+    clearer = [k for k, (motor, drive) in enumerate(pairs) if FAR_LESS * drive < motor]
+    return [chosen(triangles, clearer) if triangles else triangles for triangles in recordings]
 
 
 def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p: int, k: int) -> list[int]:

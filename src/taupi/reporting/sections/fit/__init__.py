@@ -7,6 +7,7 @@ from taupi.reporting.sections.fit.friction import FrictionSection
 from taupi.reporting.sections.fit.parameters import ParametersSection
 from taupi.reporting.sections.fit.residuals import ResidualsSection
 from taupi.reporting.sections.fit.signals import SignalsSection
+from taupi.reporting.sections.fit.springs import SpringsSection
 from taupi.reporting.sections.fit.summary import SummarySection
 from taupi.reporting.sections.fit.torque import TorqueSection
 from taupi.reporting.sections.fit.validation import ValidationSection
@@ -19,6 +20,7 @@ FIT_SECTIONS: tuple[Section, ...] = (
     TorqueSection(),
     ValidationSection(),
     ParametersSection(),
+    SpringsSection(),
     FrictionSection(),
     ResidualsSection(),
     WarningsSection(),

@@ -1,0 +1,77 @@
+"""Recordings compressed to triangular factors: one pass over the rows of all logs, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from taupi.identification.friction.dry_friction import FrictionPlan, Past
+from taupi.identification.rows.factors import Compressor, JointFactor
+from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.row_maker import RowMaker, Rows
+from taupi.identification.rows.workers import Workers
+from taupi.progress import counted
+
+
+class Extension(Protocol):
+    """Further rows and columns that are compressed with those of a regressor."""
+
+    def used(self, used: np.ndarray) -> np.ndarray:
+        """Return which columns of the extended rows are not always zero, from those (n, p) of the regressor."""
+        ...
+
+    def shapes(
+        self, q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None
+    ) -> tuple[np.ndarray, Past | None]:
+        """Return functions of the motion (N, k, K) that are to be filtered with the rows."""
+        ...
+
+    def extended(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y (p', n', m), tau (m, n') and use (m, n') of the extended rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """The factors of a recording, its number of samples, and the extremes (2, 2, n) of qd and qdd over the rows used."""
+
+    factors: tuple[JointFactor, ...]
+    samples: int
+    extremes: np.ndarray
+
+
+def compress_recordings(
+    pool: Workers, plan: FrictionPlan, recordings: Sequence[Recording], extension: Extension | None = None
+) -> list[Compressed]:
+    """Return the factors of the rows of each recording, extended if there is an `extension`."""
+    with _sample_counter(recordings) as count:
+        return pool.map(lambda k: _compress(plan, recordings[k], k, count, extension), range(len(recordings)))
+
+
+def _compress(
+    plan: FrictionPlan, recording: Recording, file: int, count: Callable[[int], None], extension: Extension | None
+) -> Compressed:
+    maker = RowMaker(plan, None if extension is None else extension.shapes)
+    used = maker.used if extension is None else extension.used(maker.used)
+    compressor = Compressor(used, recording.independent_share)
+    low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
+    for rows in recording.rows(maker):
+        compressor.add(*((rows.y, rows.tau, rows.use) if extension is None else extension.extended(rows)))
+        count(len(rows) * recording.samples_per_row)
+        for k, value in enumerate((rows.qd, rows.qdd)):
+            low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))
+            high[k] = np.maximum(high[k], np.where(rows.use, value, -np.inf).max(axis=0, initial=-np.inf))
+    extremes = np.stack([low, high], axis=1)
+    extremes = np.where(np.isfinite(extremes), extremes, 0.0)
+    return Compressed(tuple(compressor.result(file)), compressor.samples, extremes)
+
+
+def _sample_counter(recordings: Sequence[Recording]) -> AbstractContextManager[Callable[[int], None]]:
+    """Return a context that gives a counter of samples, which shows progress if any recording is streamed."""
+    if not any(r.source.streamed for r in recordings):
+        return nullcontext(lambda samples: None)
+    return counted("samples", sum(r.source.samples for r in recordings))

@@ -1,0 +1,92 @@
+"""The springs of an elastic robot over all logs: which rows to fit, and the delay between the encoders."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.equations import Equations
+from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.problem import prior_metric
+from taupi.identification.rows.compression import Compressed, compress_recordings
+from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.recording import Extent, Recording
+from taupi.identification.rows.workers import Workers
+from taupi.identification.springs.estimate import SpringAnalysis, SpringProblem, analyse_springs
+from taupi.identification.springs.spring_rows import WIDTH, SpringLayout
+
+# A delay is removed if it is this many standard errors from zero, and at least this share of a sample.
+_SIGNIFICANT, _LEAST_DELAY = 4.0, 0.1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SpringSearch:
+    """The recordings, without the delay of their encoders, their factors, and what they show of the springs."""
+
+    recordings: list[Recording]
+    compressed: list[Compressed]
+    analysis: SpringAnalysis
+
+    def with_delays(self, removed: np.ndarray) -> SpringSearch:
+        """Return the search with delays (n,) that were removed before, added to what was left of them."""
+        springs = zip(self.analysis.records, self.analysis.layout.sprung, strict=True)
+        records = tuple(dataclasses.replace(r, delay=r.delay + float(removed[link])) for r, link in springs)
+        return dataclasses.replace(self, analysis=dataclasses.replace(self.analysis, records=records))
+
+
+def search_springs(
+    pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, draft: bool = False
+) -> SpringSearch:
+    """Return what recordings of an elastic robot show of its springs; a delay between the encoders is removed if it is open.
+
+    `prior` (p,) are standard parameters. In a `draft` the delay is not removed, but only kept apart from the springs.
+    """
+    stated = recordings[0].preparation.encoder_delay
+    if stated is not None or draft:
+        search = _search(pool, base, recordings, prior, delay_known=stated is not None)
+        return search.with_delays(np.broadcast_to(stated or 0.0, base.robot.n))
+    search = _search(pool, base, recordings, prior)
+    delays = np.zeros(base.robot.n)
+    delays[list(search.analysis.layout.sprung)] = _significant_delays(search.analysis, recordings)
+    late: tuple[float, ...] | float = tuple(delays.tolist()) if delays.any() else 0.0
+    recordings = [r.with_preparation(dataclasses.replace(r.preparation, encoder_delay=late)) for r in recordings]
+    if not delays.any():
+        return dataclasses.replace(search, recordings=recordings)
+    return _search(pool, base, recordings, prior).with_delays(delays)
+
+
+def _search(
+    pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, delay_known: bool = False
+) -> SpringSearch:
+    layout = SpringLayout(base, _widths(base, recordings))
+    extended = compress_recordings(pool, friction_plan(base), recordings, layout)
+    pieces = tuple(factor for part in extended for factor in part.factors)
+    analysis = analyse_springs(SpringProblem(layout, pieces, base.project(prior), prior_metric(base), delay_known))
+    fitted = [dataclasses.replace(part, factors=_fitted(analysis, part.factors)) for part in extended]
+    return SpringSearch(recordings, fitted, analysis)
+
+
+def _fitted(analysis: SpringAnalysis, extended: tuple[JointFactor, ...]) -> tuple[JointFactor, ...]:
+    """Return the factors that are fitted: changed, or those of links and motors without what they were extended by."""
+    if analysis.rows is not None:
+        return analysis.rows.factors(extended)
+    layout = analysis.layout
+    count, columns = layout.equations.count, layout.measured
+    return tuple(dataclasses.replace(f, r=f.r[:, columns]) for f in extended if f.joint < count)
+
+
+def _widths(base: BaseParameters, recordings: Sequence[Recording]) -> np.ndarray:
+    """Return the velocities (e,) over which the sign of the motors' speed changes."""
+    equations = Equations.of(base)
+    motors = np.eye(equations.count)[[equations.motors[i] for i in equations.sprung]]
+    speed = Extent.of([r.extent(motors) for r in recordings]).speed
+    return WIDTH * np.where(speed > 0, speed, 1.0)
+
+
+def _significant_delays(analysis: SpringAnalysis, recordings: Sequence[Recording]) -> list[float]:
+    """Return the delays that are worth removing, 0 for the others."""
+    least = _LEAST_DELAY / max(r.source.rate_hz for r in recordings)
+    return [r.delay if abs(r.delay) > max(_SIGNIFICANT * r.delay_error, least) else 0.0 for r in analysis.records]
