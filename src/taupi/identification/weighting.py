@@ -37,7 +37,7 @@ def first_weights(problem: Problem) -> Weights:
 
 
 def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Weights:
-    """Return 1 / sigma, with sigma^2 = |residual|^2 / (rows - the number of parameters that these rows determine).
+    """Return 1 / sigma, with sigma^2 = |residual|^2 / (rows (1 - k / N)), if parameters take k of N independent rows.
 
     The row of a link behind a spring has no measured torque, and smaller parameters leave a smaller residual there, however badly
     they fit. So sigma is the residual's share of the spring's torque, times the spring's torque in the first solution.
@@ -51,7 +51,7 @@ def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Wei
             result[key] = 0.0
             continue
         determined = float(np.sum((weights[key] * f.r[:, :-1] @ solution.spread) ** 2))
-        freedom = max(f.rows - determined, 0.1 * f.rows)
+        freedom = f.rows * max(1 - determined / f.independent, 0.1)
         # The residual of noiseless torques is rounding error, which says nothing about weights.
         floor = 1e-9 * np.sqrt(power / f.rows)
         result[key] = 1 / max(scale * float(np.sqrt(squares[key] / freedom)), scale * floor)
