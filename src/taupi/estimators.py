@@ -16,6 +16,7 @@ __all__ = [
     "Box",
     "Consistent",
     "Ellipsoid",
+    "Entropic",
     "Feasible",
     "FrictionShapes",
     "Huber",
@@ -32,6 +33,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.identification.estimators.consistent import Consistent
+    from taupi.identification.estimators.entropic import Entropic
     from taupi.identification.estimators.feasible import Feasible
     from taupi.identification.estimators.friction_shapes import FrictionShapes
     from taupi.identification.estimators.huber import Huber

@@ -143,6 +143,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.estimators.wls": "WeightedLeastSquares",
         "taupi.identification.estimators.ridge": "Ridge",
         "taupi.identification.estimators.huber": "Huber",
+        "taupi.identification.estimators.entropic": "Entropic",
         "taupi.identification.estimators.consistent": "Consistent",
         "taupi.identification.estimators.feasible": "Feasible",
         "taupi.identification.estimators.output_error": "OutputError, output_error",

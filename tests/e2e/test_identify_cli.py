@@ -140,7 +140,7 @@ def test_json_is_one_documented_object(command, tmp_path):
     data = json.loads(out)
     assert list(data) == [
         "schema", "summary", "files", "estimator", "parameters", "not_determined", "not_significant", "relative_error",
-        "joints", "validation", "notes",
+        "joints", "springs", "validation", "notes",
     ]  # fmt: skip
     assert data["schema"] == "taupi.identify/1" and data["estimator"] == "ols" and data["parameters"] == COUNT
     assert data["files"] == [str(tmp_path / "out" / name) for name in RESULTS]

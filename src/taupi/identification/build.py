@@ -37,6 +37,7 @@ from taupi.identification.rows.workers import Workers
 from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
+from taupi.identification.tuning.friction_width import refined_widths
 from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.identification.tuning.springs import SpringSearch, search_springs
 from taupi.identification.tuning.timing import with_torque_timing
@@ -70,7 +71,9 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
-        base, recordings, cutoffs = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
+        base, recordings, cutoffs, spread = _choose_friction_and_cutoffs(
+            equations, terms, recordings, preparation, own_base
+        )
         if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
             prior = prior_of(inputs.prior, base)
             return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
@@ -79,7 +82,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
         if cutoffs is not None:
             notes = [cutoffs.note, *notes]
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
-        problem = dataclasses.replace(problem, cutoffs=cutoffs)
+        problem = dataclasses.replace(problem, cutoffs=cutoffs, shape_spread=spread)
         if not modulated:
             return problem
         extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
@@ -191,16 +194,18 @@ def _choose_friction_and_cutoffs(
     recordings: list[Recording],
     settings: Preparation,
     base: BaseParameters | None,
-) -> tuple[BaseParameters, list[Recording], ChosenCutoffs | None]:
-    """Return the base parameters with the shapes of dry friction, the recordings with their cutoffs, and how these were chosen.
+) -> tuple[BaseParameters, list[Recording], ChosenCutoffs | None, np.ndarray]:
+    """Return the base parameters with the shapes of dry friction, the recordings with their cutoffs, and errors by the shapes.
 
-    Slow rows of joints that never reverse are left out of the recordings.
+    Before the errors stands how the cutoffs were chosen.
+
+    Slow rows of joints that never reverse are left out of the recordings. The errors are those of `refined_widths`.
     """
     robot, elastic = equations.robot, equations.elastic
     directions = unshaped_friction(terms, equations)
     if not directions:
         base = base_with_terms(robot, terms, base, elastic)
-        return base, *with_pooled_cutoffs(base, recordings, settings)
+        return base, *with_pooled_cutoffs(base, recordings, settings), np.zeros((base.count, 0))
     extent = Extent.of([r.extent(np.array(list(directions.values()))) for r in recordings])
     widths = None if settings.slow is None else friction_widths(settings.slow, robot.n)
     never_reverses = one_way(extent.low, extent.high)
@@ -220,7 +225,12 @@ def _choose_friction_and_cutoffs(
         extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
-    return base, recordings, cutoffs
+        if elastic:
+            return base, recordings, cutoffs, np.zeros((base.count, 0))
+        better, spread = refined_widths(base, recordings, list(extents))
+        base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes | better), base, elastic)
+        return base, recordings, cutoffs, spread
+    return base, recordings, cutoffs, np.zeros((base.count, 0))
 
 
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.estimators.consistent import consistent_values
+from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
@@ -133,6 +136,8 @@ def fit_inputs(
         return fit, validations
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
+    offer = entropic_offer(problem, fit)
+    fit = fit if offer is None else replace(fit, notes=(*fit.notes, offer))
     _warn_of_springs(fit)
     if not validated:
         return fit, ()

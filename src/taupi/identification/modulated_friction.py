@@ -37,7 +37,7 @@ def with_modulated_friction(
 
     mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep the
     parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by their
-    filter, so they count as 2 cutoff / rate independent samples each, with the noise of the first fit.
+    filter, so they count as fewer independent samples (`JointFactor.independent`), with the noise of the first fit.
     """
     rounded = [float(f"{v:.3g}") or 1.0 for v in speeds]
     terms = with_curve_speeds(terms, rounded)
@@ -67,7 +67,7 @@ def _shrinkage(
         rows = max(sum(f.rows for f in own), 1)
         torque = float(np.sqrt(sum(float(f.r[:, -1] @ f.r[:, -1]) for f in own) / rows))
         noise = float(np.sqrt(sum(squares[f.file, j] for f in own) / rows))
-        independent = sum(f.rows * _independent_share(problem, f.file) for f in own) / rows
+        independent = sum(f.independent for f in own) / rows
         friction = abs(values.get(f"{joint}.coulomb", 0.0)) + abs(values.get(f"{joint}.viscous", 0.0)) * speeds[j]
         pulls = []
         for term in modulated_terms(base.terms):
@@ -77,12 +77,6 @@ def _shrinkage(
             pulls.append(pull)
         result.append(JointFactor(-1, j, np.array(pulls), 0))
     return tuple(result)
-
-
-def _independent_share(problem: Problem, file: int) -> float:
-    """Return how many independent samples a row of a file is worth: white noise passes a filter in a band twice its cutoff."""
-    recording = problem.recordings[file]
-    return 1.0 if recording.cutoff_hz is None else min(1.0, 2 * recording.cutoff_hz / recording.rate_hz)
 
 
 def _note(terms: Sequence[Term], joints: Sequence[str], speeds: Sequence[float]) -> str:

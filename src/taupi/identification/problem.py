@@ -53,6 +53,7 @@ class Problem:
         first: The parameters of a first fit, which tell the load in the columns of friction that depends on it; empty if the
             problem has no such columns.
         shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
+        shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
     """
@@ -71,6 +72,7 @@ class Problem:
     seed: int = 0
     first: np.ndarray = field(default_factory=lambda: np.zeros(0))
     shrinkage: tuple[JointFactor, ...] = ()
+    shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     springs: SpringAnalysis | None = None
     cutoffs: ChosenCutoffs | None = None
 

@@ -66,7 +66,9 @@ def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Wei
 def noise_variances(
     problem: Problem, solution: Solution, weights: Weights
 ) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return s^2 = |residual|^2 / freedom of each (file, joint), and the freedom: rows - parameters that they determine.
+    """Return s^2 = |residual|^2 / freedom of each (file, joint), and the freedom: rows (1 - k / N).
+
+    k parameters are determined by N independent rows.
 
     The freedom is 0 where there is no torque. The row of a link behind a spring has no measured torque, and smaller parameters
     leave a smaller residual there, however badly they fit. So s is the residual's share of the spring's torque, times the
@@ -81,7 +83,7 @@ def noise_variances(
             result[key] = 0.0, 0.0
             continue
         determined = float(np.sum((weights[key] * f.r[:, :-1] @ solution.spread) ** 2))
-        freedom = max(f.rows - determined, 0.1 * f.rows)
+        freedom = f.rows * max(1 - determined / f.independent, 0.1)
         # The residual of noiseless torques is rounding error, which says nothing about weights.
         floor = 1e-18 * power / f.rows
         result[key] = scale**2 * max(squares[key] / freedom, floor), freedom

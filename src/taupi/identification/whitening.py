@@ -21,7 +21,7 @@ def transformed_factors(problem: Problem, change: Callable[[int, Rows], Weighted
     n, p = problem.regressor.outputs[0].shape[0], len(problem.names)
 
     def factors(file: int) -> list[JointFactor]:
-        compressor = Compressor(np.ones((n, p), dtype=bool))
+        compressor = Compressor(np.ones((n, p), dtype=bool), problem.recordings[file].independent_share)
         for rows in problem.rows(file):
             workers.check()
             compressor.add(*change(file, rows), rows.use)

@@ -8,14 +8,13 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
 import taupi as tp
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.estimators.ridge import _folds
+from taupi.identification.results.uncertainty import Stretches
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 
 # Iterations that stop when they have settled, and rounding.
 SETTLED, ROUNDED = 1e-5, 1e-9
-# By how much a prior of friction is believed less than one of a body, as the estimator's documentation says.
-FRICTION_SHARE = 0.03
 
 
 def dense(fit, log):
@@ -31,14 +30,14 @@ def outlying(samples=400, share=0.1):
 
 
 def test_huber_minimises_hubers_function():
-    """sum rho(r / sigma), sigma = 1.4826 median |r| of each joint: its derivative vanishes, and SciPy's minimum is the same."""
+    """sum rho(r / sigma), 80 % of |r| below 1.2816 sigma: its derivative vanishes, and SciPy's minimum is the same."""
     log = outlying()
     k = 1.345
     estimator = tp.estimators.Huber(k=k, iterations=300, tolerance=1e-10)
     fit = tp.identify(crossed(), log, estimator, FRICTION, slow=0)
     y, tau = dense(fit, log)
     r = tau - y @ fit.values
-    sigma = 1.4826 * np.median(np.abs(r), axis=0)
+    sigma = np.quantile(np.abs(r), 0.8, axis=0) / 1.2816
     assert [j.noise for j in fit.joints] == pytest.approx(sigma, rel=SETTLED)
     psi = np.clip(r / sigma, -k, k)
     score, size = (np.einsum("mn,mnb->b", a / sigma, b) for a, b in ((psi, y), (np.abs(psi), np.abs(y))))
@@ -53,19 +52,69 @@ def test_huber_minimises_hubers_function():
     assert np.abs((start - other.x) / fit.stderr).max() > 1  # least squares is elsewhere
 
 
-@pytest.mark.parametrize("weight", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("weight", [1e-2, 1.0, 1e2])
 def test_ridge_solves_its_normal_equations(weight):
-    """(W^T W + weight D^2) x = W^T z + weight D^2 prior, W and z over sigma, D the lengths of W's columns."""
+    """(W^T W + weight (B S^2 B^T)^-1) (x - x_0) = W^T (z - W x_0), W and z over sigma, S the sizes of links and of friction."""
     log, guess = rigid_log(samples=300), crossed(scale=1.2)
     fit = tp.identify(guess, log, tp.estimators.Ridge(weight=weight), FRICTION, slow=0)
     y, tau = dense(fit, log)
     sigma = np.array([j.noise for j in fit.joints])
     w, z = (y / sigma[:, None]).reshape(-1, y.shape[2]), (tau / sigma).ravel()
-    prior = fit.basis.project(tp.regressor(guess, terms=FRICTION).parameters)
-    bodies = np.array([name.startswith("link") for name in fit.names])
-    held = np.sum(w**2, axis=0) * np.where(bodies, 1.0, FRICTION_SHARE)
-    want = np.linalg.solve(w.T @ w + weight * np.diag(held), w.T @ z + weight * held * prior)
-    assert np.allclose(fit.values, want, rtol=ROUNDED, atol=ROUNDED)
+    standard = tp.regressor(guess, terms=FRICTION)
+    prior = standard.parameters.values
+    sizes = []
+    for ten in prior[:20].reshape(2, 10):
+        mass, length = ten[0], np.sqrt((ten[4] + ten[7] + ten[9]) / 2 / ten[0])
+        sizes += [mass, *[mass * length] * 3, *[mass * length**2] * 6]
+    # Friction: what would explain all that the description leaves of a joint's torque, the median over joints.
+    columns = standard(log.q, log.qd, log.qdd)
+    left = np.linalg.norm(tau - columns @ prior, axis=0)
+    for k, share in enumerate((1, 1, 0.1)):
+        each = [left[j] / np.linalg.norm(columns[:, j, 20 + 2 * k + j]) for j in range(2)]
+        sizes += [share * np.median(each)] * 2
+    b = np.array([fit.basis.project(e) for e in np.eye(26)]).T
+    held, start = weight * np.linalg.inv(b @ np.diag(np.square(sizes)) @ b.T), fit.basis.project(prior)
+    want = start + np.linalg.solve(w.T @ w + held, w.T @ (z - w @ start))
+    assert np.allclose(fit.values, want, rtol=1e-6, atol=1e-6)
+
+
+def periodic(seconds, period):
+    """Return a log of the crossed arm that repeats a motion."""
+    t = np.arange(int(seconds * 100)) / 100
+    rng = np.random.default_rng(1)
+    k = np.arange(1, 5)[:, None, None]
+    w, a, phase = 2 * np.pi * k / period, rng.normal(size=(4, 1, 2)) / k**2, rng.uniform(0, 6, (4, 1, 2))
+    angle = w * t[None, :, None] + phase
+    q, qd, qdd = ((a * f).sum(axis=0) for f in (np.sin(angle), w * np.cos(angle), -w * w * np.sin(angle)))
+    tau = tp.inverse_dynamics(crossed(), terms=FRICTION)(q, qd, qdd)
+    tau += SIGMA * np.random.default_rng(2).normal(size=tau.shape)
+    return rigid_log(samples=len(t)).with_(time=t, q=q, qd=qd, qdd=qdd, tau=tau)
+
+
+def test_folds_of_ridge_leave_out_phases_of_a_motion_that_repeats():
+    """Each fold is a fifth of each period; where stretches cannot tell phases apart, no gain is claimed."""
+    problem = tp.estimators.build_problem(crossed(), periodic(30, 10.0), FRICTION, slow=0)
+    folds = _folds(problem)
+    stretches = max(f.stretch for f in problem.pieces) + 1
+    for k, fold in enumerate(folds):
+        phases = {((f.stretch + 0.5) / stretches * 3) % 1 for f in fold}
+        assert all(k <= 5 * p < k + 1 + 1e-9 for p in phases) and len(fold) > 0
+        assert {int((f.stretch + 0.5) / stretches * 3) for f in fold} == {0, 1, 2}  # of all three periods
+    notes = tp.estimators.Ridge().fit(problem).notes
+    assert any("better than no prior" in n for n in notes)
+    fast = tp.estimators.build_problem(crossed(), periodic(30, 1.0), FRICTION, slow=0)
+    notes = tp.estimators.Ridge().fit(fast).notes
+    assert any("is not known" in n for n in notes) and not any("better than no prior" in n for n in notes)
+
+
+def test_huber_does_not_take_standstill_for_the_noise():
+    """A joint that is quiet for six tenths of a log: by the median, its noise would be that of standstill, a thirtieth."""
+    log, rng = rigid_log(noise=0.0, samples=1000), np.random.default_rng(3)
+    still = np.arange(1000) % 100 < 60
+    noise = np.where(still[:, None], 0.02, 0.6) * rng.normal(size=(1000, 2))
+    fit = tp.identify(crossed(), log.with_(tau=log.tau + noise), "huber", FRICTION, slow=0)
+    assert all(0.2 < j.noise < 0.6 for j in fit.joints)
+    assert not any("still moving" in note for note in fit.notes)
 
 
 def test_noise_of_weighted_least_squares_counts_its_parameters():
@@ -104,7 +153,8 @@ def test_a_mean_over_stretches_has_students_interval():
         JointFactor(0, 0, np.column_stack([np.ones(20), each]), 20, float(each.sum()), k) for k, each in enumerate(tau)
     ]
     solution = solve(np.vstack([f.r for f in pieces]), np.zeros(1))
-    covariance, freedom = sandwich(pieces, {}, solution.x, solution.spread)
+    stretches = Stretches(pieces, {}, solution.x, solution.spread)
+    covariance, (freedom,) = solution.spread @ stretches.meat @ solution.spread.T, stretches.freedom()
     assert freedom == pytest.approx(5) and solution.x[0] == pytest.approx(tau.mean())
     want = ttest_1samp(tau.mean(axis=1), 0).confidence_interval(0.95)
     half = student.ppf(0.975, freedom) * np.sqrt(covariance[0, 0])

@@ -9,7 +9,7 @@ from problems import FRICTION, problem_of, real_truth, states
 import taupi as tp
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import base_with_terms
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import Stretches
 from taupi.identification.rows.factors import Compressor, append_rows, merge_stretches, stack_factors, triangle
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import Samples
@@ -87,7 +87,8 @@ def test_standard_errors_are_those_of_the_definition():
     robot = tp.load("elbow2r")
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=0.1, samples=900)
     solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric)
-    found, freedom = sandwich(problem.pieces, {}, solution.x, solution.spread)
+    stretches = Stretches(problem.pieces, {}, solution.x, solution.spread)
+    found = solution.spread @ stretches.meat @ solution.spread.T
     inverse = solution.spread @ solution.spread.T
     middle = np.zeros_like(inverse)
     for k in sorted({f.stretch for f in problem.pieces}):
@@ -97,4 +98,5 @@ def test_standard_errors_are_those_of_the_definition():
         score = y.T @ (turn @ ((turn.T @ left) / np.sqrt(values)))
         middle += np.outer(score, score)
     assert np.allclose(found, inverse @ middle @ inverse, rtol=1e-8, atol=1e-8 * np.abs(found).max())
-    assert 1 < freedom < len({f.stretch for f in problem.pieces})
+    freedom = stretches.freedom()
+    assert (freedom > 1).all() and (freedom < len({f.stretch for f in problem.pieces})).all()

@@ -144,10 +144,10 @@ def test_what_one_part_alone_decides_is_said():
     # The same by leaving out rows.
     without = [solve(np.vstack([f.r for f in pieces if f.stretch // 2 != k]), np.zeros(2)).x[0] for k in range(4)]
     assert moved[0] == pytest.approx(max(np.abs(np.array(without) - solution.x[0])), rel=1e-6)
-    names, stderr = ("a", "b"), np.array([0.001, 0.01 * abs(solution.x[1])])
-    note = sensitivity_note(names, solution.x, stderr, moved, np.zeros(2, dtype=bool))
+    names, covariance = ("a", "b"), np.diag([0.001, 0.01 * abs(solution.x[1])]) ** 2
+    note = sensitivity_note(names, solution.x, covariance, moved, np.zeros(2, dtype=bool))
     assert note.startswith("Determined only by a part of the logs: b.")
-    assert not sensitivity_note(names, solution.x, stderr, moved, np.array([False, True]))
+    assert not sensitivity_note(names, solution.x, covariance, moved, np.array([False, True]))
 
 
 def test_streams_and_workers_choose_the_same(arm, tmp_path):

@@ -25,7 +25,8 @@ EstimatorOption = Annotated[
     str,
     typer.Option(
         "--estimator",
-        help="consistent, wls, ols, huber, ridge, feasible, friction_shapes; output_error where only motors were measured.",
+        help="consistent, wls, ols, huber, ridge, entropic, feasible, friction_shapes; output_error where only motors were "
+        "measured.",
     ),
 ]
 TermsOption = Annotated[

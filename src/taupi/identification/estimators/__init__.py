@@ -18,6 +18,7 @@ ESTIMATORS: dict[str, str] = {
     "ols": "taupi.identification.estimators.ols:OrdinaryLeastSquares",
     "huber": "taupi.identification.estimators.huber:Huber",
     "ridge": "taupi.identification.estimators.ridge:Ridge",
+    "entropic": "taupi.identification.estimators.entropic:Entropic",
     "wls": "taupi.identification.estimators.wls:WeightedLeastSquares",
     "feasible": "taupi.identification.estimators.feasible:Feasible",
     "output_error": "taupi.identification.estimators.output_error:OutputError",

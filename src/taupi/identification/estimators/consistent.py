@@ -114,11 +114,12 @@ class Consistent:
         friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
         loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
         # With few degrees of freedom, wider, as confidence intervals are.
-        least = self.significance * float(t.ppf(0.975, loose.freedom) / norm.ppf(0.975))
+        least = self.significance * t.ppf(0.975, np.maximum(loose.freedom, 1.0)) / norm.ppf(0.975)
         names = [
             problem.names[k]
             for k in friction
-            if loose.values[k] < -least * loose.stderr[k] and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
+            if loose.values[k] < -least[k] * loose.stderr[k]
+            and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
         if not names:
             return fit, ""

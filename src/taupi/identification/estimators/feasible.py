@@ -19,7 +19,7 @@ from taupi.identification.physical.standard_parameters import prior_share, term_
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome, Status
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, noise_weights, weighted_least_squares
@@ -96,11 +96,11 @@ class Feasible:
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
             free = problem.solve(weights)
             solution = self._constrain(problem, region, free, weights)
-        covariance, _ = sandwich(problem.pieces, weights, free.x, free.spread)
+        uncertain = uncertainty(problem.pieces, weights, free.x, free.spread)
         # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
         standard = None if signless else solution.pi
         return assemble(
-            problem, name, settings, _with_parameters(problem, free, solution), weights, covariance=covariance,
+            problem, name, settings, _with_parameters(problem, free, solution), weights, uncertain=uncertain,
             standard=standard, status=_status(solution), notes=[*notes, _note(problem, free, solution, weights)],
         )  # fmt: skip
 

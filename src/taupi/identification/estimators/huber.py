@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -12,32 +12,33 @@ from taupi.checks import not_negative, positive, whole_number
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
 from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, spring_scales, weighted_least_squares
 from taupi.identification.whitening import WeightedRows, transformed_factors
 
-# For each (file, joint), the median is taken from this many residuals, up to twice as many.
+# For each (file, joint), the noise is taken from this many residuals, up to twice as many.
 _MOST = 100_000
-# Standard deviation of Gaussian noise over its median absolute deviation.
-_MAD = 1.4826
+# The share of the residuals from which the noise is taken, and how many standard deviations of Gaussian noise it reaches to. With
+# the median, a joint that stands still half of the time would have the noise of its standstill, and all motion be an outlier.
+_CENTRAL, _REACH = 0.8, 1.2816
 
 
 @dataclass(frozen=True, slots=True)
 class Huber:
     """Minimise sum rho((Y_b x - tau) / sigma), with rho quadratic up to `k` and linear beyond (Huber 1964).
 
-    Solved by iterated weights min(1, k / |residual / sigma|), where sigma of each joint and file is 1.4826 times the median
-    absolute residual. With k = 1.345, the default, it is 95 % as efficient as least squares for Gaussian noise. It stops after
-    `iterations` (20), or when no parameter moves by more than `tolerance` (1e-4) of its standard error. Each iteration passes
-    twice over the logs.
+    Solved by iterated weights min(1, k / |residual / sigma|), where 80 % of the absolute residuals of a joint in a file are below
+    1.2816 sigma, as for Gaussian noise: up to a fifth of them may be outliers. With k = 1.345, the default, it is 95 % as
+    efficient as least squares for Gaussian noise. It stops after `iterations` (50), or when no parameter moves by more than
+    `tolerance` (0.01) of its standard error. Each iteration passes twice over the logs.
     """
 
     k: float = 1.345
-    iterations: int = 20
-    tolerance: float = 1e-4
+    iterations: int = 50
+    tolerance: float = 1e-2
     name: ClassVar[str] = "huber"
 
     def __post_init__(self) -> None:
@@ -63,10 +64,11 @@ class Huber:
         notes = [] if step < self.tolerance else [
             f"huber: still moving by {step:.2g} standard errors after {self.iterations} iterations."
         ]  # fmt: skip
-        covariance, _ = sandwich(pieces, {}, solution.x, solution.spread)
-        covariance = covariance * self._widening(problem, sigma, solution.x) ** 2
+        uncertain = uncertainty(pieces, {}, solution.x, solution.spread)
+        wider = self._widening(problem, sigma, solution.x) ** 2
+        uncertain = replace(uncertain, covariance=wider * uncertain.covariance)
         return assemble(
-            problem, self.name, asdict(self), solution, weights, pieces=pieces, covariance=covariance, notes=notes
+            problem, self.name, asdict(self), solution, weights, pieces=pieces, uncertain=uncertain, notes=notes
         )
 
     def _widening(self, problem: Problem, sigma: Weights, x: np.ndarray) -> float:
@@ -124,7 +126,7 @@ class ThinnedValues:
 
 
 def _noise_scales(problem: Problem, x: np.ndarray) -> Weights:
-    """Return sigma of each (file, joint) from the median absolute residual."""
+    """Return sigma of each (file, joint): 80 % of its absolute residuals are smaller than 1.2816 sigma."""
     result: Weights = {}
     scales = spring_scales(problem, x)
     for f in range(len(problem.recordings)):
@@ -138,7 +140,9 @@ def _noise_scales(problem: Problem, x: np.ndarray) -> Weights:
         for j, sample in enumerate(samples):
             floor = max(1e-9 * largest[j], 1e-300)
             scale = scales[f, j] or 1.0
-            result[f, j] = max(scale * _MAD * float(np.median(sample.values)), floor) if len(sample.values) else 1.0
+            result[f, j] = (
+                max(scale * float(np.quantile(sample.values, _CENTRAL)) / _REACH, floor) if len(sample.values) else 1.0
+            )
     return result
 
 

@@ -31,7 +31,7 @@ from taupi.identification.inputs import ELASTIC_TERMS, FitInputs, PriorLike
 from taupi.identification.problem import prior_of
 from taupi.identification.results.assemble import fit_record
 from taupi.identification.results.fit import Fit, JointStatistics, Outcome, Status
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.results.validation import Validation, build_validation, errors_of
 from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.factors import JointFactor, triangle
@@ -41,6 +41,7 @@ from taupi.identification.solve import Solution, solve
 from taupi.identification.tuning.friction_shape import default_shapes
 from taupi.model.robot import Robot
 from taupi.settings import takes
+from taupi.signals.filters import noise_bandwidth_hz
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log
@@ -193,12 +194,12 @@ def _pieces(solver: Solver, v: np.ndarray) -> list[JointFactor]:
     slope, residual = solver.slope(v) * solver.weight[:, None], solver.residual(v) * solver.weight
     rate = 1 / (solver.drive.h * solver.drive.steps)
     length = max(8, round(_PERIODS * rate / solver.drive.cutoff_hz))
-    result = []
+    share, result = min(1.0, 2 * noise_bandwidth_hz(solver.drive.cutoff_hz) / rate), []
     for k, start in enumerate(range(0, len(residual), length)):
         stretch = slice(start, start + length)
         for j in range(solver.links.n):
             rows = np.column_stack([slope[stretch, j], slope[stretch, j] @ v + residual[stretch, j]])
-            result.append(JointFactor(0, j, triangle(rows), len(rows), 0.0, k))
+            result.append(JointFactor(0, j, triangle(rows), len(rows), 0.0, k, share))
     return result
 
 
@@ -224,7 +225,7 @@ def _fit(
     pieces = _pieces(solver, v)
     r = triangle(np.vstack([f.r for f in pieces]))
     linear = solve(r, v)
-    covariance, freedom = sandwich(pieces, {}, v, linear.spread)
+    uncertain = uncertainty(pieces, {}, v, linear.spread)
     square = np.asarray(np.linalg.qr(r, mode="r"))[size:, size:]  # the start eliminated
     conditioning = conditioning_of_factor(base.regressor(), len(solver.drive.time), square[:, :-1])
     solution = Solution(v[size:], linear.spread[size:], linear.undetermined[size:], linear.condition)
@@ -233,9 +234,9 @@ def _fit(
         terms=terms,
         basis=base,
         values=solution.x,
-        covariance=covariance[size:, size:],
-        undetermined=solution.undetermined,
-        freedom=freedom,
+        covariance=uncertain.covariance[size:, size:],
+        undetermined=solution.undetermined | uncertain.unknown[size:],
+        freedom=uncertain.freedom[size:],
         estimator=OutputError.name,
         settings={"iterations": solver.iterations, "motors_only": True, "preparation": settings.to_dict()},
         status=Status(Outcome.SOLVED, solver.message),

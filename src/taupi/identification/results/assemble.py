@@ -12,7 +12,7 @@ from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, JointStatistics, Status
 from taupi.identification.results.sensitivity import sensitivity_note, shifts
-from taupi.identification.results.uncertainty import sandwich
+from taupi.identification.results.uncertainty import Uncertainty, uncertainty
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution
 from taupi.identification.weighting import Weights, torque_squares
@@ -30,7 +30,7 @@ def assemble(
     weights: Weights | None = None,
     *,
     pieces: Sequence[JointFactor] | None = None,
-    covariance: np.ndarray | None = None,
+    uncertain: Uncertainty | None = None,
     standard: np.ndarray | None = None,
     status: Status | None = None,
     notes: Sequence[str] = (),
@@ -38,37 +38,44 @@ def assemble(
     """Return the fit of a `solution` by the `estimator` of this name with its `settings`.
 
     `weights` are those of each (file, joint), 1 by default. `pieces` are the factors that the solution minimises, weights
-    included, if they are not those of the problem. `covariance` replaces the one computed here, `standard` are standard
+    included, if they are not those of the problem. `uncertain` replaces the uncertainty computed here, `standard` are standard
     parameters that the estimator gives itself. A `status` that is not good raises.
     """
     status = status or Status()
     if not status.ok:
         raise NotIdentifiedError(f"{estimator}: {status.message}.", remedy=status.outcome.remedy)
     weights = weights or {}
-    if pieces is None:
-        computed, freedom = sandwich(problem.pieces, weights, solution.x, solution.spread)
-    else:
-        computed, freedom = sandwich(pieces, {}, solution.x, solution.spread)
-    moved = shifts(
-        problem.pieces if pieces is None else pieces, weights if pieces is None else {}, solution.x, solution.spread
+    if uncertain is None and pieces is None:
+        uncertain = uncertainty(problem.pieces, weights, solution.x, solution.spread)
+    elif uncertain is None:
+        uncertain = uncertainty(pieces or (), {}, solution.x, solution.spread)
+    covariance, undetermined = (
+        uncertain.covariance + _shape_covariance(problem),
+        solution.undetermined | uncertain.unknown,
     )
-    covariance = computed if covariance is None else covariance
-    stderr = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
-    uncertain = sensitivity_note(problem.names, solution.x, stderr, moved, solution.undetermined)
+    fitted = (problem.pieces, weights) if pieces is None else (pieces, {})
+    moved = shifts(*fitted, solution.x, solution.spread)
+    sensitive = sensitivity_note(problem.names, solution.x, covariance, moved, undetermined)
     return Fit(
         robot=problem.robot,
         terms=problem.terms,
         basis=problem.base,
         values=solution.x,
         covariance=covariance,
-        undetermined=solution.undetermined,
-        freedom=freedom,
+        undetermined=undetermined,
+        freedom=uncertain.freedom,
         estimator=estimator,
         settings=dict(settings) | {"preparation": problem.preparation.to_dict()} | _row_settings(problem),
         status=status,
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
-        notes=(*problem.notes, *_undetermined_notes(problem, solution), *([uncertain] if uncertain else []), *notes),
+        notes=(
+            *problem.notes,
+            *_undetermined_notes(problem, solution),
+            *_few_rows_notes(problem, uncertain),
+            *([sensitive] if sensitive else []),
+            *notes,
+        ),
         logs=tuple(r.record for r in problem.recordings),
         record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
@@ -115,6 +122,13 @@ def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
 
 
+def _shape_covariance(problem: Problem) -> np.ndarray:
+    """Return the covariance (b, b) that the uncertain shapes of dry friction add."""
+    spread = np.zeros((len(problem.names), problem.shape_spread.shape[1]))
+    spread[: len(problem.shape_spread)] = problem.shape_spread
+    return np.asarray(spread @ spread.T)
+
+
 def _undetermined_notes(problem: Problem, solution: Solution) -> list[str]:
     names = [n for n, u in zip(problem.names, solution.undetermined, strict=True) if u]
     if not names:
@@ -123,4 +137,16 @@ def _undetermined_notes(problem: Problem, solution: Solution) -> list[str]:
     return [
         f"Not determined one by one (below {WEAK:g} of the best determined): {listed}. They are as near to the prior as the logs "
         "allow, and have no standard error."
+    ]
+
+
+def _few_rows_notes(problem: Problem, uncertain: Uncertainty) -> list[str]:
+    """Return a note if fewer independent rows are left than parameters need."""
+    if not uncertain.unknown.any():
+        return []
+    independent, count = sum(f.independent for f in problem.factors), int(uncertain.unknown.sum())
+    return [
+        f"The rows are worth {independent:.0f} independent samples (2 f_c / rate each), for {len(problem.names)} parameters: "
+        f"nothing is left that would tell the errors of {count} of them, and their standard errors are infinite. "
+        "Give longer logs."
     ]

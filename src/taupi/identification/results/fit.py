@@ -132,7 +132,7 @@ class Fit:
         covariance: Their covariance (b, b).
         undetermined: Which of them the logs do not determine one by one (b,). They are as near to the prior as the logs allow,
             and their standard error is infinite.
-        freedom: Degrees of freedom of the confidence intervals.
+        freedom: Degrees of freedom of the confidence intervals (b,).
         estimator: The name of the estimator.
         settings: The settings of the estimator, and under "preparation" those of the logs.
         status: How the estimator ended.
@@ -155,7 +155,7 @@ class Fit:
     values: np.ndarray
     covariance: np.ndarray
     undetermined: np.ndarray
-    freedom: float
+    freedom: np.ndarray
     estimator: str
     settings: Mapping[str, Any]
     status: Status
@@ -235,7 +235,7 @@ class Fit:
         return np.where(np.isnan(ratio), np.inf, ratio)
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t for the fit's degrees of freedom.
+        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t for the degrees of freedom of each.
 
         `level` is the share of intervals that contain the truth, 0.95 by default.
         """
@@ -243,7 +243,7 @@ class Fit:
 
         if not is_number(level) or not 0 < level < 1:
             raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
-        half = float(t.ppf(0.5 + level / 2, self.freedom)) * self.stderr
+        half = np.where(self.undetermined, np.inf, t.ppf(0.5 + level / 2, np.maximum(self.freedom, 1.0)) * self.stderr)
         return np.stack([self.values - half, self.values + half], axis=1)
 
     @property

@@ -52,7 +52,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "settings": dict(fit.settings),
         "status": fit.status.to_dict(),
         "base": base,
-        "freedom": fit.freedom,
+        "freedom": fit.freedom.tolist(),
         "covariance": fit.covariance.tolist(),
         "prior": fit.prior.tolist(),
         "standard": None if fit.standard is None else fit.standard.tolist(),
@@ -88,7 +88,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         values=np.array([b["value"] for b in data["base"]]),
         covariance=np.array(data["covariance"], dtype=float),
         undetermined=np.array([not b["determined"] for b in data["base"]]),
-        freedom=float(data["freedom"]),
+        freedom=np.broadcast_to(np.asarray(data["freedom"], dtype=float), len(names)),  # one number in older files
         estimator=data["estimator"],
         settings=data["settings"],
         status=Status.from_dict(data["status"]),

@@ -42,9 +42,10 @@ def shifts(
 
 
 def sensitivity_note(
-    names: Sequence[str], values: np.ndarray, stderr: np.ndarray, moved: np.ndarray, undetermined: np.ndarray
+    names: Sequence[str], values: np.ndarray, covariance: np.ndarray, moved: np.ndarray, undetermined: np.ndarray
 ) -> str:
-    """Return a note on parameters (b,) that are less certain than their standard errors say; empty if there are none."""
+    """Return a note on parameters (b,) that are less certain than their `covariance` (b, b) says; empty if there are none."""
+    stderr = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
     uncertain = ~undetermined & (moved > _FAR * stderr) & (moved > _SHARE * np.abs(values))
     if not uncertain.any():
         return ""

@@ -1,46 +1,70 @@
-"""Standard errors for residuals that are correlated in time and between joints, and of different size: by stretches of time."""
+"""Standard errors, and the degrees of freedom of intervals: from independent rows, and from stretches of time.
+
+Two covariances of an estimate have opposite weaknesses. That of the bandwidth takes the noise of a joint to be of one size, and
+counts how many of its rows are independent; it holds for the shortest logs, if the model is right. That of stretches of time (the
+"sandwich") allows for residuals of any size that are correlated in any way within a stretch, but needs many stretches. They are
+mixed by how far the second is from the first, compared with how uncertain it is itself (Ledoit & Wolf 2004).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from taupi.identification.rows.factors import JointFactor
 
+# A stretch that alone determines a combination leaves no residual that would tell how wrong it is. Up to a leverage of 1 - BLIND,
+# the residual is enlarged accordingly; what then is still missing is taken from the covariance of the bandwidth.
+BLIND = 0.05
+# Degrees of freedom of a joint's noise for which no independent rows are left. A parameter that depends on such a joint alone has
+# fewer than one, and its standard error is infinite.
+_NOTHING = 0.25
 
-def sandwich(
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The covariance (b, b) of an estimate, and the degrees of freedom (b,) of its intervals, 0 where no row is left."""
+
+    covariance: np.ndarray
+    freedom: np.ndarray
+
+    @property
+    def unknown(self) -> np.ndarray:
+        """Which parameters have no standard error (b,): fewer independent rows than parameters are behind them."""
+        return np.asarray(self.freedom < 1)
+
+
+def uncertainty(
     pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Return the covariance (b, b) of x = argmin sum |w (Y x - tau)|^2, and its degrees of freedom.
+) -> Uncertainty:
+    """Return the uncertainty of x = argmin sum |w (Y x - tau)|^2.
 
-    The covariance is H^-1 (sum_k g_k g_k^T) H^-1, with H = Y^T Y = (A A^T)^-1, A = `spread`, and g_k = Y_k^T (I - H_k)^-1/2
-    (tau_k - Y_k x) the score of stretch k over all its joints, corrected for the influence of the stretch itself on x, H_k = Y_k
-    H^-1 Y_k^T (Bell & McCaffrey 2002, "CR2"). It is valid if the residuals of different stretches are nearly independent. The
-    degrees of freedom are those of the chi-square distribution with the same spread (Satterthwaite), the median over parameters.
+    With A = `spread`, A A^T = (Y^T Y)^-1, the covariance is A M A^T, M being the covariance of the scores A^T Y^T r. For noise of
+    one size in each file and joint, with N independent rows (`JointFactor.independent`),
 
-    `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
+        M_0 = sum over files and joints of v A^T Y^T Y A,    v = |r|^2 / (N - h),    h = tr(A^T Y^T Y A).
+
+    M_1 = `Stretches.meat` is that of the sandwich. M = e ((1 - a) M_1 + a c M_0), with c >= 1 the size of the scores of stretches
+    relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e >= 1 for what
+    neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are Satterthwaite's
+    (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
     """
-    groups: dict[tuple[int, int], list[JointFactor]] = {}
-    for f in pieces:
-        if len(f.r):
-            groups.setdefault((f.file, f.stretch), []).append(f)
-    scores, shares = [], []
-    for group in groups.values():
-        rows = np.vstack([f.r * weights.get((f.file, f.joint), 1.0) for f in group])
-        y = rows[:, :-1] @ spread  # (k, d)
-        # y^T (I - y y^T)^-1/2 r = V (I - S)^-1/2 V^T y^T r with y^T y = V S V^T, which is small.
-        share = y.T @ y
-        leverage, v = np.linalg.eigh(share)
-        # A stretch that alone determines a combination has a leverage of one there, and its residual does not show the error.
-        correction = np.clip(1 - leverage, 1e-6, None)
-        scores.append(v @ ((v.T @ (y.T @ (rows[:, -1] - rows[:, :-1] @ x))) / np.sqrt(correction)))
-        shares.append(np.diag(share))
-    if not scores:
-        return np.full((len(x), len(x)), np.inf), 1.0
-    g = np.array(scores)  # (K, d)
-    covariance = spread @ (g.T @ g) @ spread.T
-    return covariance, _freedom(np.array(shares))
+    b, d = spread.shape
+    groups, stretches = _Groups(pieces, weights, x, spread), Stretches(pieces, weights, x, spread)
+    if not d or groups.independent.sum() - groups.determined.sum() < 1:
+        return Uncertainty(spread @ spread.T, np.zeros(b))
+    expected, blind = groups.meat, groups.meat @ stretches.blind
+    measured = stretches.meat + 0.5 * (blind + blind.T)
+    share, size, longer = _mixture(measured, expected, stretches)
+    covariance = longer * spread @ ((1 - share) * measured + share * size * expected) @ spread.T
+    # Satterthwaite: the part that squares of stretches tell, and the rest, which the noise of the joints tells.
+    variance = np.maximum(np.diag(covariance), np.finfo(float).tiny)
+    squares = longer * (1 - share) * np.einsum("bd,de,be->b", spread, stretches.meat, spread) / variance
+    rest = np.clip(1 - squares, 0.0, 1.0)
+    freedom = 1 / (squares**2 / stretches.freedom() + rest**2 / groups.freedom() + 1e-9)
+    return Uncertainty(0.5 * (covariance + covariance.T), freedom)
 
 
 def loss_significance(
@@ -61,13 +85,140 @@ def loss_significance(
     return float(d.sum()) / max(spread, 1e-300)
 
 
-def _freedom(shares: np.ndarray) -> float:
-    """Return the degrees of freedom of sums of K unequal squares, (sum v)^2 / sum v^2 - 1, the median over combinations.
+class _Groups:
+    """The rows of each (file, joint): their number of independent ones, their noise, and what it does to the scores."""
 
-    `shares` (K, d) are the shares of each stretch in the combinations; those of one combination add up to one.
+    def __init__(
+        self, pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
+    ) -> None:
+        keys = sorted({(f.file, f.joint) for f in pieces if f.rows and weights.get((f.file, f.joint), 1.0)})
+        place, d = {key: k for k, key in enumerate(keys)}, spread.shape[1]
+        self.spread = spread
+        self.independent, self.squares = np.zeros(len(keys)), np.zeros(len(keys))
+        self.information = np.zeros((len(keys), d, d))
+        for f in pieces:
+            key = (f.file, f.joint)
+            if key not in place:
+                continue
+            k, r = place[key], f.r * weights.get(key, 1.0)
+            y = r[:, :-1] @ spread
+            self.independent[k] += f.independent
+            self.squares[k] += float(np.sum((r @ np.append(x, -1.0)) ** 2))
+            self.information[k] += y.T @ y
+        self.determined = np.trace(self.information, axis1=1, axis2=2)
+        self.left = np.maximum(self.independent - self.determined, _NOTHING)
+        # The variance of a row, |r|^2 / rows / (1 - h / N), times rows / N, since correlated rows say less than independent ones.
+        self.variance = self.squares / self.left
+
+    @property
+    def meat(self) -> np.ndarray:
+        """M_0 (d, d)."""
+        return np.einsum("g,gde->de", self.variance, self.information)
+
+    def freedom(self) -> np.ndarray:
+        """Return the degrees of freedom (b,) of A M_0 A^T."""
+        parts = np.einsum("bd,gde,be->bg", self.spread, self.information, self.spread) * self.variance
+        total = np.maximum(parts.sum(axis=1), np.finfo(float).tiny)
+        return np.asarray(1 / np.maximum(np.sum((parts / total[:, None]) ** 2 / self.left, axis=1), 1e-9))
+
+
+class Stretches:
+    """The scores of stretches of time, corrected for the influence of each on the estimate (Bell & McCaffrey 2002, "CR2").
+
+    The score of stretch k over all its joints is g_k = A^T Y_k^T (I - H_k)^-1/2 (tau_k - Y_k x), H_k = Y_k A A^T Y_k^T, and
+    `meat` is sum_k g_k g_k^T (d, d). It is valid if the residuals of different stretches are nearly independent. `plain` (K, d)
+    are the scores without the correction, `shares` (K, d, d) are S_k = A^T Y_k^T Y_k A, which add up to the identity. `blind`
+    (d, d) is the part of the identity that corrected scores miss, because stretches determine it alone. `neighbours` (2, m) are
+    the places of stretches that follow each other.
     """
-    total, squares = shares.sum(axis=0), (shares**2).sum(axis=0)
-    if not (seen := squares > 0).any():
-        return 1.0
-    total, squares = total[seen], squares[seen]  # a combination without any share is known from a prior alone
-    return max(1.0, float(np.median(total**2 / squares)) - 1.0)
+
+    def __init__(
+        self, pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
+    ) -> None:
+        groups: dict[tuple[int, int], list[JointFactor]] = {}
+        for f in pieces:
+            if len(f.r):
+                groups.setdefault((f.file, f.stretch), []).append(f)
+        d = spread.shape[1]
+        self.spread = spread
+        keys = list(groups)
+        place = {key: k for k, key in enumerate(keys)}
+        pairs = [(k, place[file, at + 1]) for k, (file, at) in enumerate(keys) if (file, at + 1) in place]
+        self.neighbours = np.array(pairs, dtype=int).reshape(-1, 2).T
+        self.plain, self.scores = np.zeros((2, len(groups), d))
+        self.shares, self._turned = np.zeros((2, len(groups), d, d))
+        self._leverage = np.zeros((len(groups), d))
+        for k, group in enumerate(groups.values()):
+            rows = np.vstack([f.r * weights.get((f.file, f.joint), 1.0) for f in group])
+            y = rows[:, :-1] @ spread
+            self.shares[k] = y.T @ y
+            self.plain[k] = y.T @ (rows[:, -1] - rows[:, :-1] @ x)
+            # y^T (I - y y^T)^-1/2 r = V (I - S)^-1/2 V^T y^T r with y^T y = V S V^T, which is small.
+            leverage, v = np.linalg.eigh(self.shares[k])
+            self._leverage[k], self._turned[k] = np.clip(leverage, 0.0, 1.0), v
+            self.scores[k] = v @ ((v.T @ self.plain[k]) / np.sqrt(np.maximum(1 - self._leverage[k], BLIND)))
+
+    @property
+    def meat(self) -> np.ndarray:
+        """M_1 (d, d), as far as residuals tell."""
+        return np.asarray(self.scores.T @ self.scores)
+
+    @property
+    def blind(self) -> np.ndarray:
+        """What M_1 misses of the identity (d, d)."""
+        kept = (1 - self._leverage) / np.maximum(1 - self._leverage, BLIND)
+        return np.einsum("kde,ke,kfe->df", self._turned, self._leverage * (1 - kept), self._turned)
+
+    def freedom(self) -> np.ndarray:
+        """Return the degrees of freedom (b,) of A M_1 A^T if rows are independent: (tr G)^2 / tr(G^2) of G (K, K).
+
+        The variance of parameter c^T x is sum_k (a_k^T r)^2 with a_k = Y_k (I - H_k)^-1/2 c, so that G_kl = a_k^T (I - H) a_l.
+        """
+        correction = np.maximum(1 - self._leverage, BLIND)
+        own, root = self._leverage * (1 - self._leverage) / correction, self._leverage / np.sqrt(correction)
+        result = np.full(len(self.spread), 1e-3)
+        for i, row in enumerate(self.spread):
+            along = row @ self._turned / max(float(np.linalg.norm(row)), np.finfo(float).tiny)  # (K, d)
+            diagonal = np.sum(along**2 * own, axis=1)
+            p = np.einsum("ke,kde->kd", along * root, self._turned)
+            off = float(np.sum((p.T @ p) ** 2) - np.sum(np.sum(p**2, axis=1) ** 2))
+            square = float(np.sum(diagonal**2)) + max(off, 0.0)
+            if square > 0:
+                result[i] = max(float(diagonal.sum()) ** 2 / square, 1e-3)
+        return result
+
+
+def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -> tuple[float, float, float]:
+    """Return a, c and e of `uncertainty`, with M_1 = `measured` and M_0 = `expected`.
+
+    In the units of M_0 the scores of all stretches have the covariance I, if the noise is as the bandwidth says; those of one
+    stretch, without corrections, have tr(S_k - S_k^2) as their mean square.
+    """
+    count, d = stretches.plain.shape
+    if not np.trace(expected) > 0:
+        return 1.0, 1.0, 1.0
+    half = np.linalg.inv(np.linalg.cholesky(expected + 1e-12 * np.trace(expected) / d * np.eye(d)))
+    plain, scores, m = stretches.plain @ half.T, stretches.scores @ half.T, half @ measured @ half.T
+    mean = float(np.einsum("kdd->", stretches.shares) - np.sum(stretches.shares**2))
+    if count < 2 or mean < BLIND * d:
+        return 1.0, 1.0, 1.0
+    size = float(np.sum(plain**2)) / mean
+    # Noise that outlasts a stretch: neighbours have scores in common, apart from the -S_k S_l that minimising leaves.
+    one, two = stretches.neighbours
+    common = float(np.sum(plain[one] * plain[two])) + size * float(
+        np.sum(stretches.shares[one] * stretches.shares[two])
+    )
+    longer = max(0.5, 1 + 2 * common / (size * d))
+    # How much both vary if the noise is as the bandwidth says: scores then have the covariance S_k - S_k^2.
+    apart = stretches.shares - stretches.shares @ stretches.shares
+    variance = 2 * float(np.sum(apart**2)) / mean**2 + 4 * float(np.sum(apart[one] * apart[two])) / d**2
+    if size * longer < 1 + 2 * np.sqrt(variance):
+        size = longer = 1.0
+    size, longer = max(size, 1.0), max(longer, 1.0)
+    # |error of M_1|^2, from the scatter of the scores, but not less than that of normal scores with the covariances S_k.
+    fourth = float(np.sum(np.sum(scores**2, axis=1) ** 2))
+    error = (fourth - float(np.sum((scores.T @ scores) ** 2)) / count) * count / (count - 1)
+    normal = np.sum(np.einsum("kdd->k", stretches.shares) ** 2) + np.sum(stretches.shares**2)
+    error = max(error, size**2 * float(normal))
+    distance = float(np.sum((m - size * np.eye(d)) ** 2))
+    return (min(1.0, error / distance) if distance > 0 else 1.0), size, longer

@@ -62,7 +62,8 @@ def _compress(
     plan: FrictionPlan, recording: Recording, file: int, count: Callable[[int], None], extension: Extension | None
 ) -> Compressed:
     maker = RowMaker(plan, None if extension is None else extension.shapes)
-    compressor = Compressor(maker.used if extension is None else extension.used(maker.used))
+    used = maker.used if extension is None else extension.used(maker.used)
+    compressor = Compressor(used, recording.independent_share)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in recording.rows(maker):
         compressor.add(*((rows.y, rows.tau, rows.use) if extension is None else extension.extended(rows)))

@@ -22,6 +22,7 @@ class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
 
     `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
+    `share` is how many independent samples a row is worth: filtered rows are 2 f_c / rate, with f_c the cutoff.
     """
 
     file: int
@@ -30,13 +31,19 @@ class JointFactor:
     rows: int
     total: float = 0.0
     stretch: int = -1
+    share: float = 1.0
+
+    @property
+    def independent(self) -> float:
+        """How many independent samples the rows are worth."""
+        return self.rows * self.share
 
 
 class Compressor:
     """Compresses rows of a regressor into factors, one for each joint and stretch of time: at most n x 64 triangles.
 
     `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
-    that it carries. Rows that combine several joints have all columns.
+    that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -48,8 +55,9 @@ class Compressor:
     [(7, 7), (4, 7)]
     """
 
-    def __init__(self, used: np.ndarray) -> None:
+    def __init__(self, used: np.ndarray, share: float = 1.0) -> None:
         self.n, self.p = used.shape
+        self.share = share
         self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # the last is the torque
         self.samples = 0
         self.stretch = STRETCH
@@ -93,7 +101,9 @@ class Compressor:
     def result(self, file: int) -> list[JointFactor]:
         """Return the factors so far, stretch by stretch, as those of the file with this index."""
         return [
-            JointFactor(file, j, self._all_columns(j, r), int(self._rows[k][j]), float(self._total[k][j]), k)
+            JointFactor(
+                file, j, self._all_columns(j, r), int(self._rows[k][j]), float(self._total[k][j]), k, self.share
+            )
             for k, piece in enumerate(self._pieces)
             for j, r in enumerate(piece)
         ]
@@ -148,7 +158,14 @@ def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
     for f in pieces:
         groups.setdefault((f.file, f.joint), []).append(f)
     return [
-        JointFactor(file, joint, triangle(np.vstack([f.r for f in g])), sum(f.rows for f in g), sum(f.total for f in g))
+        JointFactor(
+            file,
+            joint,
+            triangle(np.vstack([f.r for f in g])),
+            sum(f.rows for f in g),
+            sum(f.total for f in g),
+            share=g[0].share,
+        )
         for (file, joint), g in groups.items()
     ]
 

@@ -15,7 +15,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
 from taupi.signals.delay import Delays, added_delays
-from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
+from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
 from taupi.signals.periodic import period_of
@@ -209,6 +209,18 @@ class Recording:
     def cutoff_hz(self) -> float | None:
         """The cutoff of the filter that rows pass, Hz; None for a log that came prepared."""
         return None if self.row_filter is None else self.row_filter.cutoff_hz
+
+    @property
+    def independent_share(self) -> float:
+        """How many independent samples a row is worth: twice the noise bandwidth of its filter over its rate, at most 1."""
+        filtering, passed = self.source.first.filtering, self.row_filter
+        if passed is not None:
+            width = noise_bandwidth_hz(passed.cutoff_hz, passed.order)
+        elif filtering is not None and filtering.cutoff_hz is not None:
+            width = noise_bandwidth_hz(filtering.cutoff_hz, filtering.order, filtering.kind == "causal")
+        else:
+            return 1.0
+        return min(1.0, 2 * width / self.rate_hz)
 
     @property
     def known_torque(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def default_shapes(owners: Sequence[str], extent: Extent, widths: np.ndarray | N
     if widths is not None:
         width[: len(widths)] = widths
     width = np.where(one_way(extent.low, extent.high), 0.0, width)
-    return {name: (_rounded(v), 0.0) for name, v in zip(owners, width, strict=True)}
+    return {name: (rounded(v), 0.0) for name, v in zip(owners, width, strict=True)}
 
 
 def best_shapes(
@@ -65,11 +65,11 @@ def best_shapes(
         z, past = plan.with_memory(q, qd, seconds, np.outer(sizes[:, 1], DISTANCES), past)
         return np.concatenate([np.tanh(speed[:, :, None] / width), z], axis=2), past
 
-    triangles = [_compress(RowMaker(plan, all_shapes), plan, recording) for recording in recordings]
+    triangles = [compress_shapes(RowMaker(plan, all_shapes), plan, recording) for recording in recordings]
     triangles = _clearest_rows(triangles, Equations.of(base), base.count)
     best = _sweep(triangles, plan, chosen_owners, base.count, len(shapes))
     return {
-        plan.owners[i]: (_rounded(shapes[k][0] * sizes[i, 0]), _rounded(shapes[k][1] * sizes[i, 1]))
+        plan.owners[i]: (rounded(shapes[k][0] * sizes[i, 0]), rounded(shapes[k][1] * sizes[i, 1]))
         for i, k in zip(chosen_owners, best, strict=True)
     }
 
@@ -77,7 +77,7 @@ def best_shapes(
 Triangles = list[tuple[np.ndarray, int]]  # of each row: [Y_b, all shapes, tau] compressed, and its number of samples
 
 
-def _compress(maker: RowMaker, plan: FrictionPlan, recording: Recording) -> Triangles:
+def compress_shapes(maker: RowMaker, plan: FrictionPlan, recording: Recording) -> Triangles:
     """Return the triangles of the beginning of a recording, with K columns for each owner after those of Y_b.
 
     The rows of drives, link + motor, of elastic joints come last.
@@ -168,5 +168,6 @@ def _least_residual(r: np.ndarray) -> float:
     return abs(float(triangle(r)[-1, -1])) if len(r) > r.shape[1] else 0.0
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """Return a number with three digits."""
     return float(f"{value:.3g}")

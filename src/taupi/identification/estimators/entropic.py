@@ -1,0 +1,283 @@
+"""Weighted least squares with an entropic prior: for short logs of robots whose description is good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from taupi.checks import positive, whole_number
+from taupi.dynamics.terms import Curve, Load
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, warn
+from taupi.identification.equations import Equations
+from taupi.identification.physical.entropy import EntropicPrior, EntropicSolution, entropic_least_squares
+from taupi.identification.physical.region import inconsistencies
+from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import Uncertainty
+from taupi.identification.rows.factors import WEAKEST, residual_squares, stack_factors
+from taupi.identification.solve import Solution
+from taupi.identification.weighting import (
+    Weights,
+    first_weights,
+    noise_weights,
+    weighted_least_squares,
+)
+from taupi.model.parameters import Parameters
+from taupi.model.scalars import exact
+from taupi.threads import small_algebra
+
+# The strengths whose evidence is reported.
+_GRID = (0.1, 1.0, 10.0, 100.0, 1000.0)
+# A log with less motion than this is short, s.
+SHORT_S = 10.0
+# Links as described, with friction and rotors fitted, contradict a log if they leave more than this share of a joint's torque.
+# Offsets are not fitted for this: they would hide a drive that compensates gravity.
+UNEXPLAINED = 0.5
+_OFFSETS, _OFFSET = ("offset", "link_offset"), 0.1
+# Parts of friction that are small beside it, and have a prior of their own.
+_SMALL = (Load.name, Curve.name)
+
+
+class _Step(NamedTuple):
+    """Where the iteration stands: a prior, its solution, and the weights 1 / sigma of the rows that it was found with."""
+
+    prior: EntropicPrior
+    solution: EntropicSolution
+    weights: Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Entropic:
+    """Minimise 1/2 sum |(Y_b B pi - tau) / sigma|^2 + strength sum_links D(P, P_0) + 1/2 sum_terms ((f - f_0) / s)^2.
+
+    D = tr(P_0^-1 P) - log det(P_0^-1 P) - 4 is the entropic divergence of a link's pseudo-inertia P from the description's P_0
+    (Lee, Wensing & Park 2020): links stay bodies that can exist, and what the log leaves open stays as described. `strength`, 10
+    by default, is about the number of independent samples that the description counts for; rows count as independent samples too,
+    by the bandwidth of their filter. Friction and offsets have a weak prior: s is the root mean square, over the joints, of the
+    deviation of that kind from the description, uncertainty included (`first_scales` says how it begins). It and sigma, the noise
+    of each joint and file, are taken anew from the result `iterations` times, 20 by default.
+
+    Use it if a log is short, or leaves parameters open, and the description is good. The intervals are those of the posterior:
+    95 % of them hold the truth if descriptions are as wrong as the strength says. A note has the evidence of other strengths, and
+    a warning says where the description contradicts the log.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("ur10"), np.arange(100)[:, None] / 100, 1 + 0.3 * np.arange(6)
+    >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+    >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd) + np.random.default_rng(0).normal(size=q.shape)
+    >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), "entropic", terms=(), cutoff_hz=10)
+    >>> bool(np.abs(fit.parameters.values[::10] / arm.parameters.values[::10] - 1).max() < 0.3)
+    True
+    """
+
+    strength: float = 10.0
+    iterations: int = 20
+    name: ClassVar[str] = "entropic"
+
+    def __post_init__(self) -> None:
+        positive("strength", self.strength)
+        whole_number("iterations", self.iterations, least=0)
+
+    @small_algebra
+    def fit(self, problem: Problem) -> Fit:
+        """Return the fit of a `problem`."""
+        if not problem.prior[: len(problem.base.robot.parameters)].any():
+            raise TaupiError(
+                Argument("estimator", self.name),
+                f" needs a description to start from, and {problem.robot.name} states no inertias.",
+                remedy=("Give a ", Argument("prior"), "."),
+            )
+        if problem.base.elastic:
+            raise TaupiError(
+                Argument("estimator", self.name),
+                " has no prior for springs.",
+                remedy=("Use ", Argument("elastic", False), "."),
+            )
+        _warn_of_contradiction(problem)
+        scales = first_scales(problem)
+        step = _solve(problem, scales, first_weights(problem), self.strength)
+        for _ in range(self.iterations):
+            step = _solve(problem, _scales(problem, step, scales), _noise(problem, step), self.strength)
+        if not step.solution.ok:
+            raise NotIdentifiedError(
+                f"{self.name}: Newton's method did not converge.", remedy=("Change ", Argument("strength"), ".")
+            )
+        evidence = {s: _solution(problem, step.prior, step.weights, s).log_evidence for s in _GRID}
+        pi, projection = step.prior.parameters(step.solution.z), problem.base.projection
+        covariance = _posterior(problem, step)
+        free, _ = weighted_least_squares(problem, 0)
+        return assemble(
+            problem,
+            self.name,
+            asdict(self) | {"log_evidence": {f"{s:g}": e for s, e in evidence.items()}},
+            # Parameters that only the prior determines are not known from the logs.
+            Solution(projection @ pi, free.spread, free.undetermined, free.condition),
+            step.weights,
+            uncertain=Uncertainty(covariance, np.full(len(covariance), _freedom(problem, step.weights, covariance))),
+            standard=pi if _is_real(problem, pi) else None,
+            notes=[_evidence_note(self.strength, evidence)],
+        )
+
+
+# What the log says, and what the description says ---------------------------------------------------------------------
+
+
+def _solve(problem: Problem, scales: np.ndarray, weights: Weights, strength: float) -> _Step:
+    prior = EntropicPrior.of(problem.base.robot, problem.base.standard, problem.prior, scales)
+    return _Step(prior, _solution(problem, prior, weights, strength), weights)
+
+
+def _solution(problem: Problem, prior: EntropicPrior, weights: Weights, strength: float) -> EntropicSolution:
+    """Return the solution for weights 1 / sigma, rows counted as independent samples."""
+    r = problem.stack(counted_weights(problem, weights))
+    return entropic_least_squares(r[:, :-1] @ problem.base.projection, r[:, -1], prior, strength)
+
+
+def counted_weights(problem: Problem, weights: Weights) -> Weights:
+    """Return the weights with which rows count as independent samples."""
+    return {(f.file, f.joint): weights.get((f.file, f.joint), 0.0) * float(np.sqrt(f.share)) for f in problem.factors}
+
+
+def _posterior(problem: Problem, step: _Step) -> np.ndarray:
+    """Return the covariance (b, b) of the base parameters."""
+    to_base = problem.base.projection @ step.prior.basis
+    covariance = to_base @ step.solution.covariance @ to_base.T
+    return 0.5 * (covariance + covariance.T)
+
+
+def _noise(problem: Problem, step: _Step) -> Weights:
+    """Return weights from the residual: parameters take as many independent rows as the log, not the prior, determines."""
+    values, vectors = np.linalg.eigh(step.solution.covariance)
+    root = problem.base.projection @ step.prior.basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    share = sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
+    x = problem.base.projection @ step.prior.parameters(step.solution.z)
+    return noise_weights(problem, Solution(x, np.sqrt(share) * root, np.zeros(len(x), dtype=bool), 1.0), step.weights)
+
+
+def _freedom(problem: Problem, weights: Weights, covariance: np.ndarray) -> float:
+    """Return how many independent rows are left beside those that parameters take, at least 1."""
+    r = stack_factors(problem.factors, counted_weights(problem, weights))[:, :-1]
+    return max(sum(f.independent for f in problem.factors) - float(np.sum((r @ covariance) * r)), 1.0)
+
+
+def first_scales(problem: Problem) -> np.ndarray:
+    """Return by what each parameter of a term may deviate from its prior (p,), before anything is fitted.
+
+    For one joint it is the value with which the term's torque would be what the prior leaves of the joint's torque, over all
+    logs, and a tenth of it for offsets, since every joint has friction. The median over joints is taken: where the description
+    errs in gravity, that says nothing about friction.
+    """
+    projection, entries = problem.base.projection, problem.base.standard.layout.entries
+    count, left = Equations.of(problem.base).count, residual_squares(problem.factors, problem.prior_base)
+    columns, torques = np.zeros((count, len(entries))), np.zeros(count)
+    for f in problem.factors:
+        columns[f.joint] += np.sum((f.r[:, :-1] @ projection) ** 2, axis=0)
+        torques[f.joint] += left[f.file, f.joint]
+    seen = (columns > 0) & (torques > 0)[:, None]
+    values = np.sqrt(torques[:, None] / np.where(seen, columns, 1.0))
+    least = np.where(seen, values, np.inf).min(axis=0, initial=np.inf)  # of several joints, the one that shows it best
+    scales = np.where([e.kind in _OFFSETS for e in entries], _OFFSET, 1.0) * least
+    medians = [
+        np.median(scales[row & np.isfinite(scales)]) if (row & np.isfinite(scales)).any() else 1.0
+        for row in _alike(problem)
+    ]
+    return np.array(medians)
+
+
+def _alike(problem: Problem) -> np.ndarray:
+    """Return which parameters are of one kind and unit (p, p)."""
+    standard = problem.base.standard
+    kinds = [f"{e.kind} {unit}" for e, unit in zip(standard.layout.entries, standard.units, strict=True)]
+    return np.equal.outer(np.array(kinds), np.array(kinds))
+
+
+def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
+    """Return by what parameters of terms deviate from their prior (p,): root mean square over those of one kind and unit.
+
+    Its uncertainty is part of a deviation, so that this is a step of expectation maximisation (Dempster, Laird & Rubin 1977):
+    what a log does not tell of one joint's friction, the friction of the others does. The `first` scale counts as one more
+    joint, since the deviations of a few may all be small by chance; friction's small parts may be.
+    """
+    basis, gaussian = step.prior.basis, step.prior.gaussian
+    squares = (step.prior.parameters(step.solution.z) - problem.prior) ** 2
+    squares += np.einsum("ij,jk,ik->i", basis, step.solution.covariance, basis)
+    alike, small = _alike(problem) & gaussian, [e.kind in _SMALL for e in problem.base.standard.layout.entries]
+    more = np.where(small, 0.0, first**2)
+    return np.where(gaussian, np.sqrt((alike @ squares + more) / (alike.sum(axis=1) + 1)), 1.0)
+
+
+def _is_real(problem: Problem, pi: np.ndarray) -> bool:
+    """Return whether real bodies and joints can have these parameters: friction may be negative here, as sensors say."""
+    return not inconsistencies(Parameters(problem.base.standard.layout, tuple(exact(float(v)) for v in pi)))
+
+
+# What to say ----------------------------------------------------------------------------------------------------------
+
+
+def description_errors(problem: Problem) -> dict[str, float]:
+    """Return the share of each joint's torque that the description leaves, beyond what least squares leaves: noise is no fault.
+
+    It is sqrt(|tau - tau_1|^2 - |tau - tau_0|^2) / |tau|, tau_1 with the links as described and all terms but offsets fitted, and
+    tau_0 with everything fitted.
+    """
+    base = problem.base
+    links = np.arange(len(base.standard)) < len(base.robot.parameters)
+    fitted = ~links & np.array([e.kind not in (*_OFFSETS, *_SMALL) for e in base.standard.layout.entries])
+    r = stack_factors(problem.factors, first_weights(problem))
+    x, columns = base.projection @ np.where(links, problem.prior, 0.0), base.projection[:, fitted]
+    if columns.shape[1]:
+        terms = np.linalg.lstsq(r[:, :-1] @ columns, r[:, -1] - r[:, :-1] @ x, rcond=WEAKEST)[0]
+        x = x + columns @ terms
+    least = residual_squares(problem.factors, weighted_least_squares(problem, 0)[0].x)
+    squares, result = residual_squares(problem.factors, x), {}
+    for j, name in enumerate(Equations.of(base).names):
+        files = [f.file for f in problem.factors if f.joint == j]
+        power = sum(float(f.r[:, -1] @ f.r[:, -1]) for f in problem.factors if f.joint == j)
+        beyond = max(0.0, sum(squares[file, j] - least[file, j] for file in files))
+        result[name] = float(np.sqrt(beyond / power)) if power > 0 else 0.0
+    return result
+
+
+def entropic_offer(problem: Problem, fit: Fit) -> str | None:
+    """Return a note that offers this estimator, if a log is short or leaves parameters open, and the description explains it."""
+    longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.recordings))]
+    seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.recordings, strict=True))
+    unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()
+    needed = seconds < SHORT_S or unknown > 0
+    if fit.estimator == Entropic.name or not needed or not described or problem.base.elastic:
+        return None
+    worst = max(description_errors(problem).values(), default=1.0)
+    if worst > UNEXPLAINED:
+        return None
+    why = (
+        f"The logs have {seconds:.1f} s of motion" if seconds < SHORT_S else f"The logs leave {unknown} parameters open"
+    )
+    return (
+        f"{why}, and the description with friction fitted explains the torque of every joint to {worst:.0%}: the estimator "
+        f'"{Entropic.name}" keeps what the logs leave open near the description, and may predict other motions better.'
+    )
+
+
+def _warn_of_contradiction(problem: Problem) -> None:
+    errors = description_errors(problem)
+    names = [f"{name} {error:.0%}" for name, error in errors.items() if error > UNEXPLAINED]
+    if names:
+        message = (
+            "The description contradicts the log: with links as described and friction fitted, these shares of the torque are "
+            f"left: {', '.join(names)}."
+        )
+        remedy = ("Use ", Argument("estimator", "consistent"), ", or check signs, units and gravity compensation.")
+        warn(TaupiWarning(message, remedy=remedy))
+
+
+def _evidence_note(strength: float, evidence: Mapping[float, float]) -> str:
+    best = max(evidence, key=lambda s: evidence[s])
+    others = ", ".join(f"{s:g}: {e - evidence[best]:.1f}" for s, e in evidence.items())
+    return (
+        f"entropic: strength {strength:g}. Of the strengths tried, {best:g} has the highest evidence; logarithms relative to it: "
+        f"{others}."
+    )
