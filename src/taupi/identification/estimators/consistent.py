@@ -44,15 +44,15 @@ class Consistent:
     motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
 
     There are two exceptions, both with a warning, and both only if the logs contradict the constraints significantly. Friction
-    stays negative if it lies more than `significance` standard errors below zero, 4 by default, which few data widen as they do
-    confidence intervals, and if it makes up more than 0.2 % of a joint's torque: a torque sensor beyond the gear, or a drive that
-    compensates its friction, measures that. And if the relative error of all robots that can exist is larger than that of "wls"
-    by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of "wls", and `fit.estimator`
-    says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by
-    default: see "feasible".
+    may be negative if that of its kind, viscous or dry, lies more than `significance` standard errors below zero at some joint, 3
+    by default, which few data widen as they do confidence intervals, and makes up more than 0.2 % of its torque: a torque sensor
+    beyond the gear, or a drive that compensates its friction, measures that. And if the relative error of all robots that can
+    exist is larger than that of "wls" by as many standard errors, and by more than `size` (0.05, of the torque), the result is
+    that of "wls", and `fit.estimator` says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with
+    a `prior_weight`, none by default: see "feasible".
     """
 
-    significance: float = 4.0
+    significance: float = 3.0
     size: float = 0.05
     bounds: Bounds | None = None
     prior_weight: float | None = None
@@ -115,17 +115,21 @@ class Consistent:
         loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
         # With few degrees of freedom, wider, as confidence intervals are.
         least = self.significance * t.ppf(0.975, np.maximum(loose.freedom, 1.0)) / norm.ppf(0.975)
-        names = [
-            problem.names[k]
+        clearly = [
+            k
             for k in friction
             if loose.values[k] < -least[k] * loose.stderr[k]
             and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
+        # Where torque is measured is the same for all joints, so what holds for one holds for that kind of friction.
+        kinds = {entries[k].kind for k in clearly}
+        names = [problem.names[k] for k in friction if entries[k].kind in kinds]
         if not names:
             return fit, ""
         note = (
-            f"Friction is clearly negative and stays so: {', '.join(names)}. Does something other than a motor current "
-            "measure the torque, or does the drive compensate friction?"
+            f"Friction is clearly negative and stays so: {', '.join(problem.names[k] for k in clearly)}. Does something other "
+            "than a motor current measure the torque, or does the drive compensate friction? The sign of such friction is left "
+            "open at all joints."
         )
         return Feasible().fit_as(self.name, self._settings(), problem, names, [note]), note
 

@@ -26,6 +26,8 @@ _SAMPLES = 100_000
 _PERIODS = 16.0
 # The cutoff that q suggests is halved at most four times: beyond, something else is wrong.
 _HALVINGS = 4
+# A model that explains half of the torque's power only below this share of its cutoff is spoiled by what it lets pass.
+_SPOILED = 1 / 3
 # If the inertias of the description explain less than this share of the torque, no fit sees them in such a motion.
 _VISIBLE = 0.005
 
@@ -50,7 +52,7 @@ def choose_pooled_cutoffs(base: BaseParameters, recordings: Sequence[Recording])
     """Return the cutoffs for recordings that did not come prepared.
 
     A filter that lets too much noise pass spoils the model by which it is chosen. So the first model uses the cutoff that q
-    suggests, halved as long as the model explains half of the torque's power only below half of it. Predictions then take the
+    suggests, halved as long as the model explains half of the torque's power only below a third of it. Predictions then take the
     motion up to the frequency at which the residual has as much power as the torque, so that nothing is explained any more; rows
     are fitted up to the middle between that and the frequency at which the residual has half of the power. A motion that is so
     slow that its inertial torques cannot be seen shows inertias only by what happens above its own frequencies; then as much is
@@ -62,11 +64,11 @@ def choose_pooled_cutoffs(base: BaseParameters, recordings: Sequence[Recording])
     tried = bounds.most_hz if slow else bounds.suggested_hz
     bandwidths = explained_bandwidths(base, [_cut(r, tried) for r in beginnings])
     for _ in range(_HALVINGS):
-        if slow or (bandwidths is not None and bandwidths.half_hz >= tried / 2):
+        if slow or (bandwidths is not None and bandwidths.half_hz >= _SPOILED * tried):
             break
         tried = tried / 2
         bandwidths = explained_bandwidths(base, [_cut(r, tried) for r in beginnings])
-    explained = bandwidths if bandwidths is not None and (slow or bandwidths.half_hz >= tried / 2) else None
+    explained = bandwidths if bandwidths is not None and (slow or bandwidths.half_hz >= _SPOILED * tried) else None
     return _within(bounds, explained, slow)
 
 
