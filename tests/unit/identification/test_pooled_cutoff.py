@@ -57,12 +57,12 @@ def test_bounds_are_those_of_the_motion_and_of_its_noise():
 
 def test_many_short_logs_have_one_cutoff(arm):
     """Alone, each would have its own; a log too short for the common one has a higher one."""
-    logs = [moving(arm, 1.0, 3.0, seed=k) for k in range(12)]
+    logs = [moving(arm, 1.0, 3.0, seed=k, noise=0.5) for k in range(12)]
     fit = tp.identify(arm, logs, terms=TERMS)
     assert len({log.cutoff_hz for log in fit.logs}) == 1 and len({log.validation_hz for log in fit.logs}) == 1
     assert fit.cutoffs.least_hz == pytest.approx(16 / 3, rel=0.05)
     assert fit.cutoffs.least_hz <= fit.cutoffs.fit_hz * 1.001 and fit.cutoffs.fit_hz <= fit.cutoffs.most_hz * 1.001
-    with_short = tp.identify(arm, [*logs, moving(arm, 1.0, 0.3, seed=20)], terms=TERMS)
+    with_short = tp.identify(arm, [*logs, moving(arm, 1.0, 0.3, seed=20, noise=0.5)], terms=TERMS)
     assert with_short.logs[-1].cutoff_hz > with_short.logs[0].cutoff_hz == with_short.cutoffs.fit_hz
     assert any(note.startswith("cutoff ") and "for all logs" in note for note in fit.notes)
 

@@ -48,8 +48,8 @@ class Consistent:
     by default, which few data widen as they do confidence intervals, and makes up more than 0.2 % of its torque: a torque sensor
     beyond the gear, or a drive that compensates its friction, measures that. And if the relative error of all robots that can
     exist is larger than that of "wls" by as many standard errors, and by more than `size` (0.05, of the torque), the result is
-    that of "wls", and `fit.estimator` says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with
-    a `prior_weight`, none by default: see "feasible".
+    that of "wls", and `fit.estimator` says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or
+    with a `prior_weight`, none by default: see "feasible".
     """
 
     significance: float = 3.0
