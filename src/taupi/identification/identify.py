@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from taupi.dynamics.terms import TermsLike
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
@@ -11,6 +13,7 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
 from taupi.identification.rows.preparation import Preparation
+from taupi.identification.verdict.judge import judge
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.reading import Streaming
@@ -107,6 +110,7 @@ def fit_inputs(
         return resolved.fit_logs(inputs, validated)
     problem = build(inputs)
     fit = resolved.fit(problem)
+    fit = replace(fit, judged=judge(fit, problem))
     if not validated:
         return fit, ()
     return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)

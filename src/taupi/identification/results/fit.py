@@ -15,6 +15,7 @@ from taupi.checks import is_number
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
@@ -37,6 +38,7 @@ class Outcome(Enum):
     SOLVED = ("solved", ())
     UNCONSTRAINED = ("no constraint is active", ())
     CONSTRAINED = ("solved, with active constraints", ())
+    FELL_BACK = ("solved by weighted least squares: no robot that can exist explains the logs", ())
     NOT_CONVERGED = (
         "did not converge",
         ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
@@ -134,6 +136,7 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
+        judged: The verdict of `taupi.identify`, which looked at the logs too; None for a fit that was made in another way.
     """
 
     robot: Robot
@@ -154,6 +157,14 @@ class Fit:
     prior: np.ndarray
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
+    judged: Verdict | None = None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether to use the fit: `.level` is "good", "doubtful" or "wrong", `.reasons` say why, with the likely cause."""
+        from taupi.identification.results.plausibility import reasons_of_fit
+
+        return self.judged if self.judged is not None else Verdict.of(reasons_of_fit(self))
 
     # Estimates ----------------------------------------------------------------------------------------------------
 

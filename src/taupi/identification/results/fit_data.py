@@ -12,6 +12,7 @@ from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
 from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.robot import Robot
 
@@ -44,6 +45,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "elastic": fit.basis.elastic,
         "coupling": fit.basis.coupling,
         "terms": [term_to_dict(t) for t in fit.terms],
+        "verdict": fit.verdict.to_dict(),
         "estimator": fit.estimator,
         "settings": dict(fit.settings),
         "status": fit.status.to_dict(),
@@ -92,6 +94,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
+        judged=Verdict.from_dict(data["verdict"]) if "verdict" in data else None,
     )
 
 

@@ -1,13 +1,17 @@
-"""Fits that should not be exported: what is plainly wrong with one, in sentences."""
+"""What speaks against a fit by itself, without a look at its logs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from taupi.errors import TaupiError
 from taupi.identification.physical.standard_parameters import FARTHEST
-from taupi.identification.results.fit import Fit
+from taupi.identification.results.fit import Fit, Outcome
+from taupi.identification.results.verdict import Level, Reason
 from taupi.model.parameters import LINK_SIZE
 
+# Above this relative error, a tenth of the power of the fitted torque is not explained.
+WEAK = 0.1**0.5
 # Above this relative error, a quarter of the power of the fitted torque is not explained: this is not a model of the robot.
 POOR = 0.5
 # A link this many times as heavy as described, and heavier than the whole robot should be, is an error, not a tool.
@@ -18,49 +22,68 @@ LIGHTER = 0.03
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
-def implausibilities(fit: Fit) -> tuple[str, ...]:
-    """Return one sentence for each reason not to export the parameters of a fit; none if it may be exported.
+def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
+    """Return the reasons for which a fit is doubtful or wrong, as far as the fit itself tells; none for a good one.
 
-    The reasons are: the fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain
-    the torque far worse (a wrong sign); masses differ from the description by an order of magnitude or more.
+    The fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain the torque far
+    worse (a wrong sign); masses differ from the description by an order of magnitude or more; the estimator fell back to
+    another one.
     """
-    return (*_poor_fit(fit), *_unreal_bodies(fit), *_implausible_masses(fit))
+    return (*_poor_fit(fit), *_fallback(fit), *_unreal_bodies(fit), *_implausible_masses(fit))
 
 
-def _poor_fit(fit: Fit) -> list[str]:
-    if fit.relative <= POOR:
+def _poor_fit(fit: Fit) -> list[Reason]:
+    if fit.relative <= WEAK:
         return []
-    worst = max(fit.joints, key=lambda j: j.relative)
-    return [
-        f"The fit leaves {fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name}). "
-        f"{_CHECK}, and the terms."
-    ]
+    worst, level = max(fit.joints, key=lambda j: j.relative), Level.WRONG if fit.relative > POOR else Level.DOUBTFUL
+    sentence = (
+        f"The fit leaves {fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name})."
+    )
+    numbers = {"error": fit.relative, "worst": worst.relative}
+    return [Reason("unexplained", sentence, level, (worst.name,), numbers, f"{_CHECK}, and the terms.")]
 
 
-def _unreal_bodies(fit: Fit) -> list[str]:
-    consistency = fit.consistency
+def _fallback(fit: Fit) -> list[Reason]:
+    if fit.status.outcome is not Outcome.FELL_BACK:
+        return []
+    sentence = f"{fit.status.message[:1].upper()}{fit.status.message[1:]}."
+    return [Reason("fallback", sentence, Level.DOUBTFUL, (), {}, f"{_CHECK}.")]
+
+
+def _unreal_bodies(fit: Fit) -> list[Reason]:
+    try:
+        consistency = fit.consistency
+    except TaupiError as error:
+        return [Reason("unreal", str(error), Level.WRONG)]
     if consistency.exact or consistency.after - consistency.before <= FARTHEST:
         return []
-    return [
+    sentence = (
         f"Real bodies explain the logs far worse than the estimate, with a relative error of {consistency.after:.0%} instead of "
-        f"{consistency.before:.1%}. {_CHECK}."
-    ]
+        f"{consistency.before:.1%}."
+    )
+    numbers = {"error_real": consistency.after, "error": consistency.before}
+    return [Reason("unreal", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
 
 
-def _implausible_masses(fit: Fit) -> list[str]:
+def _implausible_masses(fit: Fit) -> list[Reason]:
     links = slice(0, len(fit.robot.parameters), LINK_SIZE)
-    masses, prior = fit.consistency.values[links], fit.prior[links]
+    try:
+        masses, prior = fit.consistency.values[links], fit.prior[links]
+    except TaupiError:
+        return []
     stated = prior > 0
     if not stated.any():
         return []
     k = int(np.argmax(masses / np.maximum(HEAVIER * prior, prior.sum())))
     name = fit.robot.link_names[k]
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
-        return [f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg. {_CHECK}."]
+        sentence = f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg."
+        numbers = {"mass": float(masses[k]), "described": float(prior[k])}
+        return [Reason("masses", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
-        return [
-            f"{int(light.sum())} of {int(stated.sum())} links would weigh less than {LIGHTER:.0%} of what their description "
-            f"says. {_CHECK}."
-        ]
+        sentence = (
+            f"{int(light.sum())} of {int(stated.sum())} links would weigh less than {LIGHTER:.0%} of what their description says."
+        )
+        return [Reason("masses", sentence, Level.WRONG, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []
