@@ -1,13 +1,12 @@
-"""Recordings with mistakes in them: how logs, or descriptions, are spoilt as people spoil them, and how the public ones are read."""
+"""Logs with mistakes in them, as people make them, and how the public recordings are read."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def wrapped(log: Log, j: int) -> Log:
 
 
 def spiked(log: Log, j: int, by: float = 1e6) -> Log:
-    row = len(log) // 8
+    row = len(log) // 2
     return on(log, ("tau",), lambda v: v + by * np.outer(np.arange(len(v)) == row, np.arange(log.n) == j))
 
 

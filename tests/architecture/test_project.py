@@ -97,7 +97,9 @@ def test_the_workflow_is_well_formed():
 def test_make_has_every_target_that_is_named_and_says_what_each_does():
     if sys.platform == "win32":
         pytest.skip("make is for Linux and macOS")
-    told = subprocess.run(["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     targets = {line.split()[0] for line in told.splitlines()}
     phony = re.search(r"^\.PHONY: (.*)$", text("Makefile"), re.MULTILINE)[1].split()
     assert targets == set(phony)

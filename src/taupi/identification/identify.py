@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taupi.dynamics.terms import TermsLike
+from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
@@ -12,6 +13,7 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
+from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.verdict.judge import judge
 from taupi.model.robot import Robot
@@ -46,6 +48,9 @@ def identify(
     number of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block
     is refused. `seed` (0) is for whatever is random, and is kept in the fit's record.
 
+    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
+    is a warning, too.
+
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain, and the delay of the encoders, and
@@ -63,7 +68,10 @@ def identify(
     True
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return fit_inputs(inputs, estimator)[0]
+    fit = fit_inputs(inputs, estimator)[0]
+    if fit.verdict.level is not Level.GOOD:
+        warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
+    return fit
 
 
 @takes(reading=Streaming, preparation=Preparation)

@@ -9,6 +9,7 @@ from typing import Any
 from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
+from taupi.identification.results.verdict import Verdict
 from taupi.reporting.traces import Trace
 
 FITTED, HELD_OUT = "fitted", "held out"
@@ -78,6 +79,7 @@ class FitContent:
     """Everything that the report of a fit tells."""
 
     robot: str
+    verdict: Verdict
     estimator: str
     settings: dict[str, Any]
     status: str
@@ -115,6 +117,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
     units = torque_units(fit)
     return FitContent(
         robot=fit.robot.name,
+        verdict=fit.verdict,
         estimator=fit.estimator,
         settings={k: v for k, v in fit.settings.items() if k != "preparation"},
         status=f"{fit.status.message[:1].upper()}{fit.status.message[1:]}. {fit.status.remedy}".strip(),

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import implausibilities
+from taupi.identification.results.verdict import Level
 from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
@@ -25,7 +25,7 @@ def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
     """Return the robot with the parameters of a fit: inertias of links, friction, rotors and springs of joints.
 
     tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused, with the
-    reason, are parameters that no real bodies have, a fit that is plainly wrong, and terms for which a description has no place
+    reason, are parameters that no real bodies have, a fit whose verdict is wrong, and terms for which a description has no place
     (springs to a rest position, friction of coupled motors). With `anyway` the last two are warnings, and such terms are left
     out.
     """
@@ -42,7 +42,8 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
             f"{wrong[0]}{more}",
             remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
         )
-    _refuse(implausibilities(fit), anyway)
+    if fit.verdict.level is Level.WRONG:
+        _refuse(fit.verdict.reasons, anyway, NotIdentifiedError)
     robot = fit.robot
     links = len(robot.parameters)
     values: dict[str, list[Any]] = {}
@@ -55,12 +56,12 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
     return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
 
 
-def _refuse(sentences: Sequence[str], anyway: bool) -> None:
+def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = TaupiError) -> None:
     """Refuse an export for the reasons in `sentences`, if there are any; with `anyway`, warn instead."""
     if not sentences:
         return
     if not anyway:
-        raise TaupiError(
+        raise kind(
             f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " exports it all the same.")
         )
     warnings.warn(TaupiWarning(" ".join(sentences)), stacklevel=4)
@@ -94,7 +95,7 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
 def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
 
-    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason. A fit that is plainly
+    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason. A fit whose verdict is
     wrong, for example from a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only
     with `force`. See `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
 
@@ -138,8 +139,8 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
 def write_toml(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
 
-    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit that is plainly wrong, or
-    that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
+    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit whose verdict is wrong,
+    or that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
     `force`.
 
     >>> import tempfile, taupi as tp

@@ -39,6 +39,7 @@ class Outcome(Enum):
     UNCONSTRAINED = ("no constraint is active", ())
     CONSTRAINED = ("solved, with active constraints", ())
     FELL_BACK = ("solved by weighted least squares: no robot that can exist explains the logs", ())
+    NEARLY_CONSISTENT = ("solved by weighted least squares: all but those of real bodies", ())
     NOT_CONVERGED = (
         "did not converge",
         ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
@@ -209,7 +210,8 @@ class Fit:
     def robot_identified(self, anyway: bool = False) -> Robot:
         """Return the robot with the identified parameters, friction and rotors, for programs, C source and files.
 
-        A fit that is plainly wrong, or has terms that a description cannot hold, is refused with the reason, unless `anyway`.
+        A fit whose verdict is wrong, or that has terms that a description cannot hold, is refused with the reason, unless
+        `anyway`.
         """
         from taupi.identification.results.export import identified_robot
 

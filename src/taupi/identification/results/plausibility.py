@@ -19,6 +19,7 @@ HEAVIER = 10.0
 # Half of the links below this share of the described mass point to a torque in another unit, or of other joints.
 LIGHTER = 0.03
 
+_FALLBACKS = {Outcome.FELL_BACK: Level.DOUBTFUL, Outcome.NEARLY_CONSISTENT: Level.GOOD}
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
@@ -36,18 +37,15 @@ def _poor_fit(fit: Fit) -> list[Reason]:
     if fit.relative <= WEAK:
         return []
     worst, level = max(fit.joints, key=lambda j: j.relative), Level.WRONG if fit.relative > POOR else Level.DOUBTFUL
-    sentence = (
-        f"The fit leaves {fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name})."
-    )
+    left = f"{fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name})"
+    sentence = f"The fit leaves {left}."
     numbers = {"error": fit.relative, "worst": worst.relative}
     return [Reason("unexplained", sentence, level, (worst.name,), numbers, f"{_CHECK}, and the terms.")]
 
 
 def _fallback(fit: Fit) -> list[Reason]:
-    if fit.status.outcome is not Outcome.FELL_BACK:
-        return []
-    sentence = f"{fit.status.message[:1].upper()}{fit.status.message[1:]}."
-    return [Reason("fallback", sentence, Level.DOUBTFUL, (), {}, f"{_CHECK}.")]
+    level = _FALLBACKS.get(fit.status.outcome)
+    return [] if level is None else [Reason("fallback", fit.status.message, level)]
 
 
 def _unreal_bodies(fit: Fit) -> list[Reason]:
@@ -82,8 +80,7 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
         return [Reason("masses", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
-        sentence = (
-            f"{int(light.sum())} of {int(stated.sum())} links would weigh less than {LIGHTER:.0%} of what their description says."
-        )
+        links_text = f"{int(light.sum())} of {int(stated.sum())} links"
+        sentence = f"{links_text} would weigh less than {LIGHTER:.0%} of what their description says."
         return [Reason("masses", sentence, Level.WRONG, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum
 from typing import Any
 
 
-class Level(StrEnum):
-    """How far a fit is to be trusted, from best to worst."""
+class Level(str, Enum):
+    """How far a fit is to be trusted, from best to worst; each is a text, too."""
 
     GOOD = "good"
     """Nothing speaks against it."""
@@ -17,6 +17,9 @@ class Level(StrEnum):
     """It may be used, but something about the log or the description is likely to be wrong."""
     WRONG = "wrong"
     """It is not a model of the robot: no file for others is made of it unless asked for."""
+
+    def __str__(self) -> str:
+        return self.value
 
     @property
     def rank(self) -> int:

@@ -38,6 +38,7 @@ class Candidate:
         joints: The indices of the joints that it concerns; empty for all.
         numbers: Its numbers, by name.
         after: The errors once it is undone, if they are known already.
+        signs: Whether it can make an inertia positive that is negative.
     """
 
     cause: str
@@ -47,6 +48,7 @@ class Candidate:
     joints: tuple[int, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
     after: Errors | None = None
+    signs: bool = False
 
 
 class Cause(Protocol):
@@ -85,7 +87,9 @@ class Tried:
     @property
     def makes_possible(self) -> bool:
         """Whether fewer joints have a negative inertia, and the torque is explained as well as before."""
-        return self._no_worse and int(self.after.impossible.sum()) < int(self.before.impossible.sum())
+        some = list(self.candidate.joints) or slice(None)
+        fewer = int(self.after.impossible.sum()) < int(self.before.impossible.sum())
+        return self.candidate.signs and self._no_worse and fewer and not self.after.impossible[some].any()
 
     @property
     def agrees_with_description(self) -> bool:

@@ -112,8 +112,8 @@ def _without_cause(trials: Trials) -> Iterator[Reason]:
     elif errors.joints[worst] > _ANOTHER and separate[worst] <= HALVED * errors.joints[worst]:
         yield Reason(
             "other_robot",
-            f"No robot of these dimensions moves like that: at {name} {percent(errors.joints[worst])} of the torque is left if all "
-            f"joints share their links, and {percent(float(separate[worst]))} if each had its own.",
+            f"No robot of these dimensions moves like that: at {name} {percent(errors.joints[worst])} of the torque is left if "
+            f"all joints share their links, and {percent(float(separate[worst]))} if each had its own.",
             Level.WRONG if errors.total > 0.5 else Level.DOUBTFUL,
             (name,),
             {"error_together": float(errors.joints[worst]), "error_apart": float(separate[worst])},

@@ -9,20 +9,23 @@ import numpy as np
 
 from taupi.identification.rows.recording import SEEN, Recording
 from taupi.signals.log import Log
+from taupi.signals.prepare import PER_PERIOD
 
-# Rows of a trial, over all logs: with ten rows per period of the cutoff, 120 periods, and ten times the base parameters of an arm.
+# Rows of a trial, over all logs: with ten rows per period of the cutoff, 120 periods.
 ROWS = 1200
 # The logs that they come from, and the least rows of each: ten periods.
 MOST_LOGS, LEAST_ROWS = 12, 100
+# Of the power of q, this share may lie beyond the motion; the cutoff is so many times where that ends, and the log at least so
+# many of its periods long.
+_BEYOND, _TIMES, LEAST_PERIODS = 1e-3, 2.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The beginning of a log, as it was recorded, with the rate and the cutoff of its recording; None if it came prepared."""
+    """The beginning of a log, as it was recorded; `index` is the number of the log, `rate_hz` are its samples per second."""
 
     log: Log
     rate_hz: float
-    cutoff_hz: float | None
     name: str
     index: int
 
@@ -36,9 +39,28 @@ def heads_of(recordings: Sequence[Recording]) -> list[Head]:
 
 
 def _head(recording: Recording, rows: int, index: int) -> Head:
-    source, seconds = recording.source, rows / recording.rate_hz
-    if recording.cutoff_hz is not None:
-        seconds += 4 / recording.cutoff_hz  # filters cut a period at each end
-    log, start = source.recorded(SEEN), source.span[0]
+    source, log = recording.source, recording.source.recorded(SEEN)
+    start, seconds = source.span[0], rows / source.rate_hz
+    if recording.cutoff is not None:
+        hz = recording.preparation.cutoff_hz or motion_cutoff(source.head(SEEN))
+        seconds = (rows / PER_PERIOD + 4) / hz  # filters cut a period at each end
     inside = (log.time >= start) & (log.time <= min(source.span[1], start + seconds))
-    return Head(log.rows(inside), source.rate_hz, recording.cutoff_hz, source.name, index)
+    return Head(log.rows(inside), source.rate_hz, source.name, index)
+
+
+def motion_cutoff(log: Log) -> float:
+    """Return a cutoff (Hz) that lets the motion pass and not much noise: twice where 99.9 % of the power of q ends.
+
+    The cutoff of a fit is no guide: it depends on what the model explains, which is little as long as a mistake is in the log.
+
+    >>> import numpy as np
+    >>> t = np.arange(0, 20, 0.01)
+    >>> round(motion_cutoff(Log(t, np.sin(2 * np.pi * 0.5 * t)[:, None])), 1)
+    1.5
+    """
+    q = log.q - log.q.mean(axis=0)
+    spectrum = np.abs(np.fft.rfft(q * np.hanning(len(q))[:, None], axis=0)) ** 2
+    share = np.cumsum(spectrum.sum(axis=1))
+    end = int(np.searchsorted(share, (1 - _BEYOND) * share[-1])) + 1
+    hz = _TIMES * end * log.rate_hz / len(q)
+    return float(np.clip(hz, LEAST_PERIODS / max(log.duration, 1e-9), 0.3 * log.rate_hz))

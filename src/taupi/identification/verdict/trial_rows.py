@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from taupi.identification.rows.factors import triangle
 from taupi.identification.solve import Solution, solve
 
 # An inertia that is this many standard errors below zero is negative.
@@ -78,7 +79,7 @@ class TrialRows:
     @cached_property
     def triangles(self) -> list[np.ndarray]:
         """R (k, p + n) of the rows [y_j, tau of all joints] of each joint j."""
-        return [np.linalg.qr(np.hstack([self.y[:, j], self.tau]), mode="r") for j in range(self.tau.shape[1])]
+        return [triangle(np.hstack([self.y[:, j], self.tau])) for j in range(self.tau.shape[1])]
 
     def solved(self, torque: np.ndarray | None = None) -> tuple[Solution, Errors]:
         """Return the x that minimises sum_j |Y_j x - tau_j|^2 / |tau_j|^2, and its errors, for torques tau -> torque tau."""
@@ -109,7 +110,9 @@ class TrialRows:
         rest = weight * (z - y[:, ~free] @ self.links[~free])
         own = y[:, free]
         own = own[:, np.linalg.norm(own, axis=0) > 0]
-        return float(np.linalg.norm(rest - own @ np.linalg.lstsq(own, rest, rcond=1e-6)[0]) if own.size else np.linalg.norm(rest))
+        return float(
+            np.linalg.norm(rest - own @ np.linalg.lstsq(own, rest, rcond=1e-6)[0]) if own.size else np.linalg.norm(rest)
+        )
 
     def coefficients(self, columns: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the coefficients (k,) of more columns (m, n, k) beside those of the rows, and the cost with them."""
@@ -140,7 +143,9 @@ class GravityRows:
 
     def under(self, gravity: np.ndarray) -> TrialRows:
         """Return the rows under a gravity (3,), m/s^2."""
-        return replace(self.still, y=self.still.y + sum(g * part for g, part in zip(gravity, self.per_axis, strict=True)))
+        return replace(
+            self.still, y=self.still.y + sum(g * part for g, part in zip(gravity, self.per_axis, strict=True))
+        )
 
     def best(self, start: np.ndarray, rounds: int = 8) -> np.ndarray:
         """Return the gravity (3,) as large as `start` that explains the torque best, from there by Gauss-Newton steps."""

@@ -19,7 +19,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, compiled_rows
 from taupi.identification.tuning.friction_shape import VELOCITIES
-from taupi.identification.verdict.sample import Head
+from taupi.identification.verdict.sample import Head, motion_cutoff
 from taupi.identification.verdict.trial_rows import Errors, GravityRows, TrialRows
 from taupi.model.robot import Robot
 from taupi.program.program import Program
@@ -39,15 +39,11 @@ Gravity = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Mending:
-    """A change that would undo a mistake: of a log, of its torques tau -> torque tau (n, n), of gravity (3,) in world axes.
-
-    With `cutoff_from_q`, the cutoff is chosen anew: that of the fit was chosen from a q that was not one.
-    """
+    """A change that would undo a mistake: of a log, of its torques tau -> torque tau (n, n), of gravity (3,) in world axes."""
 
     log: Callable[[Log], Log] | None = None
     torque: np.ndarray | None = None
     gravity: Gravity | None = None
-    cutoff_from_q: bool = False
 
     @property
     def of_torque_only(self) -> bool:
@@ -56,7 +52,7 @@ class Mending:
 
 
 class Trials:
-    """Cheap fits of one problem: relative least squares on the beginnings of its logs, at the cutoffs of the fit.
+    """Cheap fits of one problem: relative least squares on the beginnings of its logs.
 
     Joints with small torques count as much as those with large ones, and errors of different trials can be compared. Dry friction
     is tanh(qd / v), with v from the speeds of the trial itself.
@@ -114,12 +110,13 @@ class Trials:
         log = head.log if mending.log is None else mending.log(head.log)
         settings = _open_settings(self.problem.preparation)
         source = open_source(log, self.equations, settings, Streaming())
-        cutoff = None
-        if head.cutoff_hz is not None and not mending.cutoff_from_q:
-            # A change of the time's unit changes all frequencies.
-            hz = min(head.cutoff_hz * source.rate_hz / head.rate_hz, 0.4 * source.rate_hz)
-            cutoff = Cutoff(hz, np.zeros(self.n), "")
-        return Recording.of(source, self.equations, settings, cutoff)
+        if source.first.is_prepared:
+            return Recording.of(source, self.equations, settings)
+        hz = self.problem.preparation.cutoff_hz
+        # A change of the unit of time changes all frequencies.
+        scaled = None if hz is None else min(hz * source.rate_hz / head.rate_hz, 0.4 * source.rate_hz)
+        chosen = motion_cutoff(source.first) if scaled is None else scaled
+        return Recording.of(source, self.equations, settings, Cutoff(chosen, np.zeros(self.n), ""))
 
     def _rows(self, mending: Mending, plan: FrictionPlan, x: np.ndarray | None = None) -> TrialRows:
         parts = [self._rows_of(self.recording(head, mending), plan, x, k) for k, head in enumerate(self.heads)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -44,7 +45,9 @@ class Mounting:
 
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return candidates for gravity along the six directions of the axes, and along the direction that fits best."""
-        own = np.array([float(v) for v in trials.robot.gravity])
+        if not all(isinstance(value, Fraction) for value in trials.robot.gravity):
+            return  # a symbol: it has no direction to compare with
+        own = np.array([float(value) for value in trials.robot.gravity])
         size, rows = float(np.linalg.norm(own)) or _STANDARD, trials.gravity_rows
         vectors = {name: size * np.array(direction) for name, direction in ALONG.items()}
         others = {name: g for name, g in vectors.items() if np.linalg.norm(g - own) > _NEAR * size}

@@ -49,7 +49,7 @@ class WrappedAngles:
         names, count = [trials.robot.joint_names[j] for j in joints], sum(jumps.values())
         says = f"q of {', '.join(names)} jumps by a turn {count} times: unwrapped,"
         remedy = "Unwrap it: log.with_(q=np.unwrap(log.q, axis=0))."
-        mending = Mending(partial(unwrapped, joints=joints), cutoff_from_q=True)
+        mending = Mending(partial(unwrapped, joints=joints))
         yield Candidate(self.name, says, remedy, mending, joints, {"jumps": count})
 
 
@@ -74,7 +74,7 @@ class Spikes:
                         worst = f"{name} of {trials.robot.joint_names[j]}", largest
         if count:
             says = f"{worst[0]} has a spike of {worst[1]:.3g} ({count} such values in all): without them"
-            mending = Mending(without_spikes, cutoff_from_q=True)
+            mending = Mending(without_spikes)
             remedy = "Take them out of the log, or mark them as missing (nan)."
             numbers = {"largest": worst[1], "count": count}
             yield Candidate(self.name, says, remedy, mending, tuple(sorted(joints)), numbers)

@@ -38,8 +38,10 @@ class SwappedJoints:
                 ("tau of ", Mending(torque=torque)),
             ):
                 says = f"{what}{names[i]} and {names[j]} {'are' if not what else 'is'} swapped, it seems: exchanged,"
-                yield Candidate(self.name, says, f"Exchange their columns in the mapping{_of(what)}.", mending, (i, j))
+                yield Candidate(
+                    self.name, says, f"Exchange their columns in the mapping{_of(what)}.", mending, (i, j), signs=True
+                )
 
 
 def _of(what: str) -> str:
-    return f" of {what.split()[0]}" if what else ""
+    return f" of {what.split(maxsplit=1)[0]}" if what else ""

@@ -39,6 +39,4 @@ class OtherPayload:
             change = "more" if mass > 0 else "less"
             says = f"{head.name} was recorded with another load, it seems: with {abs(mass):.3g} kg {change} on {link} there"
             remedy = "Fit the runs with and without the load apart."
-            yield Candidate(
-                self.name, says, remedy, Mending(), (), {"mass": mass, "log": head.index}, more.solved()[1]
-            )
+            yield Candidate(self.name, says, remedy, Mending(), (), {"mass": mass, "log": head.index}, more.solved()[1])

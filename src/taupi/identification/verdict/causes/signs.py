@@ -30,7 +30,7 @@ class FlippedSigns:
         names, unit = trials.robot.joint_names, np.eye(trials.n)
         says = "tau of all joints has the wrong sign, it seems: with the other one"
         remedy = "Change the sign of tau in the mapping: it is the torque of the drives on the links."
-        yield Candidate(self.name, says, remedy, Mending(torque=-unit))
+        yield Candidate(self.name, says, remedy, Mending(torque=-unit), signs=True)
         for j, joint in enumerate(names):
             signs = 1 - 2 * unit[j]
             torque, motion = np.diag(signs), partial(flipped_motion, signs=signs)
@@ -42,4 +42,4 @@ class FlippedSigns:
                 some = "have" if " " in what else "has"
                 says = f"{what} of {joint} {some} the wrong sign, it seems: with the other one"
                 remedy = f"Change the sign of {what} of {joint} in the mapping, or the joint's axis in the description."
-                yield Candidate(self.name, says, remedy, mending, (j,))
+                yield Candidate(self.name, says, remedy, mending, (j,), signs=True)
