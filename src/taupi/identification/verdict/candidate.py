@@ -39,6 +39,7 @@ class Candidate:
         numbers: Its numbers, by name.
         after: The errors once it is undone, if they are known already.
         signs: Whether it can make an inertia positive that is negative.
+        symptom: What the log shows in any case, even where undoing it explains no more; empty if nothing.
     """
 
     cause: str
@@ -49,6 +50,7 @@ class Candidate:
     numbers: Mapping[str, float] = field(default_factory=dict)
     after: Errors | None = None
     signs: bool = False
+    symptom: str = ""
 
 
 class Cause(Protocol):
@@ -73,7 +75,7 @@ class Tried:
     def explains(self) -> bool:
         """Whether undoing it makes the logs so much more plausible that it is the likely cause."""
         return bool(np.isfinite(self.after.joints).all()) and (
-            self.explains_torque or self.makes_possible or self.agrees_with_description
+            self.explains_torque or self.makes_possible or self.agrees_with_description or self.restores_description
         )
 
     @property
@@ -104,6 +106,15 @@ class Tried:
         return bool(credible and after[j] <= min(CREDIBLE, HALVED * before[j]) and before[j] > CREDIBLE)
 
     @property
+    def restores_description(self) -> bool:
+        """Whether the description explains most joints afterwards, and far more than before."""
+        before, after = self.before, self.after
+        if not len(before.described) or not len(after.described) or not self._no_worse:
+            return False
+        far_more = after.described_cost <= HALVED**2 * before.described_cost
+        return bool(far_more and np.median(after.described) <= CREDIBLE < before.described.max())
+
+    @property
     def _no_worse(self) -> bool:
         return self.after.cost <= ALIKE * self.before.cost + LEAST
 
@@ -119,10 +130,13 @@ class Tried:
             clause = f"the inertia that {names[j]} feels is {after:.2g} instead of {before:.2g} kg m^2"
             numbers, level = {"inertia_before": before, "inertia_after": after}, Level.WRONG
         else:
-            j = max(candidate.joints, key=lambda j: self.before.described[j] - self.after.described[j])
+            some = candidate.joints or range(len(names))
+            j = max(some, key=lambda j: self.before.described[j] - self.after.described[j])
             before, after = float(self.before.described[j]), float(self.after.described[j])
             clause = f"the description's own error at {names[j]} falls from {percent(before)} to {percent(after)}"
             numbers = {"described_before": before, "described_after": after}
+            # A description that is wrong about every joint is a weak witness: worth knowing, no reason against the fit.
+            level = Level.DOUBTFUL if candidate.joints else Level.GOOD
         joints = tuple(names[i] for i in candidate.joints)
         sentence = f"{candidate.says} {clause}."
         return Reason(candidate.cause, sentence, level, joints, {**candidate.numbers, **numbers}, candidate.remedy)
@@ -135,6 +149,12 @@ class Tried:
             before, after, place = float(self.before.joints[j]), float(self.after.joints[j]), f" at {names[j]}"
         numbers = {"error_before": before, "error_after": after}
         return f"the error{place} falls from {percent(before)} to {percent(after)}", numbers
+
+
+def symptom_of(candidate: Candidate, names: tuple[str, ...]) -> Reason:
+    """Return the reason of a symptom that the log shows in any case."""
+    joints = tuple(names[i] for i in candidate.joints)
+    return Reason(candidate.cause, candidate.symptom, Level.DOUBTFUL, joints, candidate.numbers, candidate.remedy)
 
 
 def tried(trials: Trials, candidate: Candidate) -> Tried:

@@ -11,8 +11,8 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import reasons_of_fit
 from taupi.identification.results.verdict import Level, Reason, Verdict, percent
-from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, tried
-from taupi.identification.verdict.causes import SILENT, TRIED
+from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, symptom_of, tried
+from taupi.identification.verdict.causes import CONTRADICTING, SILENT, TRIED
 from taupi.identification.verdict.clipping import clipping_reasons
 from taupi.identification.verdict.sample import heads_of
 from taupi.identification.verdict.scale import scale_reason
@@ -66,8 +66,12 @@ def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
         best = _search(trials, TRIED, seen)
         if best is None:
             yield from _without_cause(trials)
+    elif best is None and _contradicted(trials):
+        best = _search(trials, CONTRADICTING, seen)
+    names = trials.robot.joint_names
     if best is not None:
-        yield best.reason(trials.robot.joint_names)
+        yield best.reason(names)
+    yield from (symptom_of(each.candidate, names) for each in seen if each.candidate.symptom and each is not best)
 
 
 def _search(trials: Trials, causes: Iterable[Cause], seen: list[Tried]) -> Tried | None:
@@ -93,6 +97,12 @@ def _suspicious(trials: Trials) -> bool:
     described = errors.described
     odd = len(described) > 0 and np.median(described) <= CREDIBLE < described.max()
     return bool(errors.joints.max() > _SUSPICIOUS or errors.impossible.any() or odd)
+
+
+def _contradicted(trials: Trials) -> bool:
+    """Tell whether the description states masses that explain little of the torque."""
+    described = trials.baseline.described
+    return len(described) > 0 and bool(np.median(described) > CREDIBLE)
 
 
 def _without_cause(trials: Trials) -> Iterator[Reason]:

@@ -22,9 +22,13 @@ _BEYOND, _TIMES, LEAST_PERIODS = 1e-3, 2.0, 30.0
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """The beginning of a log, as it was recorded; `index` is the number of the log, `rate_hz` are its samples per second."""
+    """The beginning of a log, as it was recorded; `index` is the number of the log, `rate_hz` are its samples per second.
+
+    `recorded` is all of it, or as much as was read of a stream at once.
+    """
 
     log: Log
+    recorded: Log
     rate_hz: float
     name: str
     index: int
@@ -45,7 +49,7 @@ def _head(recording: Recording, rows: int, index: int) -> Head:
         hz = recording.preparation.cutoff_hz or motion_cutoff(source.head(SEEN))
         seconds = (rows / PER_PERIOD + 4) / hz  # filters cut a period at each end
     inside = (log.time >= start) & (log.time <= min(source.span[1], start + seconds))
-    return Head(log.rows(inside), source.rate_hz, source.name, index)
+    return Head(log.rows(inside), log, source.rate_hz, source.name, index)
 
 
 def motion_cutoff(log: Log) -> float:

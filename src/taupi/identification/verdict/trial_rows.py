@@ -53,9 +53,14 @@ class Errors:
         return float(np.sum(self.joints**2))
 
     @property
+    def described_cost(self) -> float:
+        """The same with the links of the description; a joint counts at most as one that is not explained at all."""
+        return float(np.sum(np.minimum(self.described, 1.0) ** 2))
+
+    @property
     def merit(self) -> float:
         """The cost, one more for each joint that is impossible, and a little of what the description leaves."""
-        return self.cost + int(self.impossible.sum()) + DESCRIBED * float(np.sum(np.minimum(self.described, 1.0) ** 2))
+        return self.cost + int(self.impossible.sum()) + DESCRIBED * self.described_cost
 
 
 @dataclass(frozen=True, eq=False)

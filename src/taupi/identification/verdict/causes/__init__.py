@@ -9,10 +9,10 @@ from taupi.identification.verdict.candidate import Cause
 from taupi.identification.verdict.causes.gains import TorqueFactor
 from taupi.identification.verdict.causes.gravity import CompensatedGravity, Mounting
 from taupi.identification.verdict.causes.jumps import Spikes, WrappedAngles
-from taupi.identification.verdict.causes.offset import OffsetOfQ
+from taupi.identification.verdict.causes.offset import OffsetOfQ, OffsetOfQByDescription
 from taupi.identification.verdict.causes.order import SwappedJoints
 from taupi.identification.verdict.causes.payload import OtherPayload
-from taupi.identification.verdict.causes.signs import FlippedSigns
+from taupi.identification.verdict.causes.signs import FlippedSigns, FlippedTorques
 from taupi.identification.verdict.causes.timing import DelayedTorque
 from taupi.identification.verdict.causes.units import Degrees, Milliseconds
 
@@ -22,10 +22,14 @@ SILENT: tuple[Cause, ...] = (Spikes(), WrappedAngles(), OtherPayload(), DelayedT
 TRIED: tuple[Cause, ...] = (
     Degrees(),
     Milliseconds(),
+    FlippedTorques(),
     FlippedSigns(),
     TorqueFactor(),
     CompensatedGravity(),
     Mounting(),
     SwappedJoints(),
+    OffsetOfQByDescription(),
 )
-CAUSES: dict[str, Cause] = {cause.name: cause for cause in (*SILENT, *TRIED)}
+# Those that a description tells of which explains little of a log, though the fit is good.
+CONTRADICTING: tuple[Cause, ...] = (FlippedTorques(), Mounting(), OffsetOfQByDescription())
+CAUSES: tuple[str, ...] = tuple(dict.fromkeys(cause.name for cause in (*SILENT, *TRIED)))

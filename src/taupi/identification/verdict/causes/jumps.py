@@ -42,15 +42,17 @@ class WrappedAngles:
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return a candidate if any angle jumps."""
         turning = [j for j, joint in enumerate(trials.robot.driving_joints) if not joint.prismatic]
-        jumps = {j: sum(int(rules.turns(head.log.q[:, j]).sum()) for head in trials.heads) for j in turning}
+        jumps = {j: sum(int(rules.turns(head.recorded.q[:, j]).sum()) for head in trials.heads) for j in turning}
         joints = tuple(j for j, count in jumps.items() if count)
         if not joints:
             return
         names, count = [trials.robot.joint_names[j] for j in joints], sum(jumps.values())
-        says = f"q of {', '.join(names)} jumps by a turn {count} times: unwrapped,"
+        symptom = f"q of {', '.join(names)} jumps by a turn {count} times"
         remedy = "Unwrap it: log.with_(q=np.unwrap(log.q, axis=0))."
         mending = Mending(partial(unwrapped, joints=joints))
-        yield Candidate(self.name, says, remedy, mending, joints, {"jumps": count})
+        yield Candidate(
+            self.name, f"{symptom}: unwrapped,", remedy, mending, joints, {"jumps": count}, symptom=f"{symptom}."
+        )
 
 
 class Spikes:
@@ -63,7 +65,7 @@ class Spikes:
         worst, count, joints = ("", 0.0), 0, set[int]()
         for head in trials.heads:
             for name in ("q", "qd", "tau"):
-                for j, x in enumerate(head.log.signals.get(name, np.zeros((0, 0))).T):
+                for j, x in enumerate(head.recorded.signals.get(name, np.zeros((0, 0))).T):
                     wrong = rules.spikes(x)
                     if not wrong.any():
                         continue
@@ -73,8 +75,10 @@ class Spikes:
                     if abs(largest) > abs(worst[1]):
                         worst = f"{name} of {trials.robot.joint_names[j]}", largest
         if count:
-            says = f"{worst[0]} has a spike of {worst[1]:.3g} ({count} such values in all): without them"
+            more = f" (and {count - 1} more such values)" if count > 1 else ""
+            symptom = f"{worst[0]} has a spike of {worst[1]:.3g}{more}"
             mending = Mending(without_spikes)
             remedy = "Take them out of the log, or mark them as missing (nan)."
             numbers = {"largest": worst[1], "count": count}
-            yield Candidate(self.name, says, remedy, mending, tuple(sorted(joints)), numbers)
+            says, some = f"{symptom}: without it", tuple(sorted(joints))
+            yield Candidate(self.name, says, remedy, mending, some, numbers, symptom=f"{symptom}.")

@@ -20,17 +20,26 @@ def flipped_motion(log: Log, signs: np.ndarray) -> Log:
     return changed_signals(log, MOTION, lambda value: value * signs)
 
 
+class FlippedTorques:
+    """Torques that count in the other direction at all joints: those of the links on the drives."""
+
+    name: ClassVar[str] = "sign"
+
+    def candidates(self, trials: Trials) -> Iterator[Candidate]:
+        """Return one candidate."""
+        says = "tau of all joints has the wrong sign, it seems: with the other one"
+        remedy = "Change the sign of tau in the mapping: it is the torque of the drives on the links."
+        yield Candidate(self.name, says, remedy, Mending(torque=-np.eye(trials.n)), signs=True)
+
+
 class FlippedSigns:
     """A joint whose q, whose torque, or both count in the other direction."""
 
     name: ClassVar[str] = "sign"
 
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
-        """Return candidates for all torques, for the torque of each joint, for its q, and for both."""
+        """Return candidates for the torque of each joint, for its q, and for both."""
         names, unit = trials.robot.joint_names, np.eye(trials.n)
-        says = "tau of all joints has the wrong sign, it seems: with the other one"
-        remedy = "Change the sign of tau in the mapping: it is the torque of the drives on the links."
-        yield Candidate(self.name, says, remedy, Mending(torque=-unit), signs=True)
         for j, joint in enumerate(names):
             signs = 1 - 2 * unit[j]
             torque, motion = np.diag(signs), partial(flipped_motion, signs=signs)
