@@ -11,7 +11,8 @@ from typing import Any
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.verdict import Level
+from taupi.identification.results.plausibility import reasons_of_bodies
+from taupi.identification.results.verdict import Level, Verdict
 from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
@@ -42,8 +43,8 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
             f"{wrong[0]}{more}",
             remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
         )
-    if fit.verdict.level is Level.WRONG:
-        _refuse(fit.verdict.reasons, anyway, NotIdentifiedError)
+    against = fit.verdict if fit.verdict.level is Level.WRONG else Verdict.of(reasons_of_bodies(fit))
+    _refuse(against.reasons, anyway, NotIdentifiedError)
     robot = fit.robot
     links = len(robot.parameters)
     values: dict[str, list[Any]] = {}

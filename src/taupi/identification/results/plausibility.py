@@ -26,11 +26,23 @@ _CHECK = "Check the logs' signs, units and order of joints"
 def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
     """Return the reasons for which a fit is doubtful or wrong, as far as the fit itself tells; none for a good one.
 
-    The fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain the torque far
-    worse (a wrong sign); masses differ from the description by an order of magnitude or more; the estimator fell back to
-    another one.
+    The fit explains little of the torque, the estimator fell back to another one, or its bodies speak against it.
     """
-    return (*_poor_fit(fit), *_fallback(fit), *_unreal_bodies(fit), *_implausible_masses(fit))
+    return (*reasons_of_errors(fit), *reasons_of_bodies(fit))
+
+
+def reasons_of_errors(fit: Fit) -> tuple[Reason, ...]:
+    """Return those of the reasons that cost nothing to find."""
+    return (*_poor_fit(fit), *_fallback(fit))
+
+
+def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
+    """Return those of the reasons for which standard parameters are needed, which may take seconds.
+
+    No real bodies have the estimate, and the nearest real bodies explain the torque far worse (a wrong sign); or masses differ
+    from the description by an order of magnitude or more.
+    """
+    return (*_unreal_bodies(fit), *_implausible_masses(fit))
 
 
 def _poor_fit(fit: Fit) -> list[Reason]:

@@ -9,7 +9,7 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import reasons_of_fit
+from taupi.identification.results.plausibility import reasons_of_bodies, reasons_of_errors
 from taupi.identification.results.verdict import Level, Reason, Verdict, percent
 from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, symptom_of, tried
 from taupi.identification.verdict.causes import CONTRADICTING, SILENT, TRIED
@@ -34,12 +34,17 @@ _UNRELATED = 0.9
 @small_algebra
 def judge(fit: Fit, problem: Problem) -> Verdict:
     """Return the verdict on the fit of a problem, with the likely cause if something is wrong."""
-    reasons = list(reasons_of_fit(fit))
     heads = heads_of(problem.recordings)
-    reasons += clipping_reasons(heads, problem.robot.joint_names)
     trials = Trials(problem, heads)
-    if _can_be_tried(trials):
-        reasons += _causes(trials, bool(Verdict.of(reasons).level is not Level.GOOD))
+    can_be_tried = _can_be_tried(trials)
+    reasons = list(reasons_of_errors(fit))
+    # Bodies of an estimator that does not give them take seconds to find: only if the estimate may not be one of real bodies.
+    if fit.standard is not None or reasons or (can_be_tried and trials.baseline.impossible.any()):
+        reasons += reasons_of_bodies(fit)
+    doubted = Verdict.of(reasons).level is not Level.GOOD
+    reasons += clipping_reasons(heads, problem.robot.joint_names)
+    if can_be_tried:
+        reasons += _causes(trials, doubted)
     return Verdict.of(reasons)
 
 
@@ -48,11 +53,11 @@ def _can_be_tried(trials: Trials) -> bool:
     if trials.equations.elastic:
         return False
     try:
-        rows = trials.own_rows
-    except TaupiError:
+        rows, errors = trials.own_rows, trials.baseline
+    except (TaupiError, np.linalg.LinAlgError):
         return False
     enough = rows.tau.size >= _LEAST_EQUATIONS * rows.y.shape[2]
-    return enough and bool(np.isfinite(trials.baseline.joints).all())
+    return enough and bool(np.isfinite(errors.joints).all())
 
 
 def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:

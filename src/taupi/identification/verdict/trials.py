@@ -85,7 +85,7 @@ class Trials:
         """Return the errors of the logs with a mending; infinite ones if the mended logs cannot be fitted."""
         try:
             return self.rows(mending).solved(mending.torque)[1]
-        except TaupiError:
+        except (TaupiError, np.linalg.LinAlgError):
             return Errors.none(self.n)
 
     def rows(self, mending: Mending) -> TrialRows:

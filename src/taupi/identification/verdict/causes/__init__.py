@@ -21,11 +21,11 @@ SILENT: tuple[Cause, ...] = (Spikes(), WrappedAngles(), OtherPayload(), DelayedT
 # The others only if there is a reason to.
 TRIED: tuple[Cause, ...] = (
     Degrees(),
+    CompensatedGravity(),
     Milliseconds(),
     FlippedTorques(),
     FlippedSigns(),
     TorqueFactor(),
-    CompensatedGravity(),
     Mounting(),
     SwappedJoints(),
     OffsetOfQByDescription(),
