@@ -53,7 +53,16 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "threshold": (Sample(0.2), Sample((0.0, 0.4))),
     "leave_out": (Sample("sample", {"threshold": 0.2}),),
     "torque": (Sample("held"), Sample("held", log="elastic")),
-    "encoder_delay": (Sample(0.002, log="elastic"), Sample((0.001, 0.003), log="elastic")),
+    "encoder_delay": (
+        Sample(0.002),
+        Sample((0.001, -0.002)),
+        Sample(0.002, log="elastic"),
+        Sample((0.001, 0.003), log="elastic"),
+    ),
+    "known_torque": (
+        Sample(("elbow = 3*sin(q1 + q2) - 0.5",)),
+        Sample(("joint2 = 20*cos(q2)",), log="elastic"),
+    ),
 }
 
 # What every sample is tried with, unless it is about that: choices by the data are not what is compared.

@@ -3,13 +3,16 @@
     python tools/write_public_names.py
 
 The names come from the table in src/taupi/public_names.py. Each module has `__all__` and imports for type checkers below a
-marker; everything below the marker is written anew.
+marker; everything below the marker is written anew. src/taupi/signatures.pyi has the keywords of verbs that take settings, and
+is written as a whole.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+from verb_signatures import MODULE, STUB, stub, verbs
 
 SRC = Path(__file__).parents[1] / "src"
 MARKER = "# Below: written by tools/write_public_names.py from taupi/public_names.py.\n"
@@ -37,7 +40,8 @@ def block(namespace: str) -> str:
         "if TYPE_CHECKING:",
     ]
     imports = [("taupi", name, name) for name in NAMESPACES] if not namespace else []
-    imports += [(module, name, public) for public, (module, name) in table.items()]
+    typed = verbs()
+    imports += [(MODULE if name in typed else module, name, public) for public, (module, name) in table.items()]
     for module, name, public in sorted(imports):
         lines.append(f"    from {module} import {name}" + (f" as {public}" if public != name else ""))
     return "\n".join(lines) + "\n"
@@ -56,9 +60,8 @@ def main() -> None:
     """Write all of them."""
     from taupi.public_names import PUBLIC
 
-    for namespace in PUBLIC:
-        path, text = module_file(namespace), written(namespace)
-        if path.read_text(encoding="utf-8") != text:
+    for path, text in {STUB: stub(), **{module_file(name): written(name) for name in PUBLIC}}.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(f"wrote {path}", file=sys.stderr)
 

@@ -21,6 +21,7 @@ __all__ = [
     "Course",
     "ElasticPlant",
     "Fit",
+    "Gaps",
     "Goal",
     "Horizon",
     "Log",
@@ -142,7 +143,6 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
-    from taupi.excitation.excite import excite
     from taupi.excitation.geometry.watched import clearance_of as clearance
     from taupi.excitation.settings import Course
     from taupi.excitation.settings import Goal
@@ -151,14 +151,11 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
-    from taupi.identification.identify import identify
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.fit_file import load_fit
     from taupi.identification.results.fit_file import write_fit
-    from taupi.identification.results.validation import compare
-    from taupi.identification.results.validation import validate
     from taupi.identification.rows.preparation import Preparation
     from taupi.model.catalogue import names as catalogue
     from taupi.model.load import load
@@ -176,14 +173,21 @@ if TYPE_CHECKING:
     from taupi.reporting.figures import plot
     from taupi.reporting.report import report
     from taupi.signals.check import check_log
-    from taupi.signals.clean import clean_log
     from taupi.signals.log import Log
-    from taupi.signals.prepare import prepare
-    from taupi.signals.read import read_log
     from taupi.signals.read import write_log
     from taupi.signals.reading import Reading
     from taupi.signals.reading import Streaming
+    from taupi.signals.smoothing import Gaps
     from taupi.signals.smoothing import Smoothing
+    from taupi.signatures import clean_log
+    from taupi.signatures import compare
+    from taupi.signatures import excite
+    from taupi.signatures import identify
+    from taupi.signatures import prepare
+    from taupi.signatures import read_log
+    from taupi.signatures import simulate
+    from taupi.signatures import simulate_many
+    from taupi.signatures import validate
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload
@@ -195,5 +199,3 @@ if TYPE_CHECKING:
     from taupi.simulation.references import Sinusoids
     from taupi.simulation.run import Run
     from taupi.simulation.sensors import Sensors
-    from taupi.simulation.simulate import simulate
-    from taupi.simulation.simulate import simulate_many

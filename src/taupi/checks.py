@@ -5,12 +5,13 @@ They import nothing heavy, so that settings can be declared, and their help show
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, shown
 
 Check = Callable[[str, Any], Any]
 
@@ -72,13 +73,15 @@ def one_of(known: Iterable[str]) -> Check:
 
     >>> one_of(("row", "sample"))("leave_out", "rwo")
     Traceback (most recent call last):
-    taupi.errors.TaupiError: No leave_out 'rwo'. Did you mean 'row'? Known: row, sample.
+    taupi.errors.TaupiError: leave_out is 'rwo', expected one of row, sample. Did you mean 'row'?
     """
     names = tuple(known)
 
     def check(name: str, value: Any) -> str:
         if value not in names:
-            raise unknown(Argument(name), str(value), names)
+            close = difflib.get_close_matches(str(value), names, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else ()
+            raise TaupiError(Argument(name), f" is {shown(value)}, expected one of {', '.join(names)}.", remedy=hint)
         return str(value)
 
     return check

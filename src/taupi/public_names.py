@@ -51,7 +51,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Identification.
         "taupi.identification.identify": "identify",
         "taupi.identification.rows.preparation": "Preparation",
-        "taupi.signals.smoothing": "Smoothing",
+        "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.fit_file": "load_fit, write_fit",
@@ -84,8 +84,19 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.errors": "TaupiError, TaupiWarning",
     },
     "terms": {
-        "taupi.dynamics.terms": "Viscous, Coulomb, Offset, Rotor, Spring, Damping, "
-        "Stribeck, StribeckCurve, StribeckRise, StribeckFall, Along, LinkSide",
+        "taupi.dynamics.terms.viscous": "Viscous",
+        "taupi.dynamics.terms.coulomb": "Coulomb",
+        "taupi.dynamics.terms.load": "Load",
+        "taupi.dynamics.terms.curve": "Curve",
+        "taupi.dynamics.terms.offset": "Offset",
+        "taupi.dynamics.terms.rotor": "Rotor",
+        "taupi.dynamics.terms.spring": "Spring",
+        "taupi.dynamics.terms.stribeck": "Stribeck",
+        "taupi.dynamics.terms.stribeck_curve": "StribeckCurve",
+        "taupi.dynamics.terms.stribeck_rise": "StribeckRise",
+        "taupi.dynamics.terms.stribeck_fall": "StribeckFall",
+        "taupi.dynamics.terms.along": "Along",
+        "taupi.dynamics.terms.elastic": "Damping, LinkSide",
     },
     "elastic": {
         "taupi.dynamics.elastic": "elastic_inverse_dynamics as inverse_dynamics, elastic_mass_matrix as mass_matrix, "
@@ -121,6 +132,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.read": "read_log, write_log, log_blocks",
         "taupi.signals.check": "check_log",
         "taupi.signals.clean": "clean_log",
+        "taupi.signals.suggestion": "suggest_mapping",
         "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",
@@ -256,5 +268,7 @@ def _moved(name: str) -> Any:
     """Return a public name by its old place, and warn whoever asked for it there."""
     space, _, new = MOVED[name].partition(".")
     message = f"taupi.{name} has moved to taupi.{space}.{new}; the old name goes in taupi {REMOVED_IN}."
-    warnings.warn(message, import_module("taupi.errors").MovedWarning, stacklevel=3)
+    # `from taupi import name` asks twice: the import system whether the name is there, then the statement for its value.
+    if sys._getframe(2).f_code.co_name != "_handle_fromlist":
+        warnings.warn(message, import_module("taupi.errors").MovedWarning, stacklevel=3)
     return getattr(import_module(f"taupi.{space}"), new)

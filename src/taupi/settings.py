@@ -125,7 +125,8 @@ class _Unchanged:
 def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
 
-    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields.
+    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields, and
+    tools/write_public_names.py writes them into signatures.pyi for type checkers.
     A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
     keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
     those of further ones are keywords.
@@ -173,6 +174,7 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
             return function(**bound)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__subjects__ = subjects  # type: ignore[attr-defined]
         call.__doc__ = _documented(function.__doc__ or "", subjects)
         return call
 

@@ -15,8 +15,10 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "Along",
     "Coulomb",
+    "Curve",
     "Damping",
     "LinkSide",
+    "Load",
     "Offset",
     "Rotor",
     "Spring",
@@ -28,15 +30,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.dynamics.terms import Along
-    from taupi.dynamics.terms import Coulomb
-    from taupi.dynamics.terms import Damping
-    from taupi.dynamics.terms import LinkSide
-    from taupi.dynamics.terms import Offset
-    from taupi.dynamics.terms import Rotor
-    from taupi.dynamics.terms import Spring
-    from taupi.dynamics.terms import Stribeck
-    from taupi.dynamics.terms import StribeckCurve
-    from taupi.dynamics.terms import StribeckFall
-    from taupi.dynamics.terms import StribeckRise
-    from taupi.dynamics.terms import Viscous
+    from taupi.dynamics.terms.along import Along
+    from taupi.dynamics.terms.coulomb import Coulomb
+    from taupi.dynamics.terms.curve import Curve
+    from taupi.dynamics.terms.elastic import Damping
+    from taupi.dynamics.terms.elastic import LinkSide
+    from taupi.dynamics.terms.load import Load
+    from taupi.dynamics.terms.offset import Offset
+    from taupi.dynamics.terms.rotor import Rotor
+    from taupi.dynamics.terms.spring import Spring
+    from taupi.dynamics.terms.stribeck import Stribeck
+    from taupi.dynamics.terms.stribeck_curve import StribeckCurve
+    from taupi.dynamics.terms.stribeck_fall import StribeckFall
+    from taupi.dynamics.terms.stribeck_rise import StribeckRise
+    from taupi.dynamics.terms.viscous import Viscous

@@ -101,6 +101,14 @@ def test_a_moved_name_warns_as_both_kinds():
         from taupi import Viscous  # noqa: F401
 
 
+def test_an_import_of_a_moved_name_warns_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        from taupi import Viscous  # noqa: F401
+    (warning,) = caught
+    assert warning.filename == __file__ and "taupi.terms.Viscous" in str(warning.message)
+
+
 def moved_uses(text):
     names = "|".join(sorted(MOVED, key=len, reverse=True))
     uses = re.findall(rf"(?<![\w.])(?:tp|taupi)\\?\.({names})\b", text)

@@ -12,6 +12,7 @@ from taupi.dynamics.terms import TERMS
 from taupi.errors import TaupiError
 
 GEAR, ROTOR = np.array([50.0, -8.0]), np.array([2e-4, 3e-3])
+MU, BEND, SPEED = np.array([0.06, 0.2]), np.array([0.5, -0.3]), np.array([2.0, 3.0])
 VISCOUS, COULOMB, OFFSET, HEIGHT = (np.array(v) for v in ([1.5, 2.5], [0.7, 0.9], [-0.3, 0.2], [0.4, 0.6]))
 
 
@@ -31,6 +32,11 @@ FORMULAS = {
     "stribeck_rise": (lambda q, qd, qdd: -np.sign(qd) * np.exp(-np.abs(qd) / 0.1), np.zeros(2)),
     "stribeck_fall": (lambda q, qd, qdd: -np.sign(qd) * _falling(np.abs(qd)), np.zeros(2)),
 }
+# Terms that change dry friction by a factor, with its formula at (qd, load): what they are beside Coulomb friction.
+MODULATED = {
+    "load": (lambda qd, load: np.abs(load), MU),
+    "curve": (lambda qd, load: np.exp(-np.abs(qd) / (0.3 * SPEED)), BEND),
+}
 # A turning and a sliding joint, with speeds forward, backward, zero and slow.
 STATES = (
     np.array([[0.3, -0.4], [0.2, 0.1], [1.0, 2.0], [-1.5, 0.7]]),
@@ -45,12 +51,13 @@ def arm():
     links = [{"m": 2, "com": (0.1, 0, 0), "inertia": (0.1, 0, 0, 0.2, 0, 0.3)}] * 2
     links = [dict(k, name=f"l{i}") for i, k in enumerate(links)]
     robot = tp.Robot.from_dh(rows, links=links)
-    robot = robot.with_friction(viscous=VISCOUS, coulomb=COULOMB, offset=OFFSET, stribeck=HEIGHT)
+    friction = {"viscous": VISCOUS, "coulomb": COULOMB, "offset": OFFSET, "stribeck": HEIGHT}
+    robot = robot.with_friction(**friction, load=MU, curve=BEND)
     return robot.with_transmissions(gear_ratio=GEAR, rotor_inertia=ROTOR)
 
 
 def test_every_term_has_a_formula_here():
-    assert set(FORMULAS) == set(TERMS)
+    assert {*FORMULAS, *MODULATED} == set(TERMS)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -70,6 +77,89 @@ def test_torque_columns_and_parameters(arm, name):
     assert error(reference, columns) < ROUNDING
 
 
+def object_of(name):
+    return tp.terms.Curve(velocity=tuple(SPEED)) if name == "curve" else name
+
+
+def everything():
+    return tuple(map(object_of, TERMS))
+
+
+@pytest.mark.parametrize("name", MODULATED)
+@pytest.mark.parametrize("width", [0.0, 0.3])
+def test_terms_that_change_dry_friction(arm, name, width):
+    """s is that of the Coulomb term beside them, and the load all that is neither friction nor offset."""
+    (q, qd), (factor, parameter) = STATES, MODULATED[name]
+    s = np.tanh(qd / width) if width else np.sign(qd)
+    others = ("rotor", "viscous", tp.terms.Coulomb(width), "offset")
+    load = tp.inverse_dynamics(arm, terms=("rotor",))(q, qd, QDD)
+    want = s * factor(qd, load) * parameter
+    plain, full = (tp.inverse_dynamics(arm, terms=terms) for terms in (others, (*others, object_of(name))))
+    assert error(full(q, qd, QDD) - plain(q, qd, QDD), want) < ROUNDING
+    y = tp.regressor(arm, terms=(*others, object_of(name)))
+    assert [p.name for p in y.inputs] == ["q", "qd", "qdd", *(["load"] if name == "load" else [])]
+    rows = y(q, qd, QDD, *([load] if name == "load" else []))
+    assert error(np.einsum("bii->bi", rows[:, :, -2:]), s * factor(qd, load)) < ROUNDING
+    assert not rows[:, [0, 1], [-1, -2]].any()
+    assert error(rows @ y.parameters.values, full(q, qd, QDD)) < ROUNDING
+    assert y.parameters.names[-2:] == (f"joint1.{name}", f"joint2.{name}")
+    assert error(tp.mass_matrix(arm, terms=(*others, object_of(name)))(q), tp.mass_matrix(arm, terms=others)(q)) == 0
+
+
+def test_loads_come_from_springs_wrenches_and_disturbances_too(arm):
+    q, qd = STATES
+    wrench, more = np.array([0.1, -0.2, 0.3, 4.0, -5.0, 6.0]), np.array([1.5, -2.5])
+    options = {"tip_wrench": "geometric", "disturbance": True}
+    inputs = (q, qd, QDD, np.broadcast_to(wrench, (4, 6)), np.broadcast_to(more, (4, 2)))
+    load = tp.inverse_dynamics(arm, terms=("rotor", "spring"), **options)(*inputs)
+    terms = ("rotor", "spring", "viscous", "coulomb", "offset")
+    without, complete = (tp.inverse_dynamics(arm, terms=t, **options)(*inputs) for t in (terms, (*terms, "load")))
+    assert error(complete - without, MU * np.abs(load) * np.sign(qd)) < ROUNDING
+
+
+@pytest.mark.parametrize("algorithm", ["articulated", "cholesky"])
+def test_forward_dynamics_undoes_inverse_dynamics_with_loads(arm, algorithm):
+    """Though the load depends on the acceleration, at either sign of either."""
+    (q, qd), terms = STATES, everything()
+    for qdd in (QDD, -40 * QDD):
+        tau = tp.inverse_dynamics(arm, terms=terms)(q, qd, qdd)
+        assert error(tp.forward_dynamics(arm, terms=terms, algorithm=algorithm)(q, qd, tau), qdd) < 1e-10
+
+
+def test_bias_is_the_torque_without_acceleration(arm):
+    (q, qd), terms = STATES, everything()
+    want = tp.inverse_dynamics(arm, terms=terms)(q, qd, 0 * QDD)
+    assert error(tp.bias_torque(arm, terms=terms)(q, qd), want) < ROUNDING
+
+
+def test_terms_that_change_dry_friction_are_refused_where_they_cannot_be(arm):
+    for name in ("load", "curve"):
+        with pytest.raises(
+            TaupiError, match=rf"The term '{name}' changes dry friction, and there is none\. Add 'coulomb'"
+        ):
+            tp.regressor(arm, terms=(object_of(name),))
+        with pytest.raises(TaupiError, match=f"Laws have no term '{name}'"):
+            tp.SlotineLi(arm, terms=("coulomb", object_of(name))).torque(*np.zeros((5, 2)))
+        with pytest.raises(TaupiError, match="'load' or 'curve', which are for rigid joints"):
+            tp.elastic_regressor(arm.with_transmissions(stiffness=100.0), terms=("coulomb", object_of(name)))
+    with pytest.raises(TaupiError, match="'load' is not linear in the parameters"):
+        tp.slotine_li_regressor(arm, terms=("coulomb", "load"))
+    with pytest.raises(TaupiError, match="load of joint1 is 1, expected a share from 0 to below 1"):
+        tp.inverse_dynamics(arm.with_friction(load=1.0), terms=("coulomb", "load"))
+    with pytest.raises(TaupiError, match=r"load of joint1 is -0\.1"):
+        tp.forward_dynamics(arm.with_friction(load=-0.1), terms=("coulomb", "load"))
+    with pytest.raises(TaupiError, match="velocity of the term 'curve' is 0"):
+        tp.inverse_dynamics(arm, terms=("coulomb", "curve"))
+
+
+@pytest.mark.parametrize(
+    "bad", [{"share": 0}, {"share": -1}, {"share": np.nan}, {"velocity": -1.0}, {"velocity": "fast"}]
+)
+def test_the_shape_of_a_curve_is_checked(bad):
+    with pytest.raises(TaupiError, match="expected"):
+        tp.terms.Curve(**bad)
+
+
 def test_only_rotors_add_to_the_mass_matrix(arm):
     q = STATES[0]
     plain = tp.mass_matrix(arm)(q)
@@ -86,13 +176,15 @@ def test_forward_dynamics_with_all_terms_by_hand(arm):
     mass = tp.mass_matrix(arm)(q) + np.diag(GEAR**2 * ROTOR)
     want = np.linalg.solve(mass, (tau - friction - tp.bias_torque(arm)(q, qd))[..., None])[..., 0]
     for algorithm in ("articulated", "cholesky"):
-        assert error(tp.forward_dynamics(arm, terms=tuple(TERMS), algorithm=algorithm)(q, qd, tau), want) < 1e-10
+        assert error(tp.forward_dynamics(arm, terms=tuple(FORMULAS), algorithm=algorithm)(q, qd, tau), want) < 1e-10
 
 
 def test_units_follow_the_joint(arm):
     units = dict(
-        zip(*(getattr(tp.regressor(arm, terms=tuple(TERMS)).parameters, k) for k in ("names", "units")), strict=True)
+        zip(*(getattr(tp.regressor(arm, terms=everything()).parameters, k) for k in ("names", "units")), strict=True)
     )
+    assert {units[f"{joint}.load"] for joint in ("joint1", "joint2")} == {"1"}
+    assert (units["joint1.curve"], units["joint2.curve"]) == ("N m", "N")
     assert units["joint1.viscous"] == "N m s/rad"
     assert units["joint2.viscous"] == "N s/m"
     assert (units["joint1.rotor"], units["joint2.rotor"]) == ("kg m^2", "kg")

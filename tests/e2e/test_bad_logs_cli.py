@@ -115,7 +115,7 @@ OPTIONS = {
     "--cutoff 0.01": "good.csv: log has 1600 samples, too few for a cutoff of 0.01 Hz",
     "--decimate -1": "--decimate is -1, expected a whole number",
     "--rate-hz nan": "--rate-hz is nan",
-    "--gaps mend": "No --gaps 'mend'",
+    "--gaps mend": "--gaps is 'mend'",
     "--max-error nan": "--max-error is nan, expected a share of the torque",
     "--terms viscous,viscous": "The term 'viscous' is given twice",
     "good.csv": "good.csv is given twice: give each log once",

@@ -6,21 +6,29 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import taupi
 
 import taupi as tp
 
 
-def taupi(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
+def process(*arguments):
+    """Run the command as a user does, in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, check=False)
 
 
 def test_help_opens_with_examples():
-    done = taupi("--help")
+    done = process("--help")
     assert done.returncode == 0
     assert "taupi info puma560" in done.stdout
-    assert taupi("--version").stdout.strip() == tp.__version__
+    assert process("--version").stdout.strip() == tp.__version__
+
+
+@pytest.mark.parametrize("words", ["base elbow2r --json", "base nobody", "base elbow2r --terms viscus", "base"])
+def test_a_process_of_its_own_does_and_says_the_same(words):
+    """The other tests of commands run them in this process."""
+    done, here = process(*words.split()), taupi(*words.split())
+    assert (done.returncode, done.stdout) == (here.returncode, here.stdout)
+    assert done.stderr.splitlines()[-1:] == here.stderr.splitlines()[-1:]  # what is above it names the program
 
 
 def test_info_lists_and_shows():

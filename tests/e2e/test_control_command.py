@@ -1,21 +1,14 @@
 """`taupi control` and `taupi emit ROBOT controller` from outside."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import taupi
 from emitted import need, run
 from pages import Page
 
 import taupi as tp
-
-
-def taupi(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
 
 
 def test_laws_side_by_side(tmp_path):
@@ -140,7 +133,7 @@ def test_a_loop_that_diverges_is_kept_and_shown(tmp_path):
         (["control", "elbow2r", "--delay", "soon"], "--delay is 'soon', expected a number"),
         (["control", "elbow2r", "--delay", "0.4ms"], "expected a whole number of control periods"),
         (["control", "elbow2r", "--velocity", "filter"], "expected filter:HZ"),
-        (["control", "elbow2r", "--velocity", "guess"], "No --velocity 'guess'"),
+        (["control", "elbow2r", "--velocity", "guess"], "--velocity is 'guess'"),
         (["control", "elbow2r", "--initial", "[1]"], "--initial is '[1]', expected 2 numbers"),
         (["emit", "elbow2r", "controller", "-o", "x"], "A controller needs a law: --law slotine-li"),
         (["emit", "elbow2r", "controller", "--law", "walkr", "-o", "x"], "Did you mean 'walker'?"),

@@ -1,20 +1,13 @@
 """`taupi emit` from outside: files on disk, paths on standard output, and how it ends."""
 
 import importlib.util
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import taupi
 
 import taupi as tp
 from taupi.cli.programs import PROGRAMS, build_program
-
-
-def taupi(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
 
 
 def test_emit_prints_paths_and_the_next_step(tmp_path):

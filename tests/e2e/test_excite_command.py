@@ -9,16 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from command_line import taupi
 from pages import Page
 
 import taupi as tp
 
 LIMITS = "lower = -2\nupper = 2\nvelocity = 3\nacceleration = 10\neffort = 60\n"
-
-
-def taupi(*arguments, cwd):
-    command = [sys.executable, "-m", "taupi", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 @pytest.fixture

@@ -1,22 +1,16 @@
 """`taupi explicit` and `taupi lump` from outside: every format and option, and what they say when something is wrong."""
 
 import json
-import subprocess
 import sys
 import warnings
 from xml.etree import ElementTree
 
 import pytest
 import sympy
+from command_line import taupi
 
 import taupi as tp
 from taupi.cli.main import run
-
-
-def taupi(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
 
 
 def printed(*arguments):

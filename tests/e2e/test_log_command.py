@@ -1,18 +1,16 @@
 """`taupi log` from outside."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import taupi
 
 import taupi as tp
 
 
-def taupi(*arguments, cwd):
-    command = [sys.executable, "-m", "taupi", "log", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+def log(*arguments, cwd):
+    return taupi("log", *arguments, cwd=cwd)
 
 
 @pytest.fixture
@@ -31,18 +29,20 @@ def folder(tmp_path):
 
 
 def test_the_report_as_text_and_json(folder):
-    done = taupi("run.npz", cwd=folder)
+    done = log("run.npz", cwd=folder)
     assert done.returncode == 0 and not done.stderr
     assert done.stdout.startswith("Log run.npz: 300 samples of 2 joints")
     assert "gap: 1 gaps in time, the longest 0.51 s" in done.stdout and "dead: tau of j2" in done.stdout
-    assert "    clean: interpolates gaps up to short_gap" in done.stdout
-    data = json.loads(taupi("run.npz", "--json", cwd=folder).stdout)
+    assert (
+        "    clean: interpolates gaps up to --short-gap; refuses longer ones unless --gaps interpolate" in done.stdout
+    )
+    data = json.loads(log("run.npz", "--json", cwd=folder).stdout)
     assert [f["kind"] for f in data["findings"]] == ["gap", "dead"] and data["findings"][0]["rows"] == [[149, 150]]
     assert data["source"]["format"] == "npz" and data["signals"] == ["q", "tau"]
 
 
 def test_a_mapping_and_a_robot(folder):
-    done = taupi("run.csv", "--columns", "map.toml", "--robot", "elbow2r", "--json", cwd=folder)
+    done = log("run.csv", "--columns", "map.toml", "--robot", "elbow2r", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["joints"] == list(tp.load("elbow2r").joint_names) and data["rate_hz"] == pytest.approx(100)
@@ -60,6 +60,6 @@ def test_a_mapping_and_a_robot(folder):
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_3(folder, arguments, sentence):
-    done = taupi(*arguments, cwd=folder)
+    done = log(*arguments, cwd=folder)
     assert done.returncode == 3 and not done.stdout
     assert sentence in done.stderr and len(done.stderr.strip().splitlines()) == 1

@@ -1,21 +1,14 @@
 """`taupi reproduce` from outside."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command_line import taupi
 from typer.testing import CliRunner
 
 import taupi as tp
 from taupi.cli.main import app
 from taupi.papers.study import Reproduction, Study, figure
-
-
-def taupi(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "taupi", *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
 
 
 def test_studies_are_listed(tmp_path):

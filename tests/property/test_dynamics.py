@@ -23,10 +23,11 @@ def numeric(program):
 @FEW
 @given(ANY)
 def test_regressor_times_parameters_is_the_torque(robot):
-    terms = ("viscous", "coulomb", "offset", "rotor", "stribeck")
+    terms = ("viscous", "coulomb", "offset", "rotor", "stribeck", tp.terms.Curve(velocity=2.0), "load")
+    robot = robot.with_friction(load=0.1, curve=0.3)
     states = random_states(robot, 3, 3)
-    y = tp.regressor(robot, terms=terms)
-    tau = numeric(y)(*states) @ y.parameters.values
+    y, load = tp.regressor(robot, terms=terms), numeric(tp.inverse_dynamics(robot, terms=("rotor",)))(*states)
+    tau = numeric(y)(*states, load) @ y.parameters.values
     assert error(tau, numeric(tp.inverse_dynamics(robot, terms=terms))(*states)) < ROUNDING
 
 

@@ -8,15 +8,13 @@ latter two directly is what it printed (`...` stands for anything). Other fences
 import contextlib
 import doctest
 import io
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from command_line import taupi as taupi_command
 
 import taupi
 
@@ -26,8 +24,6 @@ PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([\w.-]+)"')
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-# The snippets run in a temporary folder, so the package's place must not be relative to this one.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(taupi.__file__).parents[1]), "NO_COLOR": "1"}
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -65,10 +61,7 @@ def run_shell(fence: Fence, page: Path, folder: Path) -> str:
     for line in fence.text.splitlines():
         if not line.startswith("taupi "):
             continue
-        command = [sys.executable, "-m", *shlex.split(line)]
-        done = subprocess.run(
-            command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = taupi_command(*shlex.split(line)[1:], cwd=folder)
         assert done.returncode == 0, f"{page}:{fence.line}: {line}\n{done.stderr}"
         printed += done.stdout
     return printed

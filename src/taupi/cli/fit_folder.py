@@ -25,7 +25,7 @@ RESULTS = ("fit.json", "fit.txt", "report.html")
 # What may lie beside them; a new result without them takes the old ones away.
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 # Terms that a description has a place for; the second kind only where joints are elastic.
-_DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck")
+_DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck", "load", "curve")
 _DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
 
 

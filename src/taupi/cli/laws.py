@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from taupi.cli.parsing import json_value, names
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,20 @@ def build_laws(
     for law in chosen:
         keywords[law] |= {"adapt": "base"} if law in _ADAPTS_BASE else {}
         keywords[law] |= {"terms": terms} if law != ELASTIC_LAW else {}
-    return {law: classes[law](robot, **keywords[law]) for law in chosen}
+    return {law: _build(classes[law], robot, keywords[law], fields[law]) for law in chosen}
+
+
+def _build(kind: Any, robot: Robot, keywords: dict[str, Any], gains: set[str]) -> Law:
+    """Return a law of a class; what is wrong with its gains is said by the option that sets them."""
+    try:
+        law: Law = kind(robot, **keywords)
+    except TaupiError as error:
+        parts, remedy = (
+            [f"--gain {p}" if isinstance(p, Argument) and p.name in gains else p for p in texts]
+            for texts in (error.parts, error.remedy)
+        )
+        raise type(error)(*parts, remedy=remedy) from None
+    return law
 
 
 def starting_estimate(law: Law, share: float) -> np.ndarray:

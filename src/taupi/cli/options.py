@@ -9,8 +9,7 @@ import typer
 
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
 from taupi.cli.settings import Without
-from taupi.identification.rows.preparation import Preparation
-from taupi.settings import Changes
+from taupi.identification.rows.preparation import PREDICTION_CHANGES
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
@@ -27,12 +26,12 @@ ValidateOption = Annotated[
 ]
 
 # What validation changes of the way in which the fit's own logs were prepared. There every row counts.
-ValidationPreparation = Annotated[dict[str, Any], Changes(Preparation), Without("slow", "threshold", "leave_out")]
+ValidationPreparation = Annotated[dict[str, Any], PREDICTION_CHANGES, Without(*PREDICTION_CHANGES.without)]
 
 # Programs -------------------------------------------------------------------------------------------------------------
 
 TermsOption = Annotated[
-    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.")
+    str, typer.Option("--terms", help="Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck,load.")
 ]
 CouplingOption = Annotated[
     bool,
@@ -77,6 +76,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option("--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."),
 ]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the sensors' noise.")]
 RunsOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
 ]

@@ -9,17 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from taupi.checks import not_negative
-from taupi.cli.parsing import names, number, per_joint, seconds
+from taupi.cli.parsing import per_joint, seconds
 from taupi.cli.settings import Without
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.settings import Changes, Settings
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.sensors import Sensors
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
-    from taupi.simulation.plants.plant import ArmPlant, Payload
+    from taupi.simulation.plants.elastic_plant import ElasticPlant
+    from taupi.simulation.plants.plant import Payload
+    from taupi.simulation.plants.rigid_plant import RigidPlant
 
 _TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
 
@@ -32,7 +33,6 @@ class PlantOptions(Settings):
     """The plant: what stands between the torque that a law asks for and the motion.
 
     Attributes:
-        terms: Joint terms, separated by commas: viscous,coulomb,offset,rotor,stribeck.
         rigid: Take elastic joints as rigid.
         stiction: Let joints stick and break away; needs --integrator rk45, dop853 or lsoda.
         payload_at: Load at the tip from a time on, as time:mass, such as 2s:1.5kg.
@@ -42,7 +42,6 @@ class PlantOptions(Settings):
         disturbance: Torque that the motors have to make up for, N m: one, or one per joint separated by commas.
     """
 
-    terms: str = ""
     rigid: bool = False
     stiction: bool = False
     payload_at: tuple[str, ...] = ()
@@ -51,17 +50,12 @@ class PlantOptions(Settings):
     delay: str = "0"
     disturbance: str | None = None
 
-    @property
-    def term_names(self) -> tuple[str, ...]:
-        """The names of the joint terms."""
-        return names(self.terms)
-
     def elastic(self, robot: Robot) -> bool:
         """Tell whether links and motors are simulated."""
         return bool(robot.elastic_joints) and not self.rigid
 
-    def plant(self, robot: Robot) -> ArmPlant:
-        """Return the plant: links and motors where the robot has elastic joints, and say so."""
+    def plant(self, robot: Robot, terms: tuple[str, ...]) -> RigidPlant | ElasticPlant:
+        """Return the plant, with joint terms by name: links and motors where the robot has elastic joints, and say so."""
         import taupi as tp
 
         described = self.torque_limit == "description"
@@ -73,10 +67,10 @@ class PlantOptions(Settings):
             "disturbance": per_joint("disturbance", self.disturbance, robot.n),
         }
         if not self.elastic(robot):
-            return tp.RigidPlant(robot, self.term_names, stiction=self.stiction, **outside)
+            return tp.RigidPlant(robot, terms, stiction=self.stiction, **outside)
         if self.stiction:
             raise TaupiError(f"--stiction is for rigid joints, and {robot.name} has elastic ones: add --rigid.")
-        plant = tp.ElasticPlant(robot, self.term_names or None, **outside)
+        plant = tp.ElasticPlant(robot, terms or None, **outside)
         count, friction = len(robot.elastic_joints), ", ".join(t.name for t in plant.terms) or "no friction"
         print(
             f"{robot.name} has {count} elastic joint{'s' * (count > 1)}: simulating links and motors, {friction}; "
@@ -95,36 +89,16 @@ class PlantOptions(Settings):
                 )
 
 
-# Fields of the sensors that the command line has as they are; the others are written in another way there.
-SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("velocity", "cutoff_hz", "delay")]
+# What the user says of the sensors; the low pass of their velocities is part of how these are measured.
+SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("cutoff_hz")]
 
 
-@dataclass(frozen=True)
-class SensorOptions(Settings):
-    """What else a law sees of the motion, and how.
-
-    Attributes:
-        velocity: How the law gets velocities: exact, difference, or filter:HZ. By default exact, with a resolution difference.
-        sensor_delay: From motion to measurement, a whole number of control periods: 0.001, 1ms.
-        seed: Seed of the noise.
-    """
-
-    velocity: str | None = None
-    sensor_delay: str = "0"
-    seed: int = 0
-
-    def sensors(self, changes: Mapping[str, Any]) -> Sensors | None:
-        """Return the sensors with `changes`, None where they are perfect."""
-        delay = not_negative("sensor_delay", seconds("sensor_delay", self.sensor_delay))
-        if not any(changes.values()) and self.velocity is None and not delay:
-            return None
-        velocity, cutoff_hz = self.velocity or ("difference" if changes.get("resolution") else "exact"), None
-        if velocity.startswith("filter:"):
-            text = velocity.removeprefix("filter:").removesuffix("Hz")
-            velocity, cutoff_hz = "filter", number("velocity", velocity, text)
-        if velocity == "filter" and cutoff_hz is None:
-            raise TaupiError(Argument("velocity"), " is filter, expected filter:HZ, such as filter:100.")
-        return Sensors(**changes, velocity=velocity, cutoff_hz=cutoff_hz, delay=delay)
+def sensors_of(changes: Mapping[str, Any]) -> Sensors | None:
+    """Return the sensors with `changes`, None where they are perfect; encoders that count see differences unless told else."""
+    if not any(changes.values()):
+        return None
+    counted = {"velocity": "difference"} if changes.get("resolution") else {}
+    return Sensors(**{**counted, **changes})
 
 
 def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
@@ -142,7 +116,7 @@ def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
     return changes
 
 
-def with_substeps(horizon: Horizon, plant: ArmPlant, substeps: int | None) -> Horizon:
+def with_substeps(horizon: Horizon, plant: RigidPlant | ElasticPlant, substeps: int | None) -> Horizon:
     """Return a horizon with so many steps per period, or with so many that the fastest spring turns by 0.7 rad in one."""
     import numpy as np
 

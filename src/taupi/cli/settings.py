@@ -5,7 +5,7 @@ A command takes a subject of settings as a parameter of its own, and the user se
     def identify(robot: RobotArgument, *, reading: Reading, preparation: Preparation) -> None: ...
 
 `Annotated[Horizon, Without("substeps")]` leaves fields out. `Annotated[dict[str, Any], Changes(Preparation)]` gives the fields
-that the user named, and nothing for the others.
+that the user named, and nothing for the others. Parameters that several commands share are the fields of an `OptionGroup`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,15 @@ import dataclasses
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 import typer
 
+from taupi.cli.field_forms import form_of
 from taupi.cli.parsing import one_or_each
 from taupi.settings import Changes, Settings
-
-# Fields whose flag is not their name with dashes.
-FLAGS = {"cutoff_hz": "--cutoff", "long_gaps": "--gaps", "stream": "--stream/--whole", "q_noise": "--noise"}
-# Fields that Python takes in more forms than the command line does.
-TYPES: dict[str, Any] = {"columns": Path | None}
-PLACEHOLDERS = {"columns": "FILE.toml"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,51 @@ class Without:
 
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
+
+
+class OptionGroup:
+    """Base of a frozen dataclass of parameters that several commands share: options, and subjects of settings."""
+
+
+class _Part(Protocol):
+    """What a parameter of a command becomes: options, from whose values its own is made."""
+
+    def options(self) -> list[inspect.Parameter]:
+        """Return a parameter for each option."""
+
+    def read(self, values: dict[str, Any]) -> Any:
+        """Take what belongs here out of the values of the options, and return the value of the parameter."""
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A parameter that is an option, or an argument, as it stands."""
+
+    parameter: inspect.Parameter
+
+    def options(self) -> list[inspect.Parameter]:
+        """Return the parameter."""
+        return [self.parameter]
+
+    def read(self, values: dict[str, Any]) -> Any:
+        """Take its value."""
+        return values.pop(self.parameter.name)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group of options among the parameters of a command."""
+
+    kind: type[OptionGroup]
+    parts: dict[str, _Part]
+
+    def options(self) -> list[inspect.Parameter]:
+        """Return the options of all its parts."""
+        return [option for part in self.parts.values() for option in part.options()]
+
+    def read(self, values: dict[str, Any]) -> Any:
+        """Return the group, made of the values of its parts."""
+        return self.kind(**{name: part.read(values) for name, part in self.parts.items()})
 
 
 @dataclass(frozen=True)
@@ -66,44 +105,44 @@ class _Subject:
         return [self._option(field) for field in self.fields]
 
     def _option(self, field: dataclasses.Field[Any]) -> inspect.Parameter:
-        hint, default = _hint(self.kind, field), None if self.changes else _default(field)
+        form, hint = form_of(self.kind, field.name), _hint(self.kind, field)
+        name, default = form.name or field.name, None if self.changes else _default(field)
         shell, placeholder = _type_on_shell(hint)
-        text = self.kind.describe(field.name) + (" May be repeated." if _repeats(hint) else "")
-        flag = FLAGS.get(field.name) or _flag(field.name, hint, default)
-        info = typer.Option(flag, help=text, metavar=PLACEHOLDERS.get(field.name, placeholder))
+        notes = [self.kind.describe(field.name), form.note, "May be repeated." if _repeats(hint) else ""]
+        info = typer.Option(
+            form.flag or _flag(name, hint, default),
+            help=" ".join(filter(None, notes)),
+            metavar=form.placeholder or placeholder,
+        )
         if _repeats(hint) or _one_or_each(hint) or self.changes:
             default, shell = None, shell | None
         return inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shell, info]
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shell, info]
         )
 
     def read(self, values: dict[str, Any]) -> Any:
         """Take the fields out of the values of a command's options, and return the settings."""
         fields: dict[str, Any] = {}
         for field in self.fields:
-            value = values.pop(field.name)
+            form = form_of(self.kind, field.name)
+            name = form.name or field.name
+            value = values.pop(name)
             if value is not None:
-                fields[field.name] = _read(field.name, _hint(self.kind, field), value)
+                hint = _hint(self.kind, field)
+                value = form.read(name, value) if form.read else _read(name, hint, value)
+                fields |= value if isinstance(value, Mapping) else {field.name: value}
         return fields if self.changes else self.kind(**fields)
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which an option for each field stands in place of a subject of settings."""
+    """Return a command in which an option for each field stands in place of a subject of settings, or of a group of options."""
     hints = get_type_hints(function, include_extras=True)
-    subjects: dict[str, _Subject] = {}
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function).parameters.values():
-        subject = _Subject.of(hints[parameter.name])
-        if subject is None:
-            changed = parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-            parameters.append(changed)
-        else:
-            subjects[parameter.name] = subject
-            parameters += subject.options()
+    own = inspect.signature(function).parameters.values()
+    parts = {p.name: _part(p.name, hints[p.name], p.default) for p in own}
+    parameters = [option for part in parts.values() for option in part.options()]
 
     def command(**values: Any) -> None:
-        settings = {name: subject.read(values) for name, subject in subjects.items()}
-        function(**values, **settings)
+        function(**{name: part.read(values) for name, part in parts.items()})
 
     command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -111,10 +150,23 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _part(name: str, annotation: Any, default: Any) -> _Part:
+    """Return what a parameter, or a field of a group, becomes by its annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, OptionGroup):
+        hints = get_type_hints(annotation, include_extras=True)
+        fields = dataclasses.fields(annotation)  # type: ignore[arg-type]
+        return _Group(annotation, {f.name: _part(f.name, hints[f.name], _default(f)) for f in fields})
+    subject = _Subject.of(annotation)
+    if subject is not None:
+        return subject
+    default = inspect.Parameter.empty if default is dataclasses.MISSING else default
+    return _Option(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+
+
 def _hint(kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
-    """Return the type of a field, whose class may write it as a text."""
-    if field.name in TYPES:
-        return TYPES[field.name]
+    """Return the type of a field on the command line, or its own, which its class may write as a text."""
+    if (form := form_of(kind, field.name)).hint is not None:
+        return form.hint
     home = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
     names = vars(sys.modules[home.__module__])
     return get_type_hints(types.SimpleNamespace(__annotations__={field.name: field.type}), names)[field.name]

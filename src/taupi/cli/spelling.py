@@ -29,6 +29,16 @@ def spelling_of(parameters: Iterable[Any]) -> Spelling:
     return spell
 
 
+def spelling_in(command: str) -> Spelling:
+    """Return the function that spells arguments as the command of this name does."""
+    from typer.main import get_command
+
+    from taupi.cli.main import app
+
+    commands: Mapping[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    return spelling_of(commands[command].params)
+
+
 def spelled(option: Any, argument: Argument) -> str:
     """Return an argument as its option is written: the flag, and the value where there is one.
 

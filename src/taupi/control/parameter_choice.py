@@ -9,7 +9,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
+from taupi.dynamics.terms import Term, TermsLike, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.base_parameters import base_parameters
@@ -63,6 +63,11 @@ def choose(robot: Robot, terms: TermsLike, adapt: AdaptLike) -> ParameterChoice:
             Argument("robot"), f" is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
         )
     chosen = resolve_terms(terms)
+    if modulated := [t.name for t in modulated_terms(chosen)]:
+        raise TaupiError(
+            f"Laws have no term {modulated[0]!r}: they adapt parameters in which the torque is linear, joint by joint.",
+            remedy=("Leave it out of ", Argument("terms"), "; its torque then acts as a disturbance."),
+        )
     full = robot.parameters + term_parameters(robot, chosen)
     if adapt is None:
         return ParameterChoice(robot, chosen, full, tuple(range(len(full))), full)

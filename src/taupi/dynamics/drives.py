@@ -12,7 +12,7 @@ from taupi.checks import truth
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms import TERMS, TermsLike, resolve_terms, term_parameters, term_torque
 from taupi.dynamics.terms.elastic import Damping, LinkSide, Stiffness
-from taupi.dynamics.terms.term import Term
+from taupi.dynamics.terms.term import Modulated, Term
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
@@ -61,6 +61,11 @@ def resolve_sides(terms: TermsLike) -> Sides:
         if len(set(names)) < len(names):
             raise TaupiError(f"The term {max(names, key=names.count)!r} is given twice.")
     resolved = resolve_terms(tuple(motor))
+    if any(isinstance(t, Modulated) for t in (*resolved, *(t.of for t in link if isinstance(t, LinkSide)))):
+        message = " names 'load' or 'curve', which are for rigid joints."
+        raise TaupiError(
+            Argument("terms"), message, remedy=("Leave them out, or use ", Argument("elastic", False), ".")
+        )
     if any(t.name in ("rotor", "rotor_inertia", Stiffness.name) for t in resolved):
         message = " names the rotor or the spring, which an elastic robot always has: leave it out."
         raise TaupiError(Argument("terms"), message)

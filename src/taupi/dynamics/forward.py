@@ -9,7 +9,7 @@ from taupi.dynamics.closed_form import both_sides
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
 from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
-from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia, term_torque
+from taupi.dynamics.terms import TermsLike, resisting_torque, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import BASE, Robot
@@ -110,7 +110,7 @@ def forward_dynamics(
 
     `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
     number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
-    `terms`, `tip_wrench` and `frame` are as in `inverse_dynamics`.
+    `terms`, `tip_wrench` and `frame` are as in `inverse_dynamics`; friction that grows with the load is solved for exactly.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -132,7 +132,7 @@ def forward_dynamics(
     inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench)]
 
     def body(chain: Chain, q: Vector, qd: Vector, tau: Vector, *wrench: Vector) -> Vector:
-        driving = tau - term_torque(chain, chosen_terms, q, qd, SX.zeros(chain.n))
+        driving = tau - resisting_torque(chain, chosen_terms, q, qd, tau)
         if tip_wrench:
             driving = driving - tip_torque(chain, q, wrench[0], frame, tip_wrench)
         return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, chosen_terms))

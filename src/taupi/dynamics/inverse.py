@@ -8,7 +8,7 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
 from taupi.dynamics.lagrange import lagrange
 from taupi.dynamics.recursive import newton_euler, tip_ports, tip_torque
-from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
+from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque, transmitted_torque
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, unknown
 from taupi.model.robot import Robot
@@ -32,7 +32,7 @@ def inverse_dynamics(
 ) -> Program:
     """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip of `robot`, in N m or N (equations.md, D1).
 
-    `terms` adds the robot's own friction and drives, by name ("viscous", "coulomb", "offset", "rotor", "stribeck") or as
+    `terms` adds the robot's own friction and drives, by name ("viscous", "coulomb", "offset", "rotor", "stribeck", "load") or as
     objects; by default none. `algorithm` is "recursive" Newton-Euler (the default), the stacked "closed_form", or "lagrange",
     from the energies. `tip_wrench` adds an input `f_tip`, the wrench (moment in N m, force in N) that `frame`, by default
     "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
@@ -52,11 +52,13 @@ def inverse_dynamics(
     inputs += ["tau_dist"] if disturbance else []
 
     def body(chain: Chain, q: Vector, qd: Vector, qdd: Vector, *more: Vector) -> Vector:
-        tau = ALGORITHMS[algorithm](chain, q, qd, qdd) + term_torque(chain, chosen, q, qd, qdd)
-        rest = list(more)
+        tau, rest = ALGORITHMS[algorithm](chain, q, qd, qdd), list(more)
         if tip_wrench:
             tau = tau + tip_torque(chain, q, rest.pop(0), frame, tip_wrench)
-        return tau + rest.pop(0) if disturbance else tau
+        if disturbance:
+            tau = tau + rest.pop(0)
+        load = transmitted_torque(chain, chosen, tau, q, qd, qdd)
+        return tau + term_torque(chain, chosen, q, qd, qdd, load)
 
     return trace_robot("inverse_dynamics", robot, body, inputs, [Port("tau", (robot.n,))])
 
@@ -95,6 +97,7 @@ def bias_torque(robot: Robot, terms: TermsLike = ()) -> Program:
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         rest = SX.zeros(chain.n)
-        return newton_euler(chain, q, qd, rest) + term_torque(chain, chosen, q, qd, rest)
+        tau = newton_euler(chain, q, qd, rest)
+        return tau + term_torque(chain, chosen, q, qd, rest, transmitted_torque(chain, chosen, tau, q, qd, rest))
 
     return trace_robot("bias_torque", robot, body, ["q", "qd"], [Port("b", (robot.n,))])

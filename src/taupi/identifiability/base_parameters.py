@@ -15,7 +15,7 @@ import numpy as np
 from taupi.checks import truth
 from taupi.dynamics.chain import builder
 from taupi.dynamics.drives import DOCUMENT, resolve_sides
-from taupi.dynamics.terms import Term, TermsLike, resolve_terms
+from taupi.dynamics.terms import Term, TermsLike, linear_terms, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.combination import Combination, aligned_lines
@@ -123,6 +123,27 @@ class BaseParameters:
             f"{len(combined)} parameters act only in sums with others: {names}. Other values with the same sums give the same "
             "torques in every motion, so no log can determine their individual values; only prior knowledge can."
         )
+
+    def with_modulated(self, terms: Sequence[Term]) -> BaseParameters:
+        """Return these base parameters, and after them those of `terms` that change dry friction with load or speed.
+
+        Such a term is a base parameter by itself, joint by joint: no motion makes its torque that of others.
+        """
+        standard = self.standard + term_parameters(self.robot, terms)
+        alone = tuple(range(len(self.standard), len(standard)))
+        columns, rows = (*self.columns, *alone), (*self.rows, *(((k, _ONE),) for k in alone))
+        return dataclasses.replace(self, terms=(*self.terms, *terms), standard=standard, columns=columns, rows=rows)
+
+    @property
+    def linear(self) -> BaseParameters:
+        """The same without friction that depends on load or bends with speed, whose parameters come last."""
+        terms = linear_terms(self.terms)
+        if len(terms) == len(self.terms):
+            return self
+        more = len(self.terms[len(terms) :]) * self.robot.n
+        p, b = len(self.standard) - more, self.count - more
+        standard, columns, rows = self.standard.take(range(p)), self.columns[:b], self.rows[:b]
+        return dataclasses.replace(self, terms=terms, standard=standard, columns=columns, rows=rows)
 
     # Matrices and values ------------------------------------------------------------------------------------------
 
@@ -292,6 +313,9 @@ def base_parameters(
     With `elastic=True` (the default is False), Y is that of `elastic_regressor` over links and motors, `terms` and `coupling` are
     as there, and the default order is grouped by kind, masses first ("zollo"; Zollo et al. 2014, eq. 39-41).
 
+    Friction that depends on load or bends with speed ("load", "curve") is a base parameter by itself, joint by joint, and comes
+    after all others.
+
     Nothing is rounded: columns are compared at random states modulo primes, and B is reconstructed as fractions and checked.
 
     >>> import taupi as tp
@@ -311,6 +335,9 @@ def base_parameters(
         program = elastic_regressor(robot, terms=chosen, coupling=coupling)
     else:
         chosen = resolve_terms(terms or ())
+        if modulated := modulated_terms(chosen):
+            options = (order, keep, symbolic, elastic, coupling)
+            return base_parameters(robot, linear_terms(chosen), *options).with_modulated(modulated)
         program = regressor(robot, terms=chosen)
     layout = program.parameters.layout
     kept, required = _kept(layout, keep)
@@ -322,7 +349,8 @@ def base_parameters(
     _require(layout, required, chosen_columns)
     entries = (symbolic_regroup if modular.symbols else regroup)(modular, chosen_columns)
     columns = tuple(sorted(chosen_columns.columns))
-    return BaseParameters(robot, chosen, program.parameters, columns, _rows(columns, entries), elastic, coupling)
+    rows = _rows(columns, entries)
+    return BaseParameters(robot, chosen, program.parameters, columns, rows, elastic, coupling)
 
 
 def _rows(columns: tuple[int, ...], entries: Entries) -> tuple[tuple[tuple[int, Scalar], ...], ...]:

@@ -109,6 +109,8 @@ def latex_name(name: str) -> str:
         "offset": r"\tau_{0}",
         "rotor": "I_{a}",
         "stribeck": "f_{s}",
+        "load": r"\mu",
+        "curve": "c",
         "spring": "k",
         "rotor_inertia": r"\Upsilon",
         "stiffness": "K",

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taupi.dynamics.terms import Term
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.dynamics.terms import Term, linear_terms, modulated_terms
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
     coupled_directions,
@@ -26,6 +26,7 @@ from taupi.identification.friction.fitted_terms import (
     with_friction_shapes,
 )
 from taupi.identification.inputs import FitInputs
+from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
@@ -45,23 +46,65 @@ from taupi.signals.log import Log
 _TUNING_SAMPLES = 50_000
 
 
-def build(inputs: FitInputs) -> Problem:
-    """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows."""
+# Base parameters of a fit of a problem.
+FirstFit = Callable[[Problem], np.ndarray]
+
+
+def build(inputs: FitInputs, first_fit: FirstFit) -> Problem:
+    """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
+
+    `first_fit` tells the load, if there is friction that depends on it.
+    """
     equations, reading = inputs.equations, inputs.reading
-    terms = with_coupled_terms(
+    all_terms = with_coupled_terms(
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
     )
+    terms, modulated = linear_terms(all_terms), modulated_terms(all_terms)
     with Workers(len(inputs.logs), inputs.workers) as pool:
         sources = pool.map(
             lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
         )
         _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
-        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0])
+        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, sources))
+        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
-        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, inputs.base)
-        with _sample_counter(recordings) as count:
-            plan = friction_plan(base)
-            compressed = pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
+        own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
+        base, recordings = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
+
+        def compress(plan: FrictionPlan) -> list[_Compressed]:
+            with _sample_counter(recordings) as count:
+                return pool.map(lambda k: _compress(RowMaker(plan), recordings[k], k, count), range(len(recordings)))
+
+        compressed = compress(friction_plan(base))
+        recordings = [
+            dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
+            for r, part in zip(recordings, compressed, strict=True)
+        ]
+        problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
+        if not modulated:
+            return problem
+        extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
+        return with_modulated_friction(
+            problem,
+            first_fit(problem),
+            inputs.prior,
+            modulated,
+            extremes,
+            lambda plan: [f for part in compress(plan) for f in part.factors],
+        )
+
+
+def _problem(
+    inputs: FitInputs,
+    base: BaseParameters,
+    modulated: Sequence[Term],
+    recordings: list[Recording],
+    compressed: Sequence[_Compressed],
+    preparation: Preparation,
+    notes: Sequence[str],
+) -> Problem:
+    """Return the problem of compressed recordings, as yet without the columns of `modulated` terms."""
+    equations = Equations.of(base)
     pieces = tuple(factor for part in compressed for factor in part.factors)
     samples = sum(part.samples for part in compressed)
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
@@ -78,7 +121,7 @@ def build(inputs: FitInputs) -> Problem:
         factors=factors,
         pieces=pieces,
         conditioning=conditioning,
-        prior=prior_of(inputs.prior, base),
+        prior=prior_of(inputs.prior, base.with_modulated(modulated))[: len(base.standard)],
         recordings=tuple(recordings),
         preparation=preparation,
         notes=(
@@ -87,9 +130,18 @@ def build(inputs: FitInputs) -> Problem:
             *notes,
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
+            *_known_torque_notes(recordings),
         ),
         seed=inputs.seed,
     )
+
+
+def _with_stated_torque(preparation: Preparation, sources: Sequence[BlockSource]) -> Preparation:
+    """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
+    stated = {source.first.known_torque for source in sources}
+    if preparation.known_torque or len(stated) > 1:
+        return preparation
+    return dataclasses.replace(preparation, known_torque=stated.pop())
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
@@ -98,7 +150,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 
 
 def _tune_elastic(
-    inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource
+    inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource, first_fit: FirstFit
 ) -> tuple[Preparation, list[str]]:
     """Return the settings, and notes on them: for an elastic robot, cutoff, encoder delay and torque as the first log shows."""
     settings, notes = inputs.preparation, list[str]()
@@ -113,7 +165,9 @@ def _tune_elastic(
             complete = dataclasses.replace(
                 settings, cutoff_hz=hz, torque=settings.torque or "sampled", encoder_delay=settings.encoder_delay or 0.0
             )
-            return build(FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete))
+            return build(
+                FitInputs(inputs.robot, [head], terms, elastic=True, base=base, preparation=complete), first_fit
+            )
 
         hz, note = most_informative_cutoff(head, equations, problem)
         settings, notes = dataclasses.replace(settings, cutoff_hz=hz), [note]
@@ -146,8 +200,10 @@ def _choose_friction_and_cutoffs(
     velocities = zip(directions, extent.low + extent.high, never_reverses, strict=True)
     signs = {name: float(np.sign(v)) for name, v, one in velocities if one}
     least = np.where(never_reverses[joints], ONE_WAY * extent.speed[joints], 0.0) if joints else np.zeros(robot.n)
-    slow = equations.on_motors(least)
-    recordings = [dataclasses.replace(r, slow=np.maximum(r.slow, slow), one_way_signs=signs) for r in recordings]
+    least = equations.on_motors(least)
+    recordings = [
+        dataclasses.replace(r, least_speeds=np.maximum(r.least_speeds, least), one_way_signs=signs) for r in recordings
+    ]
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
     recordings = with_explained_cutoffs(base, recordings, settings)
@@ -191,7 +247,8 @@ def _compress(maker: RowMaker, recording: Recording, file: int, count: Callable[
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
     if rows < parameters:
         raise NotIdentifiedError(
-            f"{samples} samples are left, {rows} equations for {parameters} parameters. Decimate less, or give longer logs."
+            f"{samples} samples are left, {rows} equations for {parameters} parameters.",
+            remedy=("Give longer logs, or a smaller ", Argument("decimate"), "."),
         )
 
 
@@ -209,6 +266,15 @@ def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
 
 def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
     return [f"{r.source.name}: {note}" for r in recordings for note in r.notes]
+
+
+def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
+    """Return notes on known torques that were added to the measured ones."""
+    formulas = {"; ".join(r.known_torque) for r in recordings if r.known_torque}
+    notes = [f"known torque added to the measured one: {text}" for text in sorted(formulas)]
+    if any(r.source.first.tau_known is not None for r in recordings):
+        notes.append("known torque added to the measured one: tau_known of the logs")
+    return notes
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:
@@ -235,7 +301,7 @@ def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> li
         notes.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].slow, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].least_speeds, strict=True) if v]
     if pairs:
         notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return notes

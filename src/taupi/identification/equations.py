@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from taupi.errors import Argument, InPython, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.signals.known_torque import known_torque
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log
@@ -107,6 +109,13 @@ class Equations:
         """Return the torques of the rows (N, count): those of the motors, and 0 for links behind springs."""
         (tau,) = log.need("tau")
         return self.on_motors(tau) if self.sprung else tau
+
+    def known_torque(self, log: Log, formulas: Sequence[str] = ()) -> np.ndarray:
+        """Return the known torques on the rows (N, count), which act on links: those of the log, and those of `formulas` of q."""
+        known = np.zeros(log.q.shape) if log.tau_known is None else log.tau_known
+        if formulas:
+            known = known + known_torque(formulas, self.robot.joint_names, log.q)
+        return self.on_links(known)
 
     def check(self, log: Log) -> None:
         """Refuse a log that does not fit these equations: another number of joints, or no motor positions of elastic joints."""

@@ -8,8 +8,10 @@ from taupi.dynamics.terms import TermsLike
 from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
-from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator
+from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
+from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
+from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation, validate_recording
@@ -32,6 +34,8 @@ def identify(
     elastic: bool | None = None,
     base: BaseParameters | None = None,
     prior: PriorLike = None,
+    prior_weight: float | None = None,
+    bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
     reading: Streaming,
@@ -39,14 +43,19 @@ def identify(
 ) -> Fit:
     """Return the base parameters pi_b of a `robot`, estimated from `logs`: tau = Y_b(q, qd, qdd) pi_b + noise.
 
-    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise.
-    `estimator` is a name ("consistent" by default, "wls", ...), or an object such as
-    `taupi.estimators.Feasible(total_mass=(20, 30))`. `terms` are the columns of each joint besides those of its link: rotor
-    inertia, friction and an offset by default. `base` are the base parameters for these terms, if you have them already; by
-    default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. `workers` is the number of files worked on at once, by default the
-    number of cores. Large files are streamed in blocks. None of this changes the result: what cannot be done block by block
-    is refused. `seed` (0) is for whatever is random, and is kept in the fit's record.
+    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise. `estimator`
+    is a name ("consistent" by default, "wls", ...), or an object such as `taupi.estimators.Feasible(total_mass=(20, 30))`.
+    `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
+    grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
+    by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
+    undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
+    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
+    "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
+    (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
+    by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
+    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
+    and is kept in the fit's record.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is a warning, too.
@@ -68,7 +77,7 @@ def identify(
     True
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    fit = fit_inputs(inputs, estimator)[0]
+    fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
     if fit.verdict.level is not Level.GOOD:
         warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
     return fit
@@ -102,7 +111,8 @@ def build_problem(
     (8, 2)
     >>> fits = [e.fit(problem) for e in (tp.estimators.OrdinaryLeastSquares(), tp.estimators.WeightedLeastSquares())]
     """
-    return build(FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation))
+    inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
+    return build(inputs, consistent_values)
 
 
 @small_algebra
@@ -116,7 +126,7 @@ def fit_inputs(
     resolved = resolve_estimator(estimator)
     if isinstance(resolved, LogEstimator):
         return resolved.fit_logs(inputs, validated)
-    problem = build(inputs)
+    problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     fit = replace(fit, judged=judge(fit, problem))
     if not validated:

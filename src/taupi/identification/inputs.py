@@ -24,8 +24,9 @@ from taupi.signals.reading import Streaming
 LogsLike = LogLike | Sequence[LogLike]
 PriorLike = Robot | Parameters | ArrayLike | None
 
-# Rotors are included: without their columns, the inertia of the drives of a geared arm is missing from the model.
-DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset")
+# Rotors are included: without their columns, the inertia of the drives of a geared arm is missing from the model. So are losses
+# of gears, which grow with the torque that they transmit, and the bend of friction with speed: both are seen on nearly every arm.
+DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset", "load", "curve")
 # For an elastic robot, whose rotors and springs always have columns.
 ELASTIC_TERMS = ("coulomb", "viscous", "offset")
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from taupi.dynamics.terms import Term
+from taupi.dynamics.terms import Load, Term
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
-from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
+from taupi.identification.solve import WEAK, Solution, solve
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
+# If the rows that shrink have more than this share in what is known about a parameter, it is a guess.
+_GUESSED = 0.5
+
+Weights = dict[tuple[int, int], float]  # by (file, joint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,15 +39,18 @@ class Problem:
         robot: The robot.
         terms: The joint terms, with the shapes of dry friction.
         base: The base parameters.
-        regressor: The program of the base regressor Y_b.
+        regressor: The program of the base regressor Y_b, without friction that depends on load or bends with speed.
         factors: One triangle [Y_b tau] for each (file, joint).
         pieces: The same, one triangle for each stretch of time.
-        conditioning: What the logs determine.
+        conditioning: What the logs determine, in the columns of the regressor.
         prior: Standard parameters (p,), terms included, for what the logs do not determine.
         recordings: The logs, ready to be read again.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
+        first: The parameters of a first fit, which tell the load in the columns of friction that depends on it; empty if the
+            problem has no such columns.
+        shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
     """
 
     robot: Robot
@@ -57,6 +65,8 @@ class Problem:
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
+    first: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    shrinkage: tuple[JointFactor, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,15 +86,65 @@ class Problem:
 
     def rows(self, file: int) -> Iterator[Rows]:
         """Yield the rows of the log with the index `file` again, block by block."""
-        return self.recordings[file].rows(RowMaker(friction_plan(self.base)))
+        return self.recordings[file].rows(RowMaker(self.friction))
+
+    @property
+    def friction(self) -> FrictionPlan:
+        """Which columns are dry friction, and how it builds up."""
+        return friction_plan(self.base, self.first)
+
+    def stack(self, weights: Weights | None = None) -> np.ndarray:
+        """Return one triangle of all rows, by the `weights` of each (file, joint), 1 by default, and of those that shrink."""
+        return self.shrunk(stack_factors(self.factors, weights), weights)
+
+    def shrunk(self, r: np.ndarray, weights: Weights | None = None) -> np.ndarray:
+        """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink; `weights` are as in `stack`."""
+        return triangle(np.vstack([r, self._pulls(weights)])) if self.shrinkage else r
+
+    def solve(self, weights: Weights | None = None, weak: float = WEAK, rows: np.ndarray | None = None) -> Solution:
+        """Return the least-squares solution; a share of the load that would be negative is zero instead.
+
+        `weights` are as in `stack`. `rows` (k, b + 1), weighted, replace those of the factors. Combinations of unit columns
+        shorter than `weak` (1e-4) times the longest are taken from the prior. Negative shares are dropped, and the rest is solved
+        again; how well the solution is determined is stated without that bound. A parameter about which the rows that shrink say
+        more than the logs counts as not determined.
+        """
+        r = self.stack(weights) if rows is None else self.shrunk(rows, weights)
+        free = solution = solve(r, self.prior_base, self.metric, weak)
+        loads = np.array([e.kind == Load.name for e in self.base.parameters.layout.entries])
+        dropped = np.zeros(len(loads), dtype=bool)
+        while (negative := loads & ~dropped & (solution.x < 0)).any():
+            dropped |= negative
+            rest = np.where(np.append(dropped, False), 0.0, r)
+            solution = solve(rest, np.where(dropped, 0.0, self.prior_base), self.metric, weak)
+        pulls = np.sum([np.zeros(len(loads)), *(p[:-1] ** 2 for p in self._pulls(weights))], axis=0)
+        guessed = pulls * np.sum(free.spread**2, axis=1) > _GUESSED
+        return replace(free, x=np.where(dropped, 0.0, solution.x), undetermined=free.undetermined | guessed)
+
+    def _pulls(self, weights: Weights | None) -> np.ndarray:
+        """Return the rows that shrink (k, b + 1), by the typical weight of their joint."""
+        rows = [_typical_weight(self.factors, f.joint, weights) * f.r for f in self.shrinkage]
+        return np.vstack([np.zeros((0, len(self.names) + 1)), *rows])
 
     def __repr__(self) -> str:
         head = f"{len(self.names)} base parameters of {self.robot.name} from {len(self.recordings)} logs"
         return "\n".join([head, *self.conditioning.sentences])
 
 
+def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights | None) -> float:
+    """Return the weight of a joint over all files: 1 / the root mean square of its noise, 1 if rows have no weights."""
+    if weights is None:
+        return 1.0
+    parts = [(f.rows, weights.get((f.file, f.joint), 0.0)) for f in factors if f.joint == joint]
+    noise = sum(rows / w**2 for rows, w in parts if w)
+    return float(np.sqrt(sum(rows for rows, w in parts if w) / noise)) if noise else 0.0
+
+
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
-    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms."""
+    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms.
+
+    Those of friction that depends on load or bends with speed may be left out, too.
+    """
     own = base.standard.values
     if prior is None:
         return own
@@ -92,8 +152,8 @@ def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
         prior = prior.parameters.values
     values = np.asarray(getattr(prior, "values", prior), dtype=float)
     links = len(base.robot.parameters)
-    if values.shape == (links,) and links < len(own):
-        values = np.concatenate([values, own[links:]])
+    if values.shape in ((links,), (len(base.linear.standard),)):
+        values = np.concatenate([values, own[len(values) :]])
     if values.shape != own.shape or not np.isfinite(values).all():
         raise TaupiError(
             Argument("prior"),

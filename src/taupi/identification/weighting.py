@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.identification.equations import Equations, spring_columns
-from taupi.identification.problem import Problem
-from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
-from taupi.identification.solve import WEAK, Solution, solve
-
-Weights = dict[tuple[int, int], float]  # by (file, joint)
+from taupi.identification.problem import Problem, Weights
+from taupi.identification.rows.factors import JointFactor, residual_squares
+from taupi.identification.solve import WEAK, Solution
 
 
 def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
     """Return the solution, and the weights 1 / sigma of each (file, joint), taken anew from the residuals `iterations` times."""
     weights = first_weights(problem)
-    solution = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric, weak)
+    solution = problem.solve(weights, weak)
     for _ in range(iterations):
         weights = noise_weights(problem, solution, weights)
-        solution = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric, weak)
+        solution = problem.solve(weights, weak)
     return solution, weights
 
 
@@ -66,7 +64,7 @@ def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
     result = {(f.file, f.joint): 1.0 for f in problem.factors}
     if not unmeasured:
         return result
-    first = solve(stack_factors(problem.factors, first_weights(problem)), problem.prior_base, problem.metric).x
+    first = problem.solve(first_weights(problem)).x
     for f in problem.factors:
         power = torque_squares(problem, f, x)
         if f.joint in unmeasured and power > 0:

@@ -213,8 +213,8 @@ class Robot:
     def with_friction(self, **values: PerJoint) -> Robot:
         """Return the robot with other friction; each of `values` is one number for all joints, or one per joint.
 
-        `viscous` (N m s/rad, N s/m), `coulomb`, `offset` and `stribeck` (N m, N) are those of `Friction`; the ones left out,
-        or None, stay as they are.
+        `viscous` (N m s/rad, N s/m), `coulomb`, `offset`, `stribeck`, `curve` (N m, N) and `load` (no unit) are those of
+        `Friction`; the ones left out, or None, stay as they are.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_friction(viscous=[0.2, 0.1], coulomb=0.5)
@@ -229,8 +229,8 @@ class Robot:
         `joints` names the joints that change, all by default. `stiffness` (N m/rad, N/m) is that of the spring between motor
         and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts beside it. `rotor_inertia` (kg m^2)
         is about the motor's own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's
-        frame, by default the joint's own axis. `viscous`, `coulomb`, `offset` and `stribeck` are the joint's friction, which
-        acts on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
+        frame, by default the joint's own axis. `viscous`, `coulomb`, `offset`, `stribeck`, `load` and `curve` are its friction,
+        on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
         programs. A link's body includes all of the motors that it carries, the axial inertia of their rotors too.
 
         >>> import taupi as tp

@@ -37,15 +37,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Friction:
-    """Friction of a joint: tau = `viscous` qd + `coulomb` sgn(qd) + `offset` + `stribeck` shape(qd).
+    """Friction of a joint: `viscous` qd + `offset` + (`coulomb` + `stribeck` shape(qd) + `curve` bend(qd) + `load` |l|) sgn(qd).
 
-    `viscous` is in N m s/rad (N s/m for a prismatic joint), the others in N m (N); all are 0 by default.
+    `viscous` is in N m s/rad (N s/m for a prismatic joint); `load`, a share of the torque l that the gear transmits, has no unit;
+    the others are in N m (N). All are 0 by default.
     """
 
     viscous: Scalar = _ZERO
     coulomb: Scalar = _ZERO
     offset: Scalar = _ZERO
     stribeck: Scalar = _ZERO
+    load: Scalar = _ZERO
+    curve: Scalar = _ZERO
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,6 @@ def symbols_of(
     visit(tuple(f.placement for f in frames))
     for joint in joints:
         f, t = joint.friction, joint.transmission
-        visit((f.viscous, f.coulomb, f.offset, f.stribeck, t.gear_ratio, t.rotor_inertia, t.stiffness))
-        visit((t.damping, t.link_viscous, t.link_coulomb))
+        visit((f.viscous, f.coulomb, f.offset, f.stribeck, f.load, f.curve))
+        visit((t.gear_ratio, t.rotor_inertia, t.stiffness, t.damping, t.link_viscous, t.link_coulomb))
     return tuple(symbols.items())

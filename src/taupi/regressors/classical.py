@@ -8,7 +8,7 @@ import numpy as np
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.energy import link_motions
 from taupi.dynamics.spatial import inertia_columns
-from taupi.dynamics.terms import TermsLike, resolve_terms, term_columns, term_parameters
+from taupi.dynamics.terms import Load, TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
@@ -29,11 +29,14 @@ def _regressor(
 
     def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> Matrix:
         qrd, qrdd = more if reference else (qd, more[0])
-        return cs.horzcat(ALGORITHMS[algorithm](chain, q, qd, qrd, qrdd), term_columns(chain, chosen, q, qrd, qrdd))
+        load = more[1] if loaded else None
+        columns = ALGORITHMS[algorithm](chain, q, qd, qrd, qrdd)
+        return cs.horzcat(columns, term_columns(chain, chosen, q, qrd, qrdd, load))
 
-    inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd"]
+    loaded = not reference and any(isinstance(t, Load) for t in chosen)
+    inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
     program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
-    return program if columns is None else program.columns(columns)
+    return program if columns is None else program.select(columns)
 
 
 @builder
@@ -45,7 +48,8 @@ def regressor(
     pi has ten parameters per link (`robot.parameters`), then one per joint for each of `terms`, term after term; by default there
     are none. `Y.parameters` names them and holds the robot's values. `columns` keeps only the parameters that it names
     ("link2.m", "*.mx", "link3.*"); None, the default, keeps all. `algorithm` is "recursive" (the default) or "lagrangian", the
-    explicit route of Gabiccini et al. (2009).
+    explicit route of Gabiccini et al. (2009). With the term "load", Y has one more input, `load` (n,): the torque, N m or N, that
+    the gears transmit, which is Y pi without friction and offsets.
 
     >>> import taupi as tp
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous",))

@@ -106,4 +106,4 @@ def elastic_regressor(
     inputs: list[str | Port] = ["q", "qd", "qdd", *(motor_port(robot, n) for n in ("theta", "thetad", "thetadd"))]
     shape = (robot.n + len(robot.elastic_joints), len(natural))
     program = trace_robot("elastic_regressor", robot, body, inputs, [Port("Y", shape)], natural.take(places))
-    return program if columns is None else program.columns(columns)
+    return program if columns is None else program.select(columns)

@@ -110,8 +110,7 @@ class FitContent:
 def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validation]) -> FitContent:
     """Return what a report tells about a fit, about logs that were held out, and about logs that were fitted."""
     conditioning = dict(fit.conditioning)
-    runs = [dict(run) for run in fit.provenance.get("runs", ())]
-    of_logs = {f"{run['name']}: {note}" for run in runs for note in run.get("notes", ())}
+    of_logs = {f"{log.name}: {note}" for log in fit.logs for note in log.notes}
     sentences = tuple(conditioning.get("sentences", ()))
     condition = conditioning.get("scaled_condition")
     units = torque_units(fit)
@@ -125,13 +124,13 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
         standard=_standard(fit),
         joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
         relative=fit.relative,
-        logs=(*(_log(v, HELD_OUT, units) for v in held_out), *_fitted_logs(runs, fitted, units)),
+        logs=(*(_log(v, HELD_OUT, units) for v in held_out), *_fitted_logs(fit, fitted, units)),
         traces=(*(_trace(v, HELD_OUT, units) for v in held_out), *(_trace(v, FITTED, units) for v in fitted)),
         sentences=sentences,
-        rank=(int(conditioning.get("rank", len(fit.values))), len(fit.values)),
+        rank=(int(conditioning.get("rank", fit.basis.linear.count)), fit.basis.linear.count),
         condition=float("inf") if condition is None else float(condition),
         notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
-        provenance=_provenance(fit, runs),
+        provenance=_provenance(fit),
     )
 
 
@@ -176,16 +175,10 @@ def _log(validation: Validation, role: str, units: Mapping[str, str]) -> LogRow:
     return LogRow(validation.name, role, joints, validation.relative, tuple(validation.notes))
 
 
-def _fitted_logs(
-    runs: Sequence[dict[str, Any]], fitted: Sequence[Validation], units: Mapping[str, str]
-) -> list[LogRow]:
+def _fitted_logs(fit: Fit, fitted: Sequence[Validation], units: Mapping[str, str]) -> list[LogRow]:
     drawn = {v.name for v in fitted}
     rows = [_log(v, FITTED, units) for v in fitted]
-    return rows + [
-        LogRow(run["name"], FITTED, (), float("nan"), tuple(run.get("notes", ())))
-        for run in runs
-        if run["name"] not in drawn
-    ]
+    return rows + [LogRow(log.name, FITTED, (), float("nan"), log.notes) for log in fit.logs if log.name not in drawn]
 
 
 def _trace(validation: Validation, role: str, units: Mapping[str, str]) -> Trace:
@@ -194,15 +187,12 @@ def _trace(validation: Validation, role: str, units: Mapping[str, str]) -> Trace
     return Trace(validation.name, role, names, tuple(units[n] for n in names), *signals)
 
 
-def _provenance(fit: Fit, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _provenance(fit: Fit) -> dict[str, Any]:
     """Return the fit's provenance with its files as rows, and the settings of the preparation that are not None."""
-    files = [
-        {"log": run.get("path") or run["name"], "rate_hz": f"{run['rate_hz']:.6g}", "sha256": run["sha256"]}
-        for run in runs
-    ]
+    files = [{"log": log.path or log.name, "rate_hz": f"{log.rate_hz:.6g}", "sha256": log.sha256} for log in fit.logs]
     preparation = {k: v for k, v in dict(fit.settings.get("preparation", {})).items() if v is not None}
     return {
-        **{k: v for k, v in fit.provenance.items() if k != "runs"},
+        **fit.record,
         "files": files,
         **({"preparation": preparation} if preparation else {}),
     }

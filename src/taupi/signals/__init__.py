@@ -23,12 +23,12 @@ __all__ = [
     "prepare_blocks",
     "read_log",
     "remove_delay",
+    "suggest_mapping",
     "write_log",
 ]
 
 if TYPE_CHECKING:
     from taupi.signals.check import check_log
-    from taupi.signals.clean import clean_log
     from taupi.signals.delay import estimate_delay
     from taupi.signals.delay import remove_delay
     from taupi.signals.filters import butterworth
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from taupi.signals.log import Log
     from taupi.signals.periodic import average_periods
     from taupi.signals.periodic import find_period
-    from taupi.signals.prepare import prepare_blocks
-    from taupi.signals.read import log_blocks
-    from taupi.signals.read import read_log
     from taupi.signals.read import write_log
+    from taupi.signatures import clean_log
+    from taupi.signatures import log_blocks
+    from taupi.signatures import prepare_blocks
+    from taupi.signatures import read_log
+    from taupi.signatures import suggest_mapping

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, Part, Spelling, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals import rules
 from taupi.signals.log import Log
@@ -23,7 +23,7 @@ class Finding:
         kind: What it is, such as "gap" or "dead"; `taupi.signals.rules.RULES` lists all kinds.
         channel: The signal and the joint, such as "tau of j5"; empty if it concerns the whole log.
         message: One sentence for people.
-        rule: What `taupi.clean_log` does about it.
+        remedy: What `taupi.clean_log` does about it, as parts of a message; `rule` is the same as text.
         rows: (first, last) of each stretch of rows, both included; empty if it concerns all rows.
         count: The number of rows in these stretches.
         values: (name, number) of each number in the message, in SI units.
@@ -32,10 +32,19 @@ class Finding:
     kind: str
     channel: str
     message: str
-    rule: str
+    remedy: tuple[Part, ...]
     rows: tuple[tuple[int, int], ...] = ()
     count: int = 0
     values: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """What `taupi.clean_log` does about it."""
+        return self.spelled_rule(str)
+
+    def spelled_rule(self, spelling: Spelling) -> str:
+        """Return what is done about it, with arguments as the function `spelling` writes them."""
+        return "".join(part if isinstance(part, str) else spelling(part) for part in self.remedy)
 
     def value(self, name: str) -> float:
         """Return the number called `name` in `values`, such as "longest_s"."""
@@ -73,14 +82,17 @@ class LogReport:
         """The kinds of findings present, each once."""
         return tuple(dict.fromkeys(f.kind for f in self.findings))
 
-    def data(self) -> dict[str, Any]:
-        """Return the report as plain data; rows are [first, last], at most 100 stretches per finding."""
+    def data(self, spelling: Spelling = str) -> dict[str, Any]:
+        """Return the report as plain data; rows are [first, last], at most 100 stretches per finding.
+
+        `spelling` writes the arguments that rules name; by default as Python does.
+        """
         findings = [
             {
                 "kind": f.kind,
                 "channel": f.channel,
                 "message": f.message,
-                "clean": f.rule,
+                "clean": f.spelled_rule(spelling),
                 "count": f.count,
                 "rows": [list(pair) for pair in f.rows[:100]],
                 "values": dict(f.values),
@@ -98,20 +110,23 @@ class LogReport:
             "findings": findings,
         }
 
-    def __repr__(self) -> str:
-        lines = [self.summary]
-        if not self.findings:
-            lines.append("nothing found")
+    def lines(self, spelling: Spelling = str) -> list[str]:
+        """Return two lines for each finding; `spelling` writes the arguments that rules name, by default as Python does."""
+        lines = [] if self.findings else ["nothing found"]
         for f in self.findings:
             message = f"{f.channel}: {f.message}" if f.channel else f.message
-            lines += [f"{f.kind}: {message}", f"    clean: {f.rule}"]
-        return "\n".join(lines)
+            lines += [f"{f.kind}: {message}", f"    clean: {f.spelled_rule(spelling)}"]
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary, *self.lines()])
 
 
 def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     """Return what is wrong with a `log`, or worth knowing, with row numbers; each finding says what `clean_log` does about it.
 
-    Time: jitter, gaps, duplicates, steps backwards. Values: missing values, dead channels, saturation, recorded derivatives that
+    Time: jitter, gaps, duplicates, steps backwards. Values: missing values, samples that repeat the one before, dead channels,
+    saturation, recorded derivatives that
     disagree with the signal. Motion: standstill, joints that never move or never reverse. With a `robot`, its joint limits are
     checked too; by default they are not. The thresholds are in `taupi.signals.rules`.
 
@@ -135,6 +150,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     largest = float(np.abs(steps - mean).max()) if len(steps) else float("nan")
     still = rules.standstills(log)
     findings = _time_findings(log, mean, std, largest)
+    findings += _repeat_findings(log, still)
     findings += _value_findings(log, still)
     findings += _motion_findings(log, still)
     findings += _derivative_findings(log)
@@ -169,6 +185,22 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
         message = f"time stamps jitter about {1 / mean:.5g} Hz: step {mean:.4g} s, std {std:.2g} s, at most {largest:.2g} s off"
         findings.append(_finding("jitter", "", message, None, rate_hz=1 / mean, std_s=std, max_s=largest))
     return findings
+
+
+def _repeat_findings(log: Log, still: Stretches) -> list[Finding]:
+    """Return a finding if samples in motion repeat the one before: the file was written faster than the robot measures."""
+    moving = ~still.mask(len(log))
+    moving[0] = False
+    repeated = rules.repeats(log) & moving
+    share = float(repeated.sum() / max(moving.sum(), 1))
+    if share <= rules.REPEATED:
+        return []
+    message = f"{share:.1%} of the samples in motion repeat the one before"
+    if share > 0.4 and np.isfinite(log.rate_hz):
+        message += (
+            f", so that the robot measures at {log.rate_hz * (1 - share):.3g} Hz rather than {log.rate_hz:.3g} Hz"
+        )
+    return [_finding("repeated", "", message, Stretches.of(repeated), share=share)]
 
 
 def _value_findings(log: Log, still: Stretches) -> list[Finding]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.checks import one_of, positive
+from taupi.checks import positive
 from taupi.errors import Argument, InPython, TaupiError, shown
+from taupi.settings import takes
 from taupi.signals import rules
 from taupi.signals.log import Log
-from taupi.signals.smoothing import LONG_GAPS
+from taupi.signals.smoothing import Gaps
 from taupi.signals.stretches import Stretches, mean_step, median_step
 
 # Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10
+# Time that steps back by more than this many steps begins anew.
+RESTART = 20
 # Time stamps within this share of a step of a uniform grid count as uniform and stay as they are.
 UNIFORM = 1e-3
 
@@ -69,18 +72,12 @@ class UniformTime:
         )
 
 
-def clean_log(
-    log: Log,
-    *,
-    rate_hz: float | None = None,
-    short_gap: float | None = None,
-    long_gaps: str = "refuse",
-) -> Log:
+@takes(gaps=Gaps)
+def clean_log(log: Log, *, rate_hz: float | None = None, gaps: Gaps) -> Log:
     """Return the `log` sorted, complete, and uniform in time, by the rules that `check_log` states.
 
-    Samples are sorted by time, and the first of equal stamps is kept. Missing values and gaps of up to `short_gap` seconds (by
-    default ten steps) are interpolated. Longer ones are refused, unless `long_gaps` is "interpolate", or "longest", which keeps
-    the longest stretch without one (`log.segments()` gives all of them); the default is "refuse". Then every signal is
+    Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
+    are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
     interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
     uniform already stay as they are. `notes` of the result say what was done.
 
@@ -92,14 +89,13 @@ def clean_log(
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
-    one_of(LONG_GAPS)("long_gaps", long_gaps)
     log = _sorted_by_time(log)
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
         raise TaupiError(Argument("log"), f" has {len(log)} samples with different time stamps, expected at least 4.")
-    limit = SHORT_GAP * step if short_gap is None else positive("short_gap", short_gap)
-    log = _without_missing_values(log, limit, long_gaps)
-    log = _without_long_gaps(log, limit, long_gaps)
+    limit = SHORT_GAP * step if gaps.short_gap is None else gaps.short_gap
+    log = _without_missing_values(log, limit, gaps.long_gaps)
+    log = _without_long_gaps(log, limit, gaps.long_gaps)
     return _on_uniform_grid(log, rate_hz)
 
 
@@ -109,11 +105,30 @@ def _sorted_by_time(log: Log) -> Log:
         log = log.rows(known, f"left out {int((~known).sum())} samples without a time stamp")
     if (np.diff(log.time) < 0).any():
         back = int((np.diff(log.time) < 0).sum())
+        _refuse_restart(log)
         log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
     first = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
     if not first.all():
         log = log.rows(first, f"left out {int((~first).sum())} samples with a time stamp that was there already")
     return log
+
+
+def _refuse_restart(log: Log) -> None:
+    """Refuse a log in which time begins anew: sorting would mix one run into another."""
+    steps, step = np.diff(log.time), median_step(log.time)
+    restarts = np.flatnonzero(steps < -RESTART * step) if step > 0 else np.zeros(0, dtype=int)
+    # A stamp that is wrong is followed by one that is right; after a restart, time stays behind what it had been.
+    later = np.minimum(restarts + RESTART, len(log) - 1)
+    restarts = restarts[log.time[later] < log.time[restarts]]
+    # Samples out of order step back about as often as they step forwards; runs one after the other do so seldom.
+    if not len(restarts) or len(restarts) > len(log) / RESTART:
+        return
+    row = int(restarts[0]) + 1
+    raise TaupiError(
+        f"time begins anew in row {row}, {len(restarts)} time{'s' * (len(restarts) > 1)} in all: from {log.time[row - 1]:g} to "
+        f"{log.time[row]:g} s. The log holds several runs.",
+        remedy=("Read one of them with ", Argument("rows", f":{row}"), InPython(", or take log.segments()"), "."),
+    )
 
 
 def _without_missing_values(log: Log, limit: float, long_gaps: str) -> Log:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 
 from taupi.checks import positive
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.signals.known_torque import check_known_torque
 from taupi.signals.units import DIMENSION, factor
 
 Numbers = tuple[float, ...]
@@ -31,6 +30,7 @@ class Channel:
         sign: 1 or -1, one or one per column; 1 by default.
         offset: Added last, in SI units, one or one per joint; 0 by default.
         matrix: (n, k), combines k columns into n values; by default each column is one value.
+        delay: Seconds by which the numbers are late, one or one per joint; 0 by default.
     """
 
     columns: str | tuple[str, ...]
@@ -40,6 +40,7 @@ class Channel:
     sign: Numbers = ()
     offset: Numbers = ()
     matrix: tuple[Numbers, ...] = ()
+    delay: Numbers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Columns:
         rate_hz: Samples per second, for a file without a time column.
         topic: The topic of a bag.
         motor: How the motor side relates to the joints; by default there is none.
+        known_torque: Torques that act on the joints beside the motors', as formulas of q: "elbow = 12*sin(q2)".
     """
 
     channels: Mapping[str, Channel] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class Columns:
     rate_hz: float | None = None
     topic: str | None = None
     motor: Motor | None = None
+    known_torque: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: ColumnsLike) -> Columns:
@@ -112,7 +115,9 @@ class Columns:
         if isinstance(value, Columns):
             return value
         if isinstance(value, str | os.PathLike):
-            return cls._from_mapping(_toml(value), Path(value).name)
+            from taupi.signals.formats.files import read_toml
+
+            return cls._from_mapping(read_toml(value, "a column mapping (.toml)"), Path(value).name)
         if not isinstance(value, Mapping):
             raise TaupiError(
                 Argument("columns"), f" is {shown(value)}, expected a mapping or the path of a .toml file."
@@ -121,10 +126,10 @@ class Columns:
 
     @classmethod
     def _from_mapping(cls, data: Mapping[str, Any], where: str) -> Columns:
-        known = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor"]
+        keys = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor", "known_torque"]
         for key in data:
-            if key not in known:
-                raise unknown("key", key, known, where)
+            if key not in keys:
+                raise unknown("key", key, keys, where)
         channels = {k: _channel(k, data[k], where) for k in DIMENSION if k in data}
         rate, topic = data.get("rate_hz"), data.get("topic")
         if rate is not None:
@@ -135,22 +140,11 @@ class Columns:
         if labels and joints and len(labels) != len(joints):
             raise TaupiError(f"{where}: {len(labels)} labels for {len(joints)} joints, expected one each.")
         motor = _motor(data["motor"], where) if "motor" in data else None
-        return cls(channels, joints, labels, rate, topic, motor)
+        known = check_known_torque(f"{where}: known_torque", data.get("known_torque", ()))
+        return cls(channels, joints, labels, rate, topic, motor, known)
 
 
 ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
-
-
-def _toml(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    from taupi.signals.formats.files import readable
-
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    file = readable(path, "a column mapping (.toml)")
-    try:
-        data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TaupiError(f"{file.name} is not TOML: {str(error)[:100]}.") from None
-    return data
 
 
 def _channel(signal: str, value: Any, where: str) -> Channel:
@@ -159,7 +153,7 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
         return value
     if not isinstance(value, Mapping):
         return Channel(_columns(value, at))
-    known = ("columns", "unit", "first", "gain", "sign", "offset", "matrix")
+    known = ("columns", "unit", "first", "gain", "sign", "offset", "matrix", "delay")
     for key in value:
         if key not in known:
             raise unknown("key", key, known, at)
@@ -174,7 +168,7 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
     first = value.get("first")
     if first is not None and (isinstance(first, bool) or not isinstance(first, int)):
         raise TaupiError(f"{at}.first is {shown(first)}, expected the whole number that {{i}} begins with.")
-    rest = {k: _numbers(value[k], f"{at}.{k}") for k in ("gain", "sign", "offset") if k in value}
+    rest = {k: _numbers(value[k], f"{at}.{k}") for k in ("gain", "sign", "offset", "delay") if k in value}
     if any(abs(s) != 1 for s in rest.get("sign", ())):
         raise TaupiError(f"{at}.sign is {shown(value['sign'])}, expected 1 or -1 for each.")
     matrix = _matrix(value["matrix"], f"{at}.matrix") if "matrix" in value else ()

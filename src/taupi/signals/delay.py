@@ -142,7 +142,8 @@ Delays = Mapping[str, "float | Sequence[float] | np.ndarray"]
 def without_delays(log: Log, delays: Delays) -> Log:
     """Return the `log` with signals shifted earlier by their `delays`, y(t + d): by name, seconds, one or one per joint.
 
-    The derivatives of a position are shifted with it. Beyond the end of the record its last value is repeated.
+    The derivatives of a position are shifted with it. Beyond the ends of the record a signal continues as filters continue it,
+    turned about its last value.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100
@@ -164,11 +165,21 @@ def without_delays(log: Log, delays: Delays) -> Log:
         log.need(name)
         for signal in _TOGETHER.get(name, (name,)):
             if signal in log.signals:
-                at = np.clip(log.time[:, None] + delay, log.time[0], log.time[-1]) + np.zeros((1, log.n))
-                value = log.signals[signal]
-                moved = [CubicSpline(log.time, value[:, j])(at[:, j]) for j in range(log.n)]
+                at, value = log.time[:, None] + delay + np.zeros((1, log.n)), log.signals[signal]
+                inside = np.clip(at, log.time[0], log.time[-1])
+                mirrored = np.clip(2 * inside - at, log.time[0], log.time[-1])
+                curves = (CubicSpline(log.time, value[:, j]) for j in range(log.n))
+                moved = [2 * x(inside[:, j]) - x(mirrored[:, j]) for j, x in enumerate(curves)]
                 changed[signal] = np.stack(moved, axis=1)
     return log.with_(**changed) if changed else log
+
+
+def added_delays(log: Log, delays: Delays) -> Delays:
+    """Return `delays` with those that the log itself states added to them."""
+    total = {name: np.asarray(seconds, dtype=float) for name, seconds in delays.items()}
+    for name, seconds in log.delays.items():
+        total[name] = total.get(name, 0.0) + np.asarray(seconds)
+    return total
 
 
 def signal_delay(log: Log, first: str, second: str, max_delay: float | None = None) -> Delay:

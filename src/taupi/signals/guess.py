@@ -23,6 +23,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "thetad": ("thetad", "dtheta", "thetadot"),
     "thetadd": ("thetadd", "ddtheta", "thetaddot"),
     "tau_m": ("taum",),
+    "tau_known": ("tauknown",),
 }
 _SIGNAL = {word: signal for signal, words in _WORDS.items() for word in words}
 _MOTOR = {"q": "theta", "qd": "thetad", "qdd": "thetadd", "tau": "tau_m"} | {
@@ -48,7 +49,7 @@ _UNIT_WORDS = sorted(
     {tuple(re.split(r"[^a-z0-9]+", u.lower())): u for units in UNITS.values() for u in units}.items(),
     key=lambda item: -len(item[0]),
 )
-_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m"}
+_VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,8 @@ def parse_header(name: str) -> Header | None:
     if motor and signal in _MOTOR:
         signal = _MOTOR[signal]
         used.update(motor)
-    elif low[at] == "tau" and "m" in low[at + 1 : at + 2]:
-        signal = "tau_m"
+    elif low[at] == "tau" and low[at + 1 : at + 2] in (["m"], ["known"]):
+        signal = f"tau_{low[at + 1]}"
         used.add(at + 1)
     not_measured = [k for k, t in enumerate(low) if t in _COMMANDED or t in _ERRORS]
     used.update(not_measured)

@@ -39,6 +39,18 @@ def refuse_slow(log: Log) -> None:
         )
 
 
+def refuse_backwards(log: Log) -> None:
+    """Refuse a block whose time does not step forwards: in a stream nothing sorts it."""
+    if median_step(log.time) <= 0:
+        raise TaupiError(
+            "time does not step forwards. A file that is streamed has to be in order:",
+            remedy=(
+                *(InPython("sort it first with taupi.clean_log, or "), "read it whole with "),
+                *(Argument("stream", False), ", which sorts it."),
+            ),
+        )
+
+
 def refuse_missing(log: Log, first_row: int = 0) -> None:
     """Refuse a block with a missing value or time stamp: in a stream nothing fills it."""
     for name, value in {"time": log.time[:, None], **log.signals}.items():

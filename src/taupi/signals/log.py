@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
+from taupi.signals.known_torque import check_known_torque
 from taupi.signals.stretches import Stretches, gap_rows
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ SIGNALS: dict[str, str] = {
     "thetad": "rad/s",
     "thetadd": "rad/s^2",
     "tau_m": "N m",
+    "tau_known": "N m",
 }
 
 
@@ -88,11 +90,15 @@ class Log:
         thetad: Motor velocities (N, n), rad/s or m/s.
         thetadd: Motor accelerations (N, n), rad/s^2 or m/s^2.
         tau_m: Motor torques or forces (N, n), N m or N.
+        tau_known: Known torques or forces (N, n) that act on the joints beside those of the motors, N m or N: tau + tau_known
+            moves the robot. Those that are formulas of q are in `known_torque`.
         names: The names of the joints; j1, j2, ... by default.
         units: "rad" or "m" for each joint; "rad" by default.
         source: The file the log was read from.
         notes: What was done to the log, in words.
         filtering: How the log was filtered and differentiated; None for a log as it was recorded.
+        delays: Seconds by which signals are late, by name, one per joint; `taupi.prepare` and `taupi.identify` undo them.
+        known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to those of `tau_known`.
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -116,11 +122,14 @@ class Log:
     thetad: np.ndarray | None = None
     thetadd: np.ndarray | None = None
     tau_m: np.ndarray | None = None
+    tau_known: np.ndarray | None = None
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     source: LogSource = LogSource()
     notes: tuple[str, ...] = ()
     filtering: Filtering | None = None
+    delays: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    known_torque: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
@@ -133,6 +142,7 @@ class Log:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "known_torque", check_known_torque("known_torque", self.known_torque))
         for name in SIGNALS:
             value = getattr(self, name)
             if value is None:
@@ -253,7 +263,13 @@ class Log:
         signals = {name: value[:, index] for name, value in self.signals.items()}
         names, units = tuple(self.names[i] for i in index), tuple(self.units[i] for i in index)
         note = f"joints {', '.join(names)} of {', '.join(self.names)}"
-        return self.with_(**signals, names=names, units=units, notes=note)
+        delays = {name: tuple(d[i] for i in index) for name, d in self.delays.items()}
+        if self.known_torque and index != list(range(self.n)):
+            raise TaupiError(
+                f"The log states known torques ({'; '.join(self.known_torque)}) by the numbers of its joints.",
+                remedy="Select joints first, and state them afterwards: log.with_(known_torque=...).",
+            )
+        return self.with_(**signals, names=names, units=units, notes=note, delays=delays)
 
     def _joint(self, joint: str | int) -> int:
         if isinstance(joint, str):

@@ -18,7 +18,7 @@ def summary(log: Log) -> str:
     rate = f" at {log.rate_hz:.5g} Hz" if np.isfinite(log.rate_hz) else ""
     name = log.source.path.replace("\\", "/").rsplit("/", 1)[-1]
     head = f"Log {name}" if name else "Log"
-    return f"{head}: {len(log)} samples of {joints}, {log.duration:.5g} s{rate}: {' '.join(log.signals)}"
+    return f"{head}: {len(log)} samples of {joints}, {abs(log.duration):.5g} s{rate}: {' '.join(log.signals)}"
 
 
 def log_text(log: Log) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from taupi.checks import one_of, positive, whole_number
+from taupi.checks import one_of, positive
 from taupi.errors import TaupiError
-from taupi.settings import takes
+from taupi.settings import Changes, takes
 from taupi.signals import rules
 from taupi.signals.clean import clean_log
-from taupi.signals.delay import Delays, without_delays
+from taupi.signals.delay import Delays, added_delays, without_delays
 from taupi.signals.derivatives import backward, central, quintic, spline
 from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
 from taupi.signals.log import Filtering, Log
@@ -26,6 +28,7 @@ PER_PERIOD = 10
 # A position with its derivatives, on the joint side and on the motor side.
 _SIDES = (("q", "qd", "qdd"), ("theta", "thetad", "thetadd"))
 FILTERINGS = ("zero-phase", "causal", "none")
+_TORQUES = (*EFFORTS, "tau_known")
 # Without a filter, the ends are inaccurate over as many samples as differences reach.
 _REACH = 3
 _DIFFERENCES = {"central": central, "backward": backward}
@@ -68,11 +71,11 @@ class Smoother:
     def __call__(self, log: Log) -> Log:
         """Return the log with every signal filtered and every position differentiated."""
         log = without_delays(log, self.delays) if self.delays else log
-        signals = {name: self._filter(log.signals[name]) for name in EFFORTS if name in log.signals}
+        signals = {name: self._filter(log.signals[name]) for name in _TORQUES if name in log.signals}
         for side in _SIDES:
             if side[0] in log.signals:
                 signals |= dict(zip(side, self._differentiate(log, side), strict=True))
-        return log.with_(**signals, notes=self.notes(log), filtering=self.record)
+        return log.with_(**signals, notes=self.notes(log), filtering=self.record, delays={})
 
     @property
     def record(self) -> Filtering:
@@ -175,7 +178,7 @@ def prepare(
     """
     one_of(FILTERINGS)("filtering", filtering)
     derivatives = smoothing.derivatives
-    log = clean_log(log, rate_hz=rate_hz, short_gap=smoothing.short_gap, long_gaps=smoothing.long_gaps)
+    log = clean_log(log, rate_hz=rate_hz, gaps=smoothing)
     if smoothing.trim:
         log = trim_standstill(log)
     rate, cutoff_hz = log.rate_hz, smoothing.cutoff_hz
@@ -189,13 +192,13 @@ def prepare(
     if derivatives == "fourier":
         period = period_of(log, period)
     measured = measured_velocities(log, smoothing)
-    log = Smoother(rate, cutoff, smoothing.order, derivatives, measured, filtering, period, delays)(log)
+    shifts = added_delays(log, delays or {})
+    log = Smoother(rate, cutoff, smoothing.order, derivatives, measured, filtering, period, shifts)(log)
     if edge:
         log = log.rows(
             slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less accurate"
         )
-    step = smoothing.decimate
-    return log.decimate(max(1, int(rate / (PER_PERIOD * cutoff))) if step is None else step)
+    return log.decimate(_decimation(smoothing, rate, cutoff))
 
 
 def refuse_short(samples: int, cutoff_hz: float, edge: int, more: int = 0) -> None:
@@ -206,41 +209,45 @@ def refuse_short(samples: int, cutoff_hz: float, edge: int, more: int = 0) -> No
         )
 
 
+# Blocks that are uniform and complete have no gaps, and a standstill at the ends is seen in the whole record only.
+IN_BLOCKS = Changes(Smoothing, without=("trim", "short_gap", "long_gaps"))
+
+
+@takes(smoothing=IN_BLOCKS)
 def prepare_blocks(
-    blocks: Iterable[Log],
-    rate_hz: float,
-    cutoff_hz: float,
-    *,
-    decimate: int = 1,
-    order: int = 4,
-    derivatives: str = "central",
-    velocity: str = "position",
-    delays: Delays | None = None,
+    blocks: Iterable[Log], rate_hz: float, smoothing: Mapping[str, Any], *, delays: Delays | None = None
 ) -> Iterator[Log]:
     """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared at once; memory holds one block.
 
-    The rows must be complete, in order, and uniform at `rate_hz` samples per second; `cutoff_hz` (Hz) may come from
-    `choose_cutoff` on the first block. Each block is filtered by a zero-phase Butterworth filter of this `order` and
-    differentiated by `derivatives`, "central", "backward" or "recorded"; with `velocity="measured"`, instead of "position", the
-    recorded qd is used and differentiated once. As many neighbours as the filter remembers (about ten periods of the cutoff) are
-    included on both sides of a block, and then dropped. `delays` are as in `prepare`. One period is cut at both ends of the
-    record, and every `decimate`-th sample is kept, by default each.
+    The rows must be complete, in order, and uniform at `rate_hz` samples per second. Each block is filtered by a zero-phase
+    Butterworth filter and differentiated as by `prepare`; what is left open is chosen from the first block. As many neighbours as
+    the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped; `derivatives`
+    of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(5000) / 100
     >>> log = tp.Log(t, np.sin(t)[:, None])
     >>> pieces = [log.rows(slice(a, a + 1000)) for a in range(0, 5000, 1000)]
     >>> qdd = np.concatenate([b.qdd for b in tp.signals.prepare_blocks(pieces, 100, 5)])
-    >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, decimate=1, trim=False).qdd).max() < 1e-8)
+    >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, trim=False).qdd).max() < 1e-8)
     True
     """
-    whole_number("decimate", decimate)
-    one_of(("position", "measured"))("velocity", velocity)
-    one_of(LOCAL_DERIVATIVES)("derivatives", derivatives)
-    rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
-    measured = tuple(x for x, _, _ in _SIDES) if velocity == "measured" else ()
-    smoother = Smoother(rate, cutoff, order, derivatives, measured, delays=delays)
-    yield from smooth_blocks(_checked_blocks(blocks, rate), smoother, decimate)
+    settings, rate = Smoothing(**smoothing), positive("rate_hz", rate_hz)
+    one_of(LOCAL_DERIVATIVES)("derivatives", settings.derivatives)
+    checked = _checked_blocks(blocks, rate)
+    first = next(checked, None)
+    if first is None:
+        return
+    cutoff = choose_cutoff(first.q, rate).hz if settings.cutoff_hz is None else settings.cutoff_hz
+    measured = measured_velocities(first, settings)
+    shifts = added_delays(first, delays or {})
+    smoother = Smoother(rate, cutoff, settings.order, settings.derivatives, measured, delays=shifts)
+    yield from smooth_blocks(chain([first], checked), smoother, _decimation(settings, rate, cutoff))
+
+
+def _decimation(settings: Smoothing, rate_hz: float, cutoff_hz: float) -> int:
+    """Return the n of which every n-th sample is kept: by default ten samples per period of the cutoff are left."""
+    return max(1, int(rate_hz / (PER_PERIOD * cutoff_hz))) if settings.decimate is None else settings.decimate
 
 
 def smooth_blocks(blocks: Iterable[Log], smoother: Smoother, decimate: int = 1) -> Iterator[Log]:

@@ -18,7 +18,9 @@ from taupi.signals.columns import Columns
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.files import readable, sha256
 from taupi.signals.log import Log, LogSource
+from taupi.signals.log_part import asked_blocks, asked_part
 from taupi.signals.reading import Reading
+from taupi.signals.tables import Table
 
 PathLike = str | os.PathLike[str]
 LogLike = Log | PathLike
@@ -44,7 +46,15 @@ def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) ->
     file, name, columns = _open(path, reading)
     source = LogSource(str(path), sha256(file), name)
     log: Log = _module(name).read(file, columns, _check_robot(robot), source)
-    return log
+    return asked_part(log, reading)
+
+
+@takes(reading=Reading)
+def read_table(path: PathLike, robot: Robot | None = None, *, reading: Reading) -> Table:
+    """Return the columns of the file at a `path` as they are named in it, perhaps without their rows."""
+    file, name, columns = _open(path, reading)
+    table: Table = _module(name).head(file, columns, _check_robot(robot))
+    return table
 
 
 @takes(reading=Reading)
@@ -85,7 +95,7 @@ def block_reader(path: PathLike, size: int, robot: Robot | None, reading: Readin
 
     def blocks() -> Iterator[Log]:
         logs: Iterator[Log] = _module(name).blocks(file, columns, checked, source, int(size))
-        return logs
+        return asked_blocks(logs, reading, int(size))
 
     return blocks
 

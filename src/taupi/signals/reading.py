@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from taupi.checks import or_none, positive, truth, whole_number
+from taupi.checks import finite, one_or_each, or_none, positive, truth, whole_number
+from taupi.errors import Argument, TaupiError, shown
 from taupi.settings import Settings
 
 if TYPE_CHECKING:
     from taupi.signals.columns import ColumnsLike
+
+RowsLike = tuple[int | None, int | None] | slice | str | None
+
+
+def _row_range(name: str, value: Any) -> tuple[int | None, int | None]:
+    """Return (first, stop) from a pair, a slice, or a text such as "100:5000", "100:" or ":5000".
+
+    >>> _row_range("rows", "100:"), _row_range("rows", slice(2, 5))
+    ((100, None), (2, 5))
+    """
+    ends: Any = value
+    if isinstance(value, str):
+        parts = [part.strip() for part in value.split(":")]
+        ends = [int(part) if part.isdigit() else part or None for part in parts]
+    elif isinstance(value, slice):
+        ends = (value.start, value.stop) if value.step in (None, 1) else ()
+    wrong = TaupiError(Argument(name), f" is {shown(value)}, expected first:stop, such as 100:5000, 100: or :5000.")
+    if isinstance(ends, str) or not hasattr(ends, "__len__") or len(ends) != 2:
+        raise wrong
+    for end in ends:
+        if end is not None and (isinstance(end, bool) or not isinstance(end, int) or end < 0):
+            raise wrong
+    first, stop = ends
+    if stop is not None and (first or 0) >= stop:
+        raise wrong
+    return first, stop
 
 
 @dataclass(frozen=True)
@@ -23,14 +50,44 @@ class Reading(Settings):
         rate_hz: Samples per second, Hz, for a file without a time column.
         topic: Topic of a ROS bag, needed if it has several of joint states.
         format: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+        begin: Samples before this time are left out, s after the log's first sample; none by default.
+        end: Samples from this time on are left out, s after the log's first sample; none by default.
+        rows: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+        encoder_offset: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
 
     columns: ColumnsLike = None
     rate_hz: float | None = None
     topic: str | None = None
     format: str | None = None
+    begin: float | None = field(default=None, kw_only=True)
+    end: float | None = field(default=None, kw_only=True)
+    rows: RowsLike = field(default=None, kw_only=True)
+    encoder_offset: float | tuple[float, ...] | None = field(default=None, kw_only=True)
 
-    checks: ClassVar = {"rate_hz": or_none(positive)}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.begin is not None and self.end is not None and self.begin >= self.end:
+            raise TaupiError(
+                Argument("begin"),
+                f" is {self.begin:g} and ",
+                Argument("end"),
+                f" is {self.end:g}: nothing lies between.",
+            )
+
+    @property
+    def row_range(self) -> tuple[int, int | None]:
+        """The first row that is read, and the row before which reading stops; None for the end."""
+        first, stop = (None, None) if self.rows is None else _row_range("rows", self.rows)
+        return first or 0, stop
+
+    checks: ClassVar = {
+        "rate_hz": or_none(positive),
+        "begin": or_none(finite),
+        "end": or_none(finite),
+        "rows": or_none(_row_range),
+        "encoder_offset": or_none(one_or_each(finite)),
+    }
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taupi.errors import Argument, InPython, Part
 from taupi.signals.stretches import GAP, Stretches, median_step
 
 if TYPE_CHECKING:
@@ -28,20 +29,34 @@ DISAGREES = 0.25
 
 EFFORTS = ("tau", "current", "voltage", "tau_m")
 
-RULES: dict[str, str] = {
-    "time-missing": "leaves these samples out",
-    "time-reversed": "sorts the samples by time",
-    "time-duplicate": "keeps the first sample of equal stamps",
-    "gap": "interpolates gaps up to short_gap; refuses longer ones unless long_gaps='interpolate' or 'longest'",
-    "jitter": "interpolates all signals on a uniform grid of the mean step",
-    "missing": "interpolates stretches up to short_gap; refuses longer ones unless long_gaps says otherwise",
-    "dead": "keeps it; leave the joint out with log.select(...), or give its equations no weight",
-    "saturated": "keeps it; these samples do not obey the model, so leave them out of a fit",
-    "standstill": "keeps it; prepare(...) trims it at both ends, since sign(qd) is noise there",
-    "still": "keeps it; nothing about this joint's inertia can be identified",
-    "one-way": "keeps it; its Coulomb friction and its offset cannot be told apart",
-    "disagrees": "keeps it; prepare(...) differentiates q itself and does not use it",
-    "limit": "keeps it; check units, joint order and offsets",
+# Samples in motion that repeat the one before are worth knowing beyond this share: noise then looks smaller than it is.
+REPEATED = 0.01
+
+_LONG = (Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"))
+_PREPARE = InPython("prepare(...)", "taupi identify")
+
+# What `clean_log` does about each kind of finding, and where it does nothing, what a user can do.
+RULES: dict[str, tuple[Part, ...]] = {
+    "time-missing": ("leaves these samples out",),
+    "time-reversed": ("sorts the samples by time; refuses a file in which time begins anew",),
+    "time-duplicate": ("keeps the first sample of equal stamps",),
+    "gap": ("interpolates gaps up to ", Argument("short_gap"), "; refuses longer ones unless ", *_LONG),
+    "jitter": ("interpolates all signals on a uniform grid of the mean step",),
+    "missing": ("interpolates stretches up to ", Argument("short_gap"), "; refuses longer ones unless ", *_LONG),
+    "repeated": ("keeps them; ", Argument("decimate"), " keeps only every n-th sample"),
+    "dead": (
+        "keeps it; ",
+        InPython(
+            "leave the joint out with log.select(...), or give its equations no weight",
+            "leave its columns out of the mapping, and lock the joint",
+        ),
+    ),
+    "saturated": ("keeps it; these samples do not obey the model, so leave them out of a fit",),
+    "standstill": ("keeps it; ", _PREPARE, " trims it at both ends, since sign(qd) is noise there"),
+    "still": ("keeps it; nothing about this joint's inertia can be identified",),
+    "one-way": ("keeps it; its Coulomb friction and its offset cannot be told apart",),
+    "disagrees": ("keeps it; ", _PREPARE, " differentiates q itself and does not use it"),
+    "limit": ("keeps it; check units, joint order and offsets",),
 }
 
 
@@ -69,6 +84,15 @@ def most_common(x: np.ndarray) -> tuple[float, float]:
     values, counts = np.unique(x, return_counts=True)
     k = int(np.argmax(counts))
     return float(values[k]) + 0.0, float(counts[k] / len(x))
+
+
+def repeats(log: Log) -> np.ndarray:
+    """Return the rows (N,) in which every recorded value is that of the row before."""
+    result = np.zeros(len(log), dtype=bool)
+    result[1:] = True
+    for value in log.signals.values():
+        result[1:] &= (value[1:] == value[:-1]).all(axis=1)
+    return result
 
 
 def saturation(x: np.ndarray) -> Stretches:

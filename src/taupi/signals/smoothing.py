@@ -16,9 +16,25 @@ DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded"
 LONG_GAPS = ("refuse", "interpolate", "longest")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Gaps(Settings):
+    """What is done about gaps in a log, and about values that are missing.
+
+    Attributes:
+        short_gap: Longest gap that is interpolated, s; ten samples by default.
+        long_gaps: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch
+            without one.
+    """
+
+    short_gap: float | None = None
+    long_gaps: str = "refuse"
+
+    checks: ClassVar = {"short_gap": or_none(positive), "long_gaps": one_of(LONG_GAPS)}
+
+
 @dataclass(frozen=True)
-class Smoothing(Settings):
-    """How a log is cleaned, filtered and differentiated.
+class Smoothing(Gaps):
+    """How a log is cleaned, filtered and differentiated: everything in `Gaps`, and the following.
 
     Attributes:
         cutoff_hz: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
@@ -30,9 +46,6 @@ class Smoothing(Settings):
         velocity: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it
             once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
         trim: Whether the standstill before and after the motion is cut off.
-        short_gap: Longest gap that is interpolated, s; ten samples by default.
-        long_gaps: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch
-            without one.
     """
 
     cutoff_hz: float | None = None
@@ -41,8 +54,6 @@ class Smoothing(Settings):
     derivatives: str = "central"
     velocity: str = "auto"
     trim: bool = True
-    short_gap: float | None = None
-    long_gaps: str = "refuse"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,12 +68,11 @@ class Smoothing(Settings):
             )
 
     checks: ClassVar = {
+        **Gaps.checks,
         "cutoff_hz": or_none(positive),
         "decimate": or_none(whole_number),
         "order": whole_number,
         "derivatives": one_of(DERIVATIVES),
         "velocity": one_of(VELOCITIES),
         "trim": truth,
-        "short_gap": or_none(positive),
-        "long_gaps": one_of(LONG_GAPS),
     }

@@ -15,9 +15,8 @@ from taupi.signals.columns import Channel, Columns, Motor, one_per_joint
 from taupi.signals.guess import guess, parse_header
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.stretches import median_step
+from taupi.signals.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
 from taupi.signals.units import DIMENSION, factor, joint_unit
-
-Pick = tuple[str, int]  # the name of a column, and the index into it if it is an array of several
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,13 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     notes = list(table.notes)
     own = table.own if not columns.channels else None
     if own is not None:
-        stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, "joints", "rate_hz")})
-        columns = dataclasses.replace(columns, channels=stored.channels, joints=stored.joints)
+        stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, "joints", "rate_hz", "known_torque")})
+        columns = dataclasses.replace(
+            columns,
+            channels=stored.channels,
+            joints=stored.joints,
+            known_torque=columns.known_torque or stored.known_torque,
+        )
         notes += [str(n) for n in own.get("notes", ())]  # type: ignore[attr-defined]
     labels = columns.labels or columns.joints or table.labels
     if not set(columns.channels) - {"time"}:
@@ -76,8 +80,11 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     elif "time" not in columns.channels and not columns.rate_hz:
         columns, time_notes = _with_time(table, columns)
         notes += time_notes
-    picks = {k: _picks(k, c, table, labels) for k, c in columns.channels.items()}
+    widths = table.widths
+    picks = {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.channels.items()}
     n = _joint_count(picks, columns, table.where)
+    if robot is not None and n < robot.n and (following := next_of_template(columns, picks, list(picks))) is not None:
+        raise missing_column(*following, table.where, f"{robot.name} has {robot.n} joints")
     names, order, order_notes = _joints(labels, columns, robot, n, table.where)
     units = _joint_units(columns, robot, own, n, order)
     elastic = robot is not None and bool(robot.elastic_joints)
@@ -116,6 +123,8 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
         source=source,
         notes=tuple(notes),
         filtering=layout.filtering,
+        delays=_delays(layout, signals),
+        known_torque=layout.columns.known_torque,
     )
 
 
@@ -128,43 +137,6 @@ def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     note = f"time guessed from its header: {header.name} ({header.unit or 'SI'})"
     channels = {**columns.channels, "time": Channel((header.name,), header.unit)}
     return dataclasses.replace(columns, channels=channels), [note]
-
-
-def _picks(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> tuple[Pick, ...]:
-    widths, spec = table.widths, channel.columns
-    if isinstance(spec, str) and re.search(r"\{(i|joint)[^}]*\}", spec) and spec not in widths:
-        return tuple((name, 0) for name in _expand_template(signal, channel, table, labels))
-    result: list[Pick] = []
-    for name in (spec,) if isinstance(spec, str) else spec:
-        if name not in widths:
-            raise unknown("column", name, widths, table.where)
-        result += [(name, k) for k in range(widths[name])]
-    return tuple(result)
-
-
-def _expand_template(signal: str, channel: Channel, table: Table, labels: tuple[str, ...]) -> list[str]:
-    template, widths = str(channel.columns), table.widths
-
-    def column(**values: object) -> str:
-        try:
-            return template.format(**values)
-        except (KeyError, IndexError, ValueError, AttributeError):
-            raise TaupiError(f"{signal} is {template!r}, expected a template with {{i}} or {{joint}} in it.") from None
-
-    if "{joint" in template:
-        if not labels:
-            raise TaupiError(f"{signal} is {template!r} but no joints are named. Add joints = [...] to the mapping.")
-        names = [column(joint=label, i=k) for k, label in enumerate(labels)]
-    else:
-        first = channel.first if channel.first is not None else (0 if column(i=0) in widths else 1)
-        names, i = [column(i=first)], first
-        while column(i=i + 1) in widths:
-            i += 1
-            names.append(column(i=i))
-    for name in names:
-        if name not in widths:
-            raise unknown("column", name, widths, table.where)
-    return names
 
 
 def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
@@ -184,6 +156,12 @@ def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where:
     for name, size in sizes.items():
         if size != n:
             other = "q" if "q" in sizes else next(iter(sizes))
+            fewer = name if size < n else other
+            following = next_of_template(columns, picks, [fewer])
+            if following is not None:
+                raise missing_column(
+                    *following, where, f"{other if fewer == name else name} has {max(size, n)} columns"
+                )
             raise TaupiError(f"{where}: {name} has {size} columns but {other} has {n}, expected one per joint.")
     if columns.joints and len(columns.joints) != n:
         raise TaupiError(f"{where}: {len(columns.joints)} joints are named but q has {n} columns, expected one each.")
@@ -204,6 +182,9 @@ def _joints(
         return (tuple(f"j{i + 1}" for i in range(n)) if numbered else own), tuple(range(n)), []
     if numbered:
         if n != robot.n:
+            gap = gap_in(columns.channels["q"].columns if "q" in columns.channels else ())
+            if gap and n < robot.n:
+                raise TaupiError(f"{where}: {gap} is missing: {robot.name} has {robot.n} joints, and there are {n}.")
             raise TaupiError(f"{where} has {n} joints, expected {robot.n}: {', '.join(robot.joint_names)}.")
         return robot.joint_names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
     places = {_plain(label): k for k, label in enumerate(own)}
@@ -308,6 +289,29 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
         notes.append("from the motor side: " + "; ".join(formulas))
 
 
+def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
+    """Return the delays of a log's signals that the mapping states, joint by joint in the log's order.
+
+    What the joint side is computed from hands on its delay.
+    """
+    channels, n = layout.columns.channels, next(iter(signals.values())).shape[1]
+    stated = {k: one_per_joint(c.delay, n, f"{layout.where}: {k}.delay") for k, c in channels.items() if c.delay}
+    if "time" in stated:
+        raise TaupiError(f"{layout.where}: time has a delay.", remedy="State the delay of a signal: q, tau, ...")
+    coupled = layout.columns.motor is not None and bool(layout.columns.motor.coupling)
+    for own, sources in (("q", ("theta",)), ("tau", ("tau_m", "current", "voltage"))):
+        source = next((s for s in sources if s in stated), None)
+        if source is None or own in channels or own not in signals:
+            continue
+        if coupled and np.ptp(stated[source]):
+            raise TaupiError(
+                f"{layout.where}: {source}.delay differs from motor to motor, and motor.coupling mixes them.",
+                remedy="State one delay for all.",
+            )
+        stated[own] = stated[source]
+    return {k: tuple(d[list(layout.order)].tolist()) for k, d in stated.items() if k in signals and d.any()}
+
+
 def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.ndarray, where: str) -> list[str]:
     """Add tau_m from current or voltage, if it was not recorded and the gains are known; return the formula used."""
     if "tau_m" in signals:
@@ -341,6 +345,10 @@ def embedded_mapping(log: Log, flat: bool) -> dict[str, object]:
     for name in log.signals:
         data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name
     data["notes"] = list(log.notes)
+    for name, delay in log.delays.items():
+        data[name] = {"columns": data[name], "delay": list(delay)}
+    if log.known_torque:
+        data["known_torque"] = list(log.known_torque)
     if log.filtering is not None:
         data["filtering"] = dataclasses.asdict(log.filtering)
     assert set(log.signals) <= set(SIGNALS)

@@ -34,6 +34,7 @@ DIMENSION: dict[str, str] = {
     "thetad": "velocity",
     "thetadd": "acceleration",
     "tau_m": "torque",
+    "tau_known": "torque",
 }
 
 _LENGTH = ("m", "mm", "cm")

@@ -32,7 +32,7 @@ class Controller:
     start: np.ndarray | None = None
     labels: tuple[str, ...] = ()
     wanted: tuple[str, str, str] = _WANTED
-    doubts: Callable[..., Any] | None = None  # (motion, time) -> sentences about a reference that cannot be followed
+    reference_warnings: Callable[..., Any] | None = None  # (motion, time) -> why a reference cannot be followed
 
     @classmethod
     def of(cls, controller: ControllerLike, n: int, parameters: ArrayLike | None = None) -> Controller:
@@ -77,8 +77,8 @@ class Controller:
         start = np.asarray(getattr(state, "vector", state.parameters), dtype=float)
         labels = tuple(law.parameters.names)
         wanted = getattr(law, "wanted", _WANTED)
-        doubts = getattr(law, "doubts", None)
-        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted, doubts=doubts)
+        warnings = getattr(law, "reference_warnings", None)
+        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted, reference_warnings=warnings)
 
     def of_members(self, members: Sequence[int]) -> Controller:
         """Return the controller of some of the roll-outs: with their estimates, where each has its own."""

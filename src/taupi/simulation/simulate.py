@@ -128,6 +128,6 @@ def _runs(scenario: Scenario, controllers: Sequence[Controller], batch: Batch) -
 
 
 def _runs_of_one(scenario: Scenario, controller: Controller, batch: Batch) -> list[Run]:
-    rollout, doubts = set_up(scenario, controller, batch)
+    rollout, notes = set_up(scenario, controller, batch)
     records = step_out(rollout) if rollout.stepwise else roll_out(rollout)
-    return runs_of(scenario, rollout, records, doubts)
+    return runs_of(scenario, rollout, records, notes)

@@ -53,6 +53,20 @@ def members(rng, norm, f, slopes, rest, count=60):
     return f + np.einsum("b...k,cbk->cb...", slopes, t) + r
 
 
+@pytest.mark.parametrize("norm", EVERY, ids=repr)
+def test_a_gradient_supports_the_function_from_below(norm):
+    """phi(X) >= phi(F) + <G, X - F> for all X, with equality at multiples of F, where a norm grows as F does."""
+    rng = np.random.default_rng(1)
+    shape = (4,) if norm in VECTORS else (3, 3)
+    f, x = rng.normal(size=(2, 50, *shape))
+    if norm in SYMMETRIC:
+        f, x = (a + np.swapaxes(a, 1, 2) for a in (f, x))
+    axes = tuple(range(1, f.ndim))
+    value, g = norm.value(f), norm.gradient(f)
+    assert (norm.value(x) >= value + (g * (x - f)).sum(axes) - 1e-12).all()
+    np.testing.assert_allclose((g * f).sum(axes), value, atol=1e-12)
+
+
 @pytest.mark.parametrize("variables", [0, 1, 3, 5, 8])
 @pytest.mark.parametrize("norm", EVERY, ids=repr)
 def test_no_member_is_outside_the_bounds(norm, variables):

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
 from taupi.cli.command import Command
-from taupi.cli.settings import Without, with_options
+from taupi.cli.field_forms import FORMS, Form
+from taupi.cli.settings import OptionGroup, Without, with_options
 from taupi.settings import Changes, Settings
 
 
@@ -76,6 +77,21 @@ def changed(calls):
     return cook
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evening(OptionGroup):
+    loud: bool = False
+    kitchen: Annotated[Kitchen, Without("guests")]
+    songs: int = 3
+
+
+def grouped(calls):
+    def cook(*, name: str, evening: Evening) -> None:
+        """Cook."""
+        calls.append((name, evening))
+
+    return cook
+
+
 def test_defaults_are_those_of_the_class():
     result, calls = ran(all_fields, "me")
     assert result.exit_code == 0, result.output
@@ -127,10 +143,71 @@ def test_changes_are_what_was_named():
         (["--heat-hz", "-1"], "taupi: --heat-hz is -1.0, expected a finite number above 0.", 3),
         (["--slow", "a,1"], "taupi: --slow is 'a,1', expected a number.", 3),
         (["--slow", "-1,1"], "taupi: --slow is -1.0, expected a finite number of at least 0.", 3),
-        (["--dish", "stw"], "taupi: No --dish 'stw'. Did you mean 'stew'? Known: soup, stew.", 3),
+        (["--dish", "stw"], "taupi: --dish is 'stw', expected one of soup, stew. Did you mean 'stew'?", 3),
         (["--spoons", "many"], "Invalid value for '--spoons'", 2),
     ],
 )
 def test_what_is_wrong_is_said_by_the_flag(words, sentence, code):
     result, calls = ran(all_fields, "me", *words)
     assert (result.exit_code, calls) == (code, []) and sentence in result.output
+
+
+# Groups of options ----------------------------------------------------------------------------------------------------
+
+
+def test_a_group_has_options_and_subjects():
+    result, calls = ran(grouped, "me", "--loud", "--spoons", "2")
+    assert result.exit_code == 0, result.output
+    assert calls == [("me", Evening(loud=True, kitchen=Kitchen(spoons=2), songs=3))]
+    text = ran(grouped, "--help")[0].output
+    assert "--songs" in text and "--dish" in text and "--guests" not in text and "--evening" not in text
+
+
+# How fields are written -----------------------------------------------------------------------------------------------
+
+
+def test_a_form_is_that_of_a_field_and_of_the_class_that_declares_it():
+    for kind, forms in FORMS.items():
+        own = {name for name in kind.__annotations__ if name in kind.names()}
+        assert forms.keys() <= own, kind
+
+
+def test_a_form_belongs_to_one_class_alone(monkeypatch):
+    """Two subjects may have a field of one name, and write it in two ways, in one command."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Cellar(Settings):
+        """What there is below.
+
+        Attributes:
+            dish: What is stored.
+            spoons: How many there are.
+        """
+
+        dish: str = "jam"
+        spoons: int = 1
+
+    @dataclasses.dataclass(frozen=True)
+    class DeepCellar(Cellar):
+        """What is further down."""
+
+    def both(calls):
+        def cook(*, kitchen: Kitchen, cellar: Cellar) -> None:
+            """Cook."""
+            calls.append((kitchen, cellar))
+
+        cook.__annotations__ = {"kitchen": Kitchen, "cellar": DeepCellar}
+        return cook
+
+    def shelf(name, text):
+        return f"{text} by {name}"
+
+    forms = {
+        "dish": Form("--stored", name="stored", placeholder="DISH", note="In jars.", read=shelf),
+        "spoons": Form(name="cellar_spoons"),
+    }
+    monkeypatch.setitem(FORMS, Cellar, forms)
+    _, calls = ran(both, "--dish", "stew", "--stored", "ham", "--spoons", "5")
+    assert calls == [(Kitchen(dish="stew", spoons=5), DeepCellar(dish="ham by stored", spoons=1))]
+    text = ran(both, "--help")[0].output
+    assert "--stored DISH" in text and "What is stored. In jars." in text and "--cellar-spoons" in text

@@ -72,6 +72,6 @@ def test_a_reference_out_of_reach_is_told_where_it_is_furthest():
     arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
     law = tp.laws.OperationalSlotineLi(arm, task="planar", K=10.0)
     motion = SimpleNamespace(q=np.array([[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.5, 0.0, 0.0]]))
-    (doubt,) = law.doubts(motion, np.array([0.0, 0.1, 0.2]))
-    assert "4 m from the base at 0.1 s" in doubt
-    assert "the arm has 3 m" in doubt
+    (warning,) = law.reference_warnings(motion, np.array([0.0, 0.1, 0.2]))
+    assert "4 m from the base at 0.1 s" in warning
+    assert "the arm has 3 m" in warning

@@ -37,6 +37,22 @@ def test_it_reads_back_to_the_last_bit(tmp_path):
     assert np.array_equal(tp.load_fit(tmp_path).values, fit.values)  # the directory will do
 
 
+def test_words_of_before_are_read(tmp_path):
+    """Until 0.1 the provenance had its logs under "runs", and called the speeds below which rows were left out "slow"."""
+    fit = friction_fit()
+
+    def older(data):
+        logs = data["provenance"].pop("logs")
+        data["provenance"]["runs"] = [{**log, "slow": [0.1, 0.2]} for log in logs]
+        for log in data["provenance"]["runs"]:
+            del log["least_speeds"]
+
+    back = tp.load_fit(changed(tmp_path, older))
+    assert [log.name for log in back.logs] == [log.name for log in fit.logs] != []
+    assert back.logs[0].least_speeds == (0.1, 0.2) and back.logs[0].notes == fit.logs[0].notes
+    assert back.provenance.keys() == fit.provenance.keys()
+
+
 @pytest.mark.parametrize("name", ["planar3r", "zollo2r"])
 def test_the_description_travels_with_it(tmp_path, name, recwarn):
     """Robots that are no real bodies too; there is nothing new to warn about."""

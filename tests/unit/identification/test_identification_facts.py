@@ -62,13 +62,11 @@ def test_a_model_that_explains_slow_torques_has_the_band_up_to_the_others():
 
 def test_springs_are_scaled_by_the_torque_of_the_first_solution(monkeypatch):
     factors = [SimpleNamespace(file=0, joint=j) for j in range(4)]
-    problem = SimpleNamespace(base=None, factors=factors, prior_base=None, metric=None)
+    problem = SimpleNamespace(base=None, factors=factors, solve=lambda weights: SimpleNamespace(x="first"))
     # Joints 0 and 1 are links behind springs; the spring of joint 1 has no torque at x.
     power = {"first": (36.0, 9.0, 5.0, 5.0), "now": (4.0, 0.0, 1.0, 1.0)}
     monkeypatch.setattr(weighting.Equations, "of", lambda base: SimpleNamespace(unmeasured=(0, 1)))
     monkeypatch.setattr(weighting, "first_weights", lambda p: None)
-    monkeypatch.setattr(weighting, "stack_factors", lambda f, w: None)
-    monkeypatch.setattr(weighting, "solve", lambda *a: SimpleNamespace(x="first"))
     monkeypatch.setattr(weighting, "torque_squares", lambda p, f, x: power[x][f.joint])
     assert weighting.spring_scales(problem, "now") == {(0, 0): 3.0, (0, 1): 1.0, (0, 2): 1.0, (0, 3): 1.0}
 

@@ -161,12 +161,12 @@ def test_the_cutoff_is_where_the_model_ends(arm):
     hum = rng.normal(size=log.tau.shape)
     hum = hum - tp.signals.butterworth(hum, 200.0, 4.0)
     loud = log.with_(tau=log.tau + 5 * hum * log.tau.std(axis=0))
-    quiet, noisy = (tp.identify(arm, x).provenance["runs"][0]["cutoff_hz"] for x in (log, loud))
+    quiet, noisy = (tp.identify(arm, x).provenance["logs"][0]["cutoff_hz"] for x in (log, loud))
     assert noisy < 0.7 * quiet and 0.8 < noisy < 4.5
     problem = tp.estimators.build_problem(arm, loud)
     assert "the model explains the torque up to" in " ".join(problem.notes)
     assert explained_bandwidths(problem.base, problem.recordings)[0] < 4.5
-    given = tp.identify(arm, loud, cutoff_hz=12).provenance["runs"][0]["cutoff_hz"]
+    given = tp.identify(arm, loud, cutoff_hz=12).provenance["logs"][0]["cutoff_hz"]
     assert given == 12
 
 

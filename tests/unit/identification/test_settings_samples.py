@@ -25,7 +25,7 @@ def test_every_choice_is_tried(name):
     """A choice that is added has to be sampled: a wrong name lists those that there are."""
     with pytest.raises(tp.TaupiError) as error:
         Preparation(**{name: "?"})
-    known = str(error.value).partition("Known: ")[2].rstrip(".").split(", ")
+    known = str(error.value).partition("expected one of ")[2].rstrip(".").split(", ")
     tried = {sample.value for sample in samples.SAMPLES[name]}
     # By default the torque of a rigid robot is taken as sampled.
     assert set(known) - {DEFAULTS[name], "sampled"} == tried

@@ -39,7 +39,7 @@ def test_files_in_parallel_give_the_same_answer(arm, files, estimator):
         fit = tp.identify(arm, files, estimator, stream=True, block=2500, workers=workers, **SETTINGS)
         assert np.abs(fit.values - whole.values).max() < 1e-9 * np.abs(whole.values).max()
         assert np.allclose(fit.stderr, whole.stderr, rtol=1e-6)
-        assert [r["name"] for r in fit.provenance["runs"]] == ["run0.parquet", "run1.parquet", "run2.parquet"]
+        assert [r["name"] for r in fit.provenance["logs"]] == ["run0.parquet", "run1.parquet", "run2.parquet"]
 
 
 def test_a_file_is_hashed_once(arm, files, monkeypatch):
@@ -64,7 +64,7 @@ def test_what_is_wrong_far_into_a_stream_has_its_row(arm, tmp_path, value, words
 CHILD = """
 import json, pathlib, sys
 import taupi as tp
-fit = tp.identify(tp.load("panda"), sys.argv[1], stream=True, cutoff_hz=20.0)
+fit = tp.identify(tp.load("panda"), sys.argv[1], "wls", stream=True, block=15_000, cutoff_hz=20.0)
 # Not getrusage: it counts what the process that started this one had.
 peak = [line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 print(json.dumps([int(peak[0].split()[1]) / 1024, fit.joints[0].rows]))
@@ -77,9 +77,9 @@ RETURNED = {"MALLOC_MMAP_THRESHOLD_": "1000000", "MALLOC_ARENA_MAX": "1"}
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_log(tmp_path):
-    """Four times the samples, in about the same memory. Read whole, there would be several copies of them."""
+    """Five times the samples, in about the same memory. Read whole, there would be several copies of them."""
     panda, peaks, rows, sizes = tp.load("panda"), [], [], []
-    for k, samples in enumerate((150_000, 600_000)):
+    for k, samples in enumerate((50_000, 250_000)):
         path = tmp_path / f"{k}.parquet"
         tp.write_log(fourier(panda, TERMS, 0, samples, 1000.0, noise=0.2), path)
         command = [sys.executable, "-c", CHILD, str(path)]
@@ -88,7 +88,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
         peaks.append(peak)
         rows.append(count)
         sizes.append(15 * 8 * samples / 2**20)
-    assert rows[1] > 3.9 * rows[0]
+    assert rows[1] > 4.9 * rows[0]
     assert peaks[1] - peaks[0] < 0.7 * (sizes[1] - sizes[0]), (peaks, sizes)
     assert peaks[1] < 1024
 

@@ -90,7 +90,7 @@ def test_charts_hold_the_torque(text, validation):
 
 def test_words_of_the_conditioning_the_signals_and_the_record(text):
     fit, words = friction_fit(), " ".join(Page(text).words)
-    for sentence in (*fit.conditioning["sentences"], *fit.provenance["runs"][0]["notes"]):
+    for sentence in (*fit.conditioning["sentences"], *fit.provenance["logs"][0]["notes"]):
         assert sentence in words
     assert tp.__version__ in words and "Drag over a chart" in words
 

@@ -61,7 +61,7 @@ def test_every_finding_has_a_rule_and_the_report_is_json():
     report = tp.check_log(log)
     assert {"missing", "dead", "time-reversed"} <= set(report.kinds)
     for finding in report.findings:
-        assert finding.rule == RULES[finding.kind]
+        assert finding.rule == "".join(map(str, RULES[finding.kind]))
         assert finding.rule in repr(report)
     data = json.loads(json.dumps(report.data()))
     assert data["samples"] == 1000 and data["joints"] == ["j1", "j2"]
@@ -206,7 +206,7 @@ def test_resampling_at_a_given_rate():
         (lambda: tp.clean_log(3), "log is 3, expected a Log"),
         (lambda: tp.check_log(made().rows(slice(0, 2))), "log has 2 samples, expected at least 3"),
         (lambda: tp.clean_log(made().rows(slice(0, 2))), "log has 2 samples .*expected at least 4"),
-        (lambda: tp.clean_log(made(), long_gaps="split"), "No long_gaps 'split'"),
+        (lambda: tp.clean_log(made(), long_gaps="split"), "long_gaps is 'split', expected one of refuse"),
         (lambda: tp.clean_log(made(), short_gap=-1), "short_gap is -1"),
         (lambda: tp.clean_log(made(), rate_hz="x"), "rate_hz is 'x'"),
         (lambda: tp.clean_log(tp.Log(np.zeros(9), np.zeros((9, 1)))), "1 samples with different time stamps"),
@@ -215,3 +215,60 @@ def test_resampling_at_a_given_rate():
 def test_bad_calls(call, message):
     with pytest.raises(TaupiError, match=message):
         call()
+
+
+# Time that runs backwards, or begins anew --------------------------------------------------------------------------
+
+
+def test_a_log_written_backwards_is_sorted():
+    log = made()
+    back = log.rows(slice(None, None, -1))
+    report = tp.check_log(back)
+    assert report.of("time-reversed")[0].count == len(log) - 1 and "-" not in report.summary.split(":")[1]
+    assert np.array_equal(tp.clean_log(back).q, tp.clean_log(log).q)
+    assert np.array_equal(tp.prepare(back, cutoff_hz=5).q, tp.prepare(log, cutoff_hz=5).q)
+
+
+def test_backwards_in_a_stream_is_refused_with_the_way_out(tmp_path):
+    arm, t = tp.load("elbow2r"), np.arange(500)[::-1] / 100
+    q = np.sin(t)[:, None] * [1, 2]
+    tp.write_log(tp.Log(t, q, tau=q, names=arm.joint_names), tmp_path / "run.csv")
+    with pytest.raises(TaupiError, match=r"run.csv: time does not step forwards.*stream=False, which sorts it"):
+        tp.identify(arm, tmp_path / "run.csv", stream=True)
+
+
+def test_runs_one_after_the_other_are_not_mixed():
+    log = made()
+    two = tp.Log(np.concatenate([log.time, log.time + 0.001]), *(np.concatenate([x, x]) for x in (log.q,)))
+    with pytest.raises(
+        TaupiError, match=rf"time begins anew in row {len(log)}, 1 time in all.*rows=':{len(log)}', or take"
+    ):
+        tp.clean_log(two)
+    assert len(two.segments()) == 2
+    glitch = changed(log, time=put(400, float(log.time[300])))  # one wrong stamp is no new run
+    assert len(tp.clean_log(glitch)) > 0.9 * len(log)
+
+
+# Samples that repeat the one before --------------------------------------------------------------------------------
+
+
+def test_repeated_samples_are_seen():
+    log = made()
+    held = log.rows(np.arange(len(log)) // 4 * 4).with_(time=log.time)
+    (finding,) = tp.check_log(held).of("repeated")
+    assert finding.value("share") == pytest.approx(0.75, abs=0.02) and finding.count == pytest.approx(
+        0.75 * len(log), rel=0.3
+    )
+    assert "rather than" in finding.message and "decimate" in finding.rule
+    some = np.arange(len(log))
+    some[100:900:20] -= 1
+    (finding,) = tp.check_log(log.rows(some).with_(time=log.time)).of("repeated")
+    assert finding.rows[0] == (100, 100) and finding.count == 40
+
+
+def test_standing_still_is_no_repetition():
+    log = made()
+    assert not tp.check_log(log).of("repeated")
+    still = np.concatenate([np.arange(len(log)), np.full(300, len(log) - 1)])
+    long = log.rows(still).with_(time=np.arange(len(still)) / log.rate_hz)
+    assert not tp.check_log(long).of("repeated")

@@ -333,3 +333,42 @@ def test_motors_of_elastic_joints_are_seen_behind_the_gears(tmp_path):
     )
     alone, _, theta, _ = flexible(tmp_path, {"theta": SERVO, "motor": motor}, arm)
     assert np.allclose(alone.q[:, 0], theta / 4 + 0.5, atol=1e-9) and alone.theta is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "robot", "sentence"),
+    [
+        # A gap in the file: what comes behind it shows that it is one.
+        (
+            {"q": "actual_q_{i}"},
+            None,
+            "actual_q_3 is missing: q has actual_q_0 ... actual_q_2, and there is actual_q_4.",
+        ),
+        ({"q": "actual_q_{i}"}, "puma560", "actual_q_3 is missing: q has actual_q_0 ... actual_q_2"),
+        ({"q": "actual_q_{i}", "tau": "tau_{i}"}, "puma560", "actual_q_3 is missing"),
+        # Nothing comes behind it: the robot, or another signal, shows it.
+        ({"q": "pos_{i}"}, "puma560", "pos_5 is missing: q has pos_1 ... pos_4, and puma560 has 6 joints."),
+        ({"q": "tau_{i}", "tau": "pos_{i}"}, None, "pos_5 is missing: tau has pos_1 ... pos_4, and q has 6 columns."),
+        ({"q": "pos_{i}", "tau": "tau_{i}"}, None, "pos_5 is missing: q has pos_1 ... pos_4, and tau has 6 columns."),
+        # A list with a gap.
+        ({"q": ["tau_1", "tau_2", "tau_3", "tau_5", "tau_6"]}, "puma560", "tau_4 is missing: puma560 has 6 joints"),
+        # No gap: the count is all there is to say.
+        ({"q": ["pos_1", "actual_q_1"]}, "puma560", "has 2 joints, expected 6"),
+    ],
+)
+def test_a_gap_in_a_mapping_names_the_missing_column(tmp_path, columns, robot, sentence):
+    names = [
+        *(f"actual_q_{k}" for k in (0, 1, 2, 4, 5)),
+        *(f"pos_{k}" for k in range(1, 5)),
+        *(f"tau_{k}" for k in range(1, 7)),
+    ]
+    file = table(tmp_path / "run.csv", ",".join(["t", *names]), np.arange(3 * 16).reshape(3, 16))
+    with pytest.raises(TaupiError, match=re.escape(sentence)):
+        tp.read_log(file, tp.load(robot) if robot else None, columns={"time": "t", **columns})
+
+
+def test_a_gap_among_guessed_columns_is_named_for_a_robot(tmp_path):
+    file = table(tmp_path / "run.csv", "t,q0,q1,q2,q4,q5", np.arange(18).reshape(3, 6) / 10)
+    with pytest.raises(TaupiError, match="q3 is missing: puma560 has 6 joints, and there are 5"):
+        tp.read_log(file, tp.load("puma560"))
+    assert tp.read_log(file).n == 5  # without a robot, nobody says that there should be six

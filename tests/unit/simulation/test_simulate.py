@@ -349,7 +349,7 @@ def test_bad_settings_of_plants_payloads_and_sensors():
         (lambda: tp.RigidPlant(ARM, payloads=[(0.1, 2.0)]), "payloads holds"),
         (lambda: tp.Payload(-1.0), "expected 0 or more"),
         (lambda: tp.Payload(1.0, inertia=-np.eye(3)), "no real body"),
-        (lambda: tp.Sensors(velocity="guess"), "No velocity 'guess'"),
+        (lambda: tp.Sensors(velocity="guess"), "velocity is 'guess'"),
         (lambda: tp.Sensors(velocity="filter"), "cutoff_hz goes with"),
         (lambda: tp.Sensors(resolution=0), "resolution is 0"),
         (lambda: tp.Sensors(velocity="difference", qd_noise=1.0), "qd_noise is for"),

@@ -8,42 +8,26 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.description import Description
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, build_laws, law_names, starting_estimate
-from taupi.cli.options import ForceOption, GainOption, JsonOption, RobotArgument, RunsOption, SubstepsOption
-from taupi.cli.plants import HorizonOption, PlantOptions, SensorChanges, SensorOptions, with_substeps
-from taupi.cli.references import MotionOptions
+from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate
+from taupi.cli.options import RobotArgument
 from taupi.cli.run_folder import refuse_results, write_runs, written
+from taupi.cli.simulation_options import SimulationOptions
 from taupi.errors import TaupiError
 
 LawsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--law",
-        help="slotine-li (the default), niemeyer-slotine, walker, composite, natural, computed-torque, pd-gravity, "
-        "elastic-pd-gravity (the default of elastic joints); several separated by commas, or repeated.",
+        help=f"{', '.join(LAWS)}; several separated by commas, or repeated. By default slotine-li, and {ELASTIC_LAW} for "
+        "elastic joints.",
     ),
 ]
 KnownOption = Annotated[float, typer.Option("--known", help="Share of the true parameters that estimates start at.")]
 
 
 def control(
-    robot: RobotArgument,
-    *,
-    law: LawsOption = None,
-    gain: GainOption = None,
-    known: KnownOption = 0.5,
-    motion: MotionOptions,
-    horizon: HorizonOption,
-    substeps: SubstepsOption = None,
-    surroundings: PlantOptions,
-    sensors: SensorChanges,
-    sensing: SensorOptions,
-    output: RunsOption = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-    description: Description,
+    robot: RobotArgument, *, law: LawsOption = None, known: KnownOption = 0.5, options: SimulationOptions
 ) -> None:
     """Let control laws follow a reference from a wrong estimate, side by side. Exit 4 where a loop diverges.
 
@@ -54,33 +38,21 @@ def control(
     import taupi as tp
     from taupi.cli.show.simulation import comparison_text
 
-    arm = description.load(robot)
-    surroundings.warn_of_late_payloads(horizon.duration)
-    reference = motion.motion(arm, horizon.duration)
-    if reference is None:
+    arm = options.description.load(robot)
+    names = law_names(law or (), ELASTIC_LAW if options.surroundings.elastic(arm) else "slotine-li")
+    refuse_results(options.output, names, options.force)
+    scene = options.scene(arm)
+    if scene.reference is None:
         raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
-    names = law_names(law or (), ELASTIC_LAW if surroundings.elastic(arm) else "slotine-li")
-    refuse_results(output, names, force)
-    plant = surroundings.plant(arm)
-    horizon = with_substeps(horizon, plant, substeps)
     trials = []
-    for name, controller in build_laws(names, arm, surroundings.term_names, gain).items():
-        run = tp.simulate(
-            plant,
-            controller,
-            reference,
-            horizon=horizon,
-            sensors=sensing.sensors(sensors),
-            initial=motion.start(arm.n),
-            parameters=starting_estimate(controller, known),
-            seed=sensing.seed,
-        )
-        trials.append(tp.laws.Trial(run, controller, plant, name))
+    for name, controller in build_laws(names, arm, options.term_names, options.gain).items():
+        run = scene.run(controller, starting_estimate(controller, known))
+        trials.append(tp.laws.Trial(run, controller, scene.plant, name))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]
-    print(json.dumps({"robot": arm.name, "runs": rows}, indent=2) if as_json else comparison_text(rows))
+    print(json.dumps({"robot": arm.name, "runs": rows}, indent=2) if options.as_json else comparison_text(rows))
     for trial in trials:
         for remark in trial.remarks:
             print(f"{trial.name}: {remark}", file=sys.stderr)
-    if output is not None:
-        print(written(write_runs(trials, output, names, force), output), file=sys.stderr)
+    if options.output is not None:
+        print(written(write_runs(trials, options.output, names, options.force), options.output), file=sys.stderr)
     raise typer.Exit(ExitCode.GOOD if all(row["complete"] for row in rows) else ExitCode.NOT_ACHIEVED)

@@ -32,13 +32,30 @@ TermsOption = Annotated[
     str | None,
     typer.Option(
         "--terms",
-        help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset; stribeck is another. Of "
-        "elastic joints by default coulomb,viscous,offset; damping is another.",
+        help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset,load,curve; stribeck is "
+        "another. Of elastic joints by default coulomb,viscous,offset; damping is another.",
     ),
 ]
 ElasticOption = Annotated[
     bool | None,
     typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the description has some."),
+]
+BoundsOption = Annotated[
+    Path | None,
+    typer.Option("--bounds", metavar="FILE.toml", help="What is known of links: masses, centres of mass, shapes."),
+]
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior", metavar="ROBOT", help="Another description, for what the logs leave open; by default ROBOT."
+    ),
+]
+PriorWeightOption = Annotated[
+    float | None,
+    typer.Option(
+        "--prior-weight",
+        help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
 
@@ -52,6 +69,9 @@ def identify(
     estimator: EstimatorOption = "consistent",
     terms: TermsOption = None,
     elastic: ElasticOption = None,
+    bounds: BoundsOption = None,
+    prior: PriorOption = None,
+    prior_weight: PriorWeightOption = None,
     exports: ExportOptions,
     max_error: MaxErrorOption = None,
     seed: SeedOption = 0,
@@ -70,8 +90,10 @@ def identify(
     taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
     """
     from taupi.cli.show.fit import fit_data, fit_summary
+    from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
+    from taupi.signals.log_part import whole_logs
 
     others = validate or []
     check_threshold(max_error)
@@ -80,13 +102,17 @@ def identify(
     with progress("identify", 2 + len(others)) as step:
         step("reading and fitting")
         arm = description.load(robot)
-        inputs = FitInputs(arm, logs, _terms(terms), elastic, seed=seed, reading=reading, preparation=preparation)
-        fit, fitted = fit_inputs(inputs, estimator, validated=True)  # for the report, without reading the logs again
+        known = description.load(prior) if prior else None
+        inputs = FitInputs(
+            arm, logs, _terms(terms), elastic, prior=known, seed=seed, reading=reading, preparation=preparation
+        )
+        chosen = with_knowledge(estimator, bounds, prior_weight)
+        fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
         fit = with_record(fit, reading)
         held_out = []
         for path in others:
             step(path.name)
-            held_out.append(fit.validate(path, reading=reading))
+            held_out.append(fit.validate(path, reading=whole_logs(reading)))
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))

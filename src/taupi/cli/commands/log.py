@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taupi.cli.options import JsonOption
+from taupi.cli.description import Description
+from taupi.cli.options import ForceOption, JsonOption
+from taupi.errors import TaupiError
+from taupi.files import refuse_to_overwrite, write_text
 from taupi.signals.reading import Reading
+
+if TYPE_CHECKING:
+    from taupi.model.robot import Robot
 
 
 def log(
@@ -18,19 +26,50 @@ def log(
     robot: Annotated[
         str | None, typer.Option("--robot", help="Bring joints into its order, and check its limits.")
     ] = None,
+    suggest: Annotated[
+        Path | None,
+        typer.Option(
+            "--suggest", metavar="FILE.toml", help="Write the column mapping that would be guessed, to be completed."
+        ),
+    ] = None,
+    force: ForceOption = False,
     reading: Reading,
+    description: Description,
     as_json: JsonOption = False,
 ) -> None:
     """Check a log: what it holds, what is wrong with it, and what cleaning does about it.
 
     \b
     taupi log run.csv --robot puma560
-    taupi log run.mcap --topic /joint_states --json
+    taupi log run.csv --suggest columns.toml
+    taupi log run.mcap --topic /joint_states --from 2 --to 10 --json
     """
     import taupi as tp
     from taupi.cli.show.log import log_data, log_text
+    from taupi.cli.spelling import spelling_in
 
-    arm = tp.load(robot) if robot else None
+    if robot is None and (description.lock or description.tip):
+        raise TaupiError("--lock and --tip are about a robot: name it with --robot.")
+    arm = description.load(robot) if robot else None
+    if suggest is not None:
+        _write_suggestion(file, suggest, arm, reading, force)
+        return
     record = tp.read_log(file, arm, reading=reading)
-    report = tp.check_log(record, arm)
-    print(json.dumps(log_data(record, report), indent=2) if as_json else log_text(record, report))
+    report, spelling = tp.check_log(record, arm), spelling_in("identify")  # whose options the rules are about
+    print(json.dumps(log_data(record, report, spelling), indent=2) if as_json else log_text(record, report, spelling))
+
+
+def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Reading, force: bool) -> None:
+    """Write the mapping that would be guessed, and say what to do next."""
+    from taupi.signals.suggestion import suggest_mapping
+
+    if reading.columns is not None:
+        raise TaupiError("--suggest and --columns are both given: the one writes what the other reads.")
+    if path.suffix != ".toml":
+        raise TaupiError(f"--suggest is {str(path)!r}, expected the name of a file that ends in .toml.")
+    refuse_to_overwrite(path, force)
+    suggestion = suggest_mapping(file, robot, reading=reading)
+    write_text(path, suggestion.text, force)
+    for sentence in suggestion.missing:
+        print(f"to complete: {sentence}", file=sys.stderr)
+    print(f"wrote {path}; next: taupi log {shlex.quote(str(file))} --columns {shlex.quote(str(path))}", file=sys.stderr)

@@ -105,7 +105,7 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         """Return the inputs that say which motion of the task is wanted."""
         return [Port(name, (self.wanted_size(),)) for name in self.wanted]
 
-    def doubts(self, motion: Motion, time: np.ndarray) -> list[str]:
+    def reference_warnings(self, motion: Motion, time: np.ndarray) -> list[str]:
         """Return a sentence where a `motion` of the task over `time` asks the frame to be further away than the arm is long."""
         rows = list(linear_rows(self.task))
         if not rows or any(j.prismatic for j in self.robot.joints):

@@ -1,53 +1,38 @@
-"""What a joint adds to rigid-body dynamics: friction, drives, springs. Each term has a file; `TERMS` lists them by name."""
+"""What a joint adds to rigid-body dynamics: friction, drives, springs. Each term has a file; `TERMS` has those known by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.coulomb import Coulomb
-from taupi.dynamics.terms.elastic import Damping, LinkSide
+from taupi.dynamics.terms.curve import Curve
+from taupi.dynamics.terms.load import Load
 from taupi.dynamics.terms.offset import Offset
 from taupi.dynamics.terms.rotor import Rotor
 from taupi.dynamics.terms.spring import Spring
 from taupi.dynamics.terms.stribeck import Stribeck
-from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
-from taupi.dynamics.terms.term import Term
+from taupi.dynamics.terms.term import Modulated, Term
 from taupi.dynamics.terms.viscous import Viscous
-from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
 
-__all__ = [
-    "TERMS",
-    "Along",
-    "Coulomb",
-    "Damping",
-    "LinkSide",
-    "Offset",
-    "Rotor",
-    "Spring",
-    "Stribeck",
-    "StribeckCurve",
-    "StribeckFall",
-    "StribeckRise",
-    "Term",
-    "TermsLike",
-    "Viscous",
-]
-
 TermsLike = Iterable[Term | str] | str
 
 TERMS: dict[str, type] = {
-    t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring, StribeckRise, StribeckFall)
+    t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring, StribeckRise, StribeckFall, Load, Curve)
 }
+# Terms whose torque a gear transmits, as it does that of the links.
+_TRANSMITTED = (Rotor, Spring)
 
 
 def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
@@ -65,7 +50,19 @@ def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
         if any(t.name == term.name for t in result):
             raise TaupiError(f"The term {term.name!r} is given twice.")
         result.append(term)
+    _refuse_without_coulomb(result)
     return tuple(result)
+
+
+def _refuse_without_coulomb(terms: Sequence[Term]) -> None:
+    """Refuse terms that change dry friction where there is none."""
+    names = [t.name for t in terms]
+    for term in terms:
+        if isinstance(term, Modulated) and Coulomb.name not in names:
+            raise TaupiError(
+                f"The term {term.name!r} changes dry friction, and there is none.",
+                remedy=("Add 'coulomb' to ", Argument("terms"), "."),
+            )
 
 
 def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
@@ -84,17 +81,49 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
     return Parameters(ParameterLayout(tuple(entries)), tuple(values), robot.symbols)
 
 
-def term_columns(chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, qdd: Vector) -> Matrix:
-    """Return the columns of terms: a diagonal block (n, n) for each, or one column for a term along a direction."""
-    return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd) for t in terms))
+def linear_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return the terms whose columns depend on the motion of one joint alone."""
+    return tuple(t for t in terms if not isinstance(t, Modulated))
 
 
-def _columns(chain: Chain, term: Term, q: Vector, qd: Vector, qdd: Vector) -> Matrix:
+def modulated_terms(terms: Iterable[Term]) -> tuple[Modulated, ...]:
+    """Return the terms that change dry friction with speed or load."""
+    return tuple(t for t in terms if isinstance(t, Modulated))
+
+
+def is_transmitted(term: Term) -> bool:
+    """Return whether the torque of a term passes the gear, and so is part of the load."""
+    return isinstance(term.of if isinstance(term, Along) else term, _TRANSMITTED)
+
+
+def term_columns(
+    chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
+) -> Matrix:
+    """Return the columns of terms: a diagonal block (n, n) for each, or one column for a term along a direction.
+
+    `load` (n,) is the torque that the gears transmit; without it, terms that depend on it are refused.
+    """
+    terms = tuple(terms)
+    dry = next((t for t in terms if t.name == Coulomb.name), Coulomb())
+    state = _each(chain, dry, lambda t, i: t.column(q[i], qd[i], qdd[i]))
+    return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd, state, load) for t in terms))
+
+
+def _columns(
+    chain: Chain, term: Term, q: Vector, qd: Vector, qdd: Vector, state: Vector, load: Vector | None
+) -> Matrix:
     if isinstance(term, Along):
         c = chain.vector(f"{term.name}.direction", term.direction)
         return c * term.column(cs.dot(c, q), cs.dot(c, qd), cs.dot(c, qdd))
-    each = [term.at(i) if hasattr(term, "at") else term for i in range(chain.n)]
-    return cs.diag(cs.vertcat(*(t.column(q[i], qd[i], qdd[i]) for i, t in enumerate(each))))
+    if isinstance(term, Modulated):
+        factor = _each(chain, term, lambda t, i: t.factor(qd[i], None if load is None else load[i]))
+        return cs.diag(state * factor)
+    return cs.diag(_each(chain, term, lambda t, i: t.column(q[i], qd[i], qdd[i])))
+
+
+def _each(chain: Chain, term: Term, function: Callable[[Any, int], Expression]) -> Vector:
+    """Return a function of the term of each joint, (n,)."""
+    return cs.vertcat(*(function(term.at(i) if hasattr(term, "at") else term, i) for i in range(chain.n)))
 
 
 def _check_direction(term: Along, robot: Robot) -> None:
@@ -103,16 +132,47 @@ def _check_direction(term: Along, robot: Robot) -> None:
         raise TaupiError(f"{term.name}: ", Argument("direction"), message)
 
 
-def term_torque(chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Return the torque of terms with the robot's own parameters."""
+def term_torque(
+    chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
+) -> Vector:
+    """Return the torque of terms with the robot's own parameters; `load` is as in `term_columns`."""
     if not terms:
         return SX.zeros(chain.n)
+    return term_columns(chain, terms, q, qd, qdd, load) @ _values(chain, terms)
+
+
+def _values(chain: Chain, terms: Sequence[Term]) -> Vector:
     parameters = term_parameters(chain.robot, terms)
-    values = [chain.scalar(n, v) for n, v in zip(parameters.names, parameters.exact, strict=True)]
-    return term_columns(chain, terms, q, qd, qdd) @ cs.vertcat(*values)
+    return cs.vertcat(*(chain.scalar(n, v) for n, v in zip(parameters.names, parameters.exact, strict=True)))
+
+
+def transmitted_torque(
+    chain: Chain, terms: tuple[Term, ...], rigid: Vector, q: Vector, qd: Vector, qdd: Vector
+) -> Vector:
+    """Return l, the torque that the gears transmit: `rigid` (n,), of the links and from outside, and of rotors and springs."""
+    return rigid + term_torque(chain, tuple(t for t in terms if is_transmitted(t)), q, qd, qdd)
+
+
+def resisting_torque(chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vector, tau: Vector) -> Vector:
+    """Return what terms take from a joint torque `tau` at zero acceleration: friction, offsets, springs.
+
+    Friction that grows with the load l is part of tau = l + mu |l| s + (other friction), which is solved for l, joint by joint:
+    with r = tau - (other friction), l = r / (1 + mu s sgn r).
+    """
+    rest = SX.zeros(chain.n)
+    loads = tuple(t for t in terms if isinstance(t, Load))
+    without = tuple(t for t in terms if t not in loads)
+    resisting = term_torque(chain, without, q, qd, rest)
+    if not loads:
+        return resisting
+    friction = term_torque(chain, tuple(t for t in without if not is_transmitted(t)), q, qd, rest)
+    dry = tuple(t for t in without if t.name == Coulomb.name)
+    share = term_columns(chain, (*dry, *loads), q, qd, rest, SX.ones(chain.n))[:, chain.n :] @ _values(chain, loads)
+    r = tau - friction
+    return resisting + r - r / (1 + share * cs.sign(r))
 
 
 def term_inertia(chain: Chain, terms: tuple[Term, ...]) -> Matrix:
     """Return the diagonal matrix that terms add to M: their torque at rest for unit acceleration minus that for none."""
-    rest, unit = SX.zeros(chain.n), SX.ones(chain.n)
+    rest, unit, terms = SX.zeros(chain.n), SX.ones(chain.n), linear_terms(terms)
     return cs.diag(term_torque(chain, terms, rest, rest, unit) - term_torque(chain, terms, rest, rest, rest))

@@ -29,3 +29,15 @@ class Term(Protocol):
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """Return the regressor's entry, over SX, for a joint at `q` with velocity `qd` and acceleration `qdd`."""
         ...
+
+
+@runtime_checkable
+class Modulated(Term, Protocol):
+    """Dry friction that speed or load makes larger or smaller: tau_i = factor(qd_i, l_i) s_i times the parameter.
+
+    s_i is the column of the Coulomb term of the same joint, and l_i the torque that the joint's gear transmits.
+    """
+
+    def factor(self, qd: Expression, load: Expression | None) -> Expression:
+        """Return the factor of s, over SX, at a velocity `qd` and a `load` l, which is None where nothing tells it."""
+        ...

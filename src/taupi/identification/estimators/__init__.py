@@ -5,8 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
+from taupi.checks import or_none, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.identification.inputs import FitInputs
+from taupi.identification.physical.bounds import Bounds, BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.validation import Validation
@@ -59,4 +61,25 @@ def resolve_estimator(estimator: EstimatorLike) -> Estimator | LogEstimator:
             Argument("estimator"),
             f" is {shown(estimator)}, expected one of {', '.join(ESTIMATORS)}, or an object with fit(problem).",
         )
+    return resolved
+
+
+def with_knowledge(
+    estimator: EstimatorLike, bounds: BoundsLike = None, prior_weight: float | None = None
+) -> Estimator | LogEstimator:
+    """Return the estimator within `bounds` of links, and with this weight of the prior; one that cannot use them is refused."""
+    resolved = resolve_estimator(estimator)
+    for name, value in (
+        ("bounds", Bounds.of(bounds)),
+        ("prior_weight", or_none(positive)("prior_weight", prior_weight)),
+    ):
+        if value is None:
+            continue
+        change = getattr(resolved, f"with_{name}", None)
+        if change is None:
+            raise TaupiError(
+                Argument(name), f" has no meaning for the estimator {getattr(resolved, 'name', shown(estimator))}.",
+                remedy=("Use ", Argument("estimator", "consistent"), " or ", Argument("estimator", "feasible"), "."),
+            )  # fmt: skip
+        resolved = change(value)
     return resolved

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from taupi.checks import positive
-from taupi.errors import NotIdentifiedError
+from taupi.checks import or_none, positive
+from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.estimators.wls import WeightedLeastSquares
+from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome, Status
@@ -25,6 +26,17 @@ _FARTHEST, _SUSPECT = 2.0, 0.02
 _FRICTION = ("viscous", "coulomb")
 
 
+def consistent_values(problem: Problem) -> np.ndarray:
+    """Return the base parameters of the default estimator: a first fit, which another one follows.
+
+    If no real bodies come near the logs, they are those of weighted least squares.
+    """
+    try:
+        return Consistent().fit(problem).values
+    except TaupiError:
+        return weighted_least_squares(problem, _ROUNDS)[0].x
+
+
 @dataclass(frozen=True, slots=True)
 class Consistent:
     """Minimise sum |S^-1/2 (Y_b B pi - tau)|^2 over links and rotors that real bodies can have, and friction that dissipates.
@@ -35,24 +47,46 @@ class Consistent:
     There are two exceptions. Friction stays negative if keeping it positive would increase the joint's sum of squares by more
     than the share `clearly`, 0.1 by default: a torque sensor beyond the gear, or a drive that compensates its friction, measures
     that. And if no robot that can exist comes near the logs, the result is that of "wls", and is called so; the verdict says why.
-    "feasible" makes no exceptions, and takes bounds.
+    "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by default: see
+    "feasible".
     """
 
     clearly: float = 0.1
+    bounds: Bounds | None = None
+    prior_weight: float | None = None
     name: ClassVar[str] = "consistent"
 
     def __post_init__(self) -> None:
         positive("clearly", self.clearly)
+        or_none(positive)("prior_weight", self.prior_weight)
+
+    def with_bounds(self, bounds: Bounds) -> Consistent:
+        """Return the estimator within `bounds`."""
+        return replace(self, bounds=bounds)
+
+    def with_prior_weight(self, prior_weight: float) -> Consistent:
+        """Return the estimator with this `prior_weight`."""
+        return replace(self, prior_weight=prior_weight)
+
+    def _bounded(self) -> Feasible | None:
+        """Return the estimator without exceptions, if bounds or a weight are stated."""
+        if self.bounds is None and self.prior_weight is None:
+            return None
+        bounded = Feasible(prior_weight=self.prior_weight)
+        return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
+        bounded = self._bounded()
+        if bounded is not None:
+            return bounded.fit_as(self.name, bounded.settings(), problem)
         entries = problem.base.parameters.layout.entries
         friction = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
-            strict = Feasible().fit_as(self.name, asdict(self), problem)
+            strict = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem)
             if strict.status.outcome is Outcome.UNCONSTRAINED:
                 return strict
-            loose = Feasible().fit_as(self.name, asdict(self), problem, friction)
+            loose = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, friction)
             negative = self._clearly_negative(problem, strict, loose)
             if not negative:
                 return self._unless_contradicted(problem, strict)
@@ -60,7 +94,7 @@ class Consistent:
                 f"Friction is clearly negative and stays so: {', '.join(negative)}. Does something other than a motor current "
                 "measure the torque, or does the drive compensate friction?"
             )
-            fit = Feasible().fit_as(self.name, asdict(self), problem, negative, [note])
+            fit = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, negative, [note])
             return self._unless_contradicted(problem, fit)
         except NotIdentifiedError as error:
             solution, weights = weighted_least_squares(problem, _ROUNDS)
@@ -85,7 +119,7 @@ class Consistent:
 
     def _fallback(self, problem: Problem, solution: Solution, weights: Weights, status: Status) -> Fit:
         """Return the fit of weighted least squares under its own name, with the reason for it."""
-        settings = {"iterations": _ROUNDS, "instead_of": self.name, **asdict(self)}
+        settings = {"iterations": _ROUNDS, "instead_of": self.name, "clearly": self.clearly}
         name = WeightedLeastSquares.name
         return assemble(problem, name, settings, solution, weights, status=status, notes=[status.message])
 

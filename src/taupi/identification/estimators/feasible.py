@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.checks import or_none, positive, whole_number
 from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.physical.bounds import Bounds
 from taupi.identification.physical.least_squares import ConsistentSolution, constrained_least_squares, exact_solution
 from taupi.identification.physical.link_shapes import Shape
 from taupi.identification.physical.region import Range, Region, consistent_region
@@ -20,7 +21,7 @@ from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, noise_weights, weighted_least_squares
 
 # Rounds of weighted least squares without constraints that give the first weights.
@@ -39,7 +40,7 @@ class Feasible:
     Of the pi whose sum of squares is at most 1 + `prior_weight` times the least, the one nearest to the prior is taken; this
     decides what the logs leave open. By default `prior_weight` is b / rows, by which the sum of squares of the true parameters is
     expected to exceed the least, and at most 0.01, which raises the residual by half a percent. The weights of the joints are
-    taken anew from the residual `iterations` times, 2 by default.
+    taken anew from the residual `iterations` times, 2 by default; not with a stated `prior_weight`.
 
     The covariance is that of weighted least squares without constraints; `fit.notes` lists the constraints that are active.
 
@@ -89,9 +90,11 @@ class Feasible:
         free, weights = weighted_least_squares(problem, _FREE_ROUNDS)
         region = self.region(problem, free.x, signless)
         solution = self._constrain(problem, region, free, weights)
-        for _ in range(self.iterations if not solution.exact else 0):
+        # A misfit for the sake of a stated prior is no noise, so it does not change the weights.
+        rounds = 0 if solution.exact or self.prior_weight is not None else self.iterations
+        for _ in range(rounds):
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
-            free = solve(stack_factors(problem.factors, weights), problem.prior_base, problem.metric)
+            free = problem.solve(weights)
             solution = self._constrain(problem, region, free, weights)
         covariance, _ = sandwich(problem.pieces, weights, free.x, free.spread)
         # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
@@ -100,6 +103,18 @@ class Feasible:
             problem, name, settings, _with_parameters(problem, free, solution), weights, covariance=covariance,
             standard=standard, status=_status(solution), notes=[*notes, _note(problem, free, solution, weights)],
         )  # fmt: skip
+
+    def with_bounds(self, bounds: Bounds) -> Feasible:
+        """Return the estimator within `bounds`, which it must not have yet."""
+        stated = {f.name: getattr(bounds, f.name) or None for f in dataclasses.fields(bounds)}
+        twice = next((name for name, value in stated.items() if value and getattr(self, name)), None)
+        if twice:
+            raise TaupiError(Argument("bounds"), " and ", Argument(twice), " of the estimator state the same twice.")
+        return dataclasses.replace(self, **{name: value for name, value in stated.items() if value})
+
+    def with_prior_weight(self, prior_weight: float) -> Feasible:
+        """Return the estimator with this `prior_weight`."""
+        return dataclasses.replace(self, prior_weight=prior_weight)
 
     def region(self, problem: Problem, values: np.ndarray, signless: Sequence[str] = ()) -> Region:
         """Return the region of parameters that these settings allow for a `problem`.
@@ -130,14 +145,15 @@ class Feasible:
     def _constrain(self, problem: Problem, region: Region, free: Solution, weights: Weights) -> ConsistentSolution:
         """Return the free solution if real bodies can have it, else the consistent parameters with the least sum of squares."""
         b = problem.base.projection * region.scale
-        r = stack_factors(problem.factors, weights)
+        r = problem.stack(weights)
         y, z = r[:, :-1], r[:, -1]
         u = y @ free.spread  # an orthonormal basis of what the logs determine
         y_u, z_u = u.T @ y, u.T @ z
-        determined = not free.undetermined.any()
-        exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
-        if exact is not None:
-            return exact
+        if self.prior_weight is None:  # a stated weight moves parameters that real bodies can have, too
+            determined = free.spread.shape[1] == len(free.x)
+            exact = exact_solution(region, b, free.x) if determined else exact_solution(region, y_u @ b, z_u)
+            if exact is not None:
+                return exact
         share = self.prior_weight or prior_share(len(free.x), sum(f.rows for f in problem.factors))
         return constrained_least_squares(region, y_u @ b, z_u, float(np.sum((z - u @ z_u) ** 2)), share)
 

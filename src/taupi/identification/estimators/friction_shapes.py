@@ -11,12 +11,13 @@ import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
-from taupi.dynamics.terms import LinkSide, Stribeck, Term, TermsLike
+from taupi.dynamics.terms import Stribeck, Term, TermsLike
+from taupi.dynamics.terms.elastic import LinkSide
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identification.build import build
 from taupi.identification.equations import Equations
 from taupi.identification.estimators import Estimator, resolve_estimator
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.inputs import FitInputs, LogsLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
@@ -80,7 +81,7 @@ class FrictionShapes:
             raise TaupiError(
                 Argument("estimator"), f" is {shown(self.estimator)}, expected one that is linear in the parameters."
             )
-        problem = build(inputs)
+        problem = build(inputs, consistent_values)
         linear, start = _Linear(problem, self.shapes), np.asarray(self.start, dtype=float)
         shapes, errors = _minimise(linear, start, self.factor)
         before, after = (float(np.linalg.norm(linear.residual(s)) / np.linalg.norm(linear.z)) for s in (start, shapes))
@@ -88,7 +89,7 @@ class FrictionShapes:
         complete = dataclasses.replace(
             inputs, terms=terms, base=None, elastic=problem.base.elastic, preparation=problem.preparation
         )
-        problem = build(complete)
+        problem = build(complete, consistent_values)
         fit = estimator.fit(problem)
         pairs = ", ".join(f"{s:.5g} +- {e:.2g}" for s, e in zip(shapes, errors, strict=True))
         found = {"shapes": shapes.tolist(), "shapes_stderr": errors.tolist(), "estimator": fit.estimator}
@@ -198,10 +199,10 @@ class _Linear:
         self, problem: Problem, recording: Recording, weights: list[float]
     ) -> tuple[np.ndarray, np.ndarray, _Part]:
         """Return the rows (m, n, p) and torque (m, n) of a recording, and its part with these weights of the joints."""
-        rows = list(recording.unfiltered().rows(RowMaker(friction_plan(problem.base))))
+        rows = list(recording.unfiltered().rows(RowMaker(problem.friction)))
         time, qd = np.concatenate([r.time for r in rows]), np.concatenate([r.qd for r in rows])
         inside = (time >= recording.span[0]) & (time <= recording.span[1])
-        fast = np.abs(qd) >= recording.slow
+        fast = np.abs(qd) >= recording.least_speeds
         if recording.leave_out == "sample":
             fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape)
         use = fast & inside[:, None]

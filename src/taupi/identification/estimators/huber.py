@@ -15,7 +15,7 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import sandwich
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, spring_scales, weighted_least_squares
 from taupi.identification.whitening import WeightedRows, transformed_factors
 
@@ -48,18 +48,18 @@ class Huber:
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
         solution, _ = weighted_least_squares(problem, 2)
-        sigma: Weights = {}
+        sigma, weights = Weights(), Weights()
         step = np.inf
         pieces = problem.pieces
         for _ in range(self.iterations):
             sigma = _noise_scales(problem, solution.x)
             weigh = partial(self._weigh, sigma=sigma, x=solution.x)
             pieces = transformed_factors(problem, weigh)
-            before, solution = solution, solve(stack_factors(pieces), problem.prior_base, problem.metric)
+            weights = {key: 1 / s for key, s in sigma.items() if s > 0}
+            before, solution = solution, problem.solve(weights, rows=stack_factors(pieces))
             step = _largest_step(before, solution)
             if step < self.tolerance:
                 break
-        weights = {key: 1 / s for key, s in sigma.items() if s > 0}
         notes = [] if step < self.tolerance else [
             f"huber: still moving by {step:.2g} standard errors after {self.iterations} iterations."
         ]  # fmt: skip

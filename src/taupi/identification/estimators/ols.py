@@ -8,8 +8,7 @@ from typing import ClassVar
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import WEAK, check_weak, solve
+from taupi.identification.solve import WEAK, check_weak
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +27,5 @@ class OrdinaryLeastSquares:
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
-        solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric, self.weak)
+        solution = problem.solve(weak=self.weak)
         return assemble(problem, self.name, asdict(self), solution)

@@ -13,7 +13,7 @@ import numpy as np
 from taupi.checks import whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
+from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.equations import Equations
@@ -42,6 +42,7 @@ from taupi.identification.tuning.friction_shape import default_shapes
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.log import Log
+from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Streaming
 
@@ -78,7 +79,7 @@ class OutputError:
         equations = _elastic_equations(inputs.robot)
         log = _only_log(inputs)
         settings = inputs.preparation
-        _refuse_unused(inputs)
+        _refuse_unused(inputs, log)
         with errors_naming(log.source.path):
             motors = motor_log(log, inputs.robot, settings)
             smooth, cutoff_hz = smooth_motors(motors, settings)
@@ -95,11 +96,13 @@ class OutputError:
 
 
 # Settings of the preparation that have no meaning where the links are simulated.
-_UNUSED = ("decimate", "order", "derivatives", "threshold", "leave_out", "torque", "encoder_delay")
+_UNUSED = ("decimate", "order", "derivatives", "threshold", "leave_out", "torque", "encoder_delay", "known_torque")
 
 
-def _refuse_unused(inputs: FitInputs) -> None:
-    """Refuse settings that would change nothing: a saved fit must not claim what was not done."""
+def _refuse_unused(inputs: FitInputs, log: Log) -> None:
+    """Refuse settings, and what the log states, that would change nothing: a fit must not claim what was not done."""
+    if log.known_torque or log.tau_known is not None:
+        raise TaupiError(f"The log states a known torque, which has no meaning for {OutputError.name}.")
     default = Preparation()
     for name in _UNUSED:
         if getattr(inputs.preparation, name) != getattr(default, name):
@@ -157,7 +160,7 @@ def _only_log(inputs: FitInputs) -> Log:
         return read_log(log, inputs.robot, reading=inputs.reading)
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")
-    return log
+    return asked_part(log, inputs.reading)
 
 
 def _elastic_equations(robot: Robot) -> Equations:
@@ -213,8 +216,8 @@ def _fit(
         raise NotIdentifiedError(
             f"{OutputError.name}: {solver.message or 'not solved'}.",
             remedy=(
-                "Describe springs and inertias nearer to those of the robot, or raise ",
-                Argument("iterations"),
+                "Describe springs and inertias nearer to those of the robot",
+                InPython(", or raise iterations"),
                 ".",
             ),
         )

@@ -13,7 +13,7 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
-from taupi.identification.solve import Solution, solve
+from taupi.identification.solve import Solution
 from taupi.identification.weighting import Weights, weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
 
@@ -41,6 +41,10 @@ class Ridge:
         or_none(not_negative)("weight", self.weight)
         whole_number("iterations", self.iterations, least=0)
 
+    def with_prior_weight(self, prior_weight: float) -> Ridge:
+        """Return the estimator with this `prior_weight` as its weight."""
+        return replace(self, weight=prior_weight)
+
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
         free, weights = weighted_least_squares(problem, self.iterations)
@@ -51,21 +55,21 @@ class Ridge:
                 f"ridge: weight {weight:.3g} of the prior, by cross-validation over {_FOLDS} stretches of each file; it "
                 f"predicts them {gain:.2%} better than no prior does."
             )
-        solution = ridge_solution(problem, stack_factors(problem.factors, weights), weight)
+        solution = ridge_solution(problem, stack_factors(problem.factors, weights), weight, weights)
         # Parameters that only the prior determines are not known from the logs.
         solution = replace(solution, undetermined=free.undetermined)
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
 
 
-def ridge_solution(problem: Problem, r: np.ndarray, weight: float) -> Solution:
+def ridge_solution(problem: Problem, r: np.ndarray, weight: float, weights: Weights) -> Solution:
     """Return the solution with one more row per parameter below the factor, for the prior: sqrt(weight) d_k (x_k - prior_k)."""
     if weight == 0:
-        return solve(r, problem.prior_base, problem.metric)
+        return problem.solve(weights, rows=r)
     prior = problem.prior_base
     d = np.linalg.norm(r[:, :-1], axis=0)
     pull = np.sqrt(weight) * d * _belief(problem)
     prior_rows = np.column_stack([np.diag(pull), pull * prior])
-    return solve(triangle(np.vstack([r, prior_rows])), prior, problem.metric)
+    return problem.solve(weights, rows=triangle(np.vstack([r, prior_rows])))
 
 
 def cross_validate(problem: Problem, weights: Weights) -> tuple[float, float]:
@@ -76,7 +80,7 @@ def cross_validate(problem: Problem, weights: Weights) -> tuple[float, float]:
     for k, left_out in enumerate(parts):
         rest = triangle(np.vstack([p for j, p in enumerate(parts) if j != k]))
         for g, weight in enumerate(_GRID):
-            x = ridge_solution(problem, rest, float(weight)).x
+            x = ridge_solution(problem, rest, float(weight), weights).x
             errors[g] += float(np.sum((left_out @ np.append(x, -1.0)) ** 2))
     best = int(np.argmin(errors))
     return float(_GRID[best]), float(1 - np.sqrt(errors[best] / errors[0])) if errors[0] > 0 else 0.0

@@ -10,7 +10,7 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import WEAK, check_weak, solve
+from taupi.identification.solve import WEAK, check_weak
 from taupi.identification.weighting import weighted_least_squares
 from taupi.identification.whitening import whitened_factors
 
@@ -39,6 +39,6 @@ class WeightedLeastSquares:
         solution, weights = weighted_least_squares(problem, self.iterations, self.weak)
         if self.covariance == "full":
             pieces = whitened_factors(problem, solution.x)
-            solution = solve(stack_factors(pieces), problem.prior_base, problem.metric, self.weak)
+            solution = problem.solve(weights, self.weak, stack_factors(pieces))
             return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces)
         return assemble(problem, self.name, asdict(self), solution, weights)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from taupi.dynamics.terms import Curve, is_transmitted, modulated_terms
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
 from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
@@ -24,11 +25,32 @@ class Past:
 
 
 @dataclass(frozen=True, eq=False)
+class Modulation:
+    """Columns of friction that depends on load or bends with speed: s of a joint times |l|, or times exp(-|qd| / width).
+
+    Column k is in the row of joint `joints[k]`, whose s has the index `states[k]` in the plan; `widths[k]` is 0 for one that
+    depends on the load l = Y_b `rigid`: the torque, with the parameters of a fit (b,), of links, rotors and springs alone.
+    """
+
+    joints: tuple[int, ...]
+    states: tuple[int, ...]
+    widths: np.ndarray
+    rigid: np.ndarray
+
+    def columns(self, s: np.ndarray, qd: np.ndarray, load: np.ndarray) -> np.ndarray:
+        """Return the columns (N, k), for states s (N, owners), velocities (N, n) and loads (N, n)."""
+        joints, falls = list(self.joints), self.widths > 0
+        fall = np.exp(-np.abs(qd[:, joints]) / np.where(falls, self.widths, 1.0))
+        return np.asarray(s[:, list(self.states)] * np.where(falls, fall, np.abs(load[:, joints])))
+
+
+@dataclass(frozen=True, eq=False)
 class FrictionPlan:
     """Which columns of a regressor are dry friction: column `places[i]` is `directions[i]` (n,) times s_i.
 
     s_i is tanh(directions qd / widths), or sgn if the width is 0, or Dahl friction, which has a memory, if `distances[i]` is not
-    0. `program` is the regressor with sgn in their place: the same for all shapes, so that it is compiled once.
+    0. `program` is the regressor with sgn in their place: the same for all shapes, so that it is compiled once. `modulation` are
+    the columns after those of the program, of friction that depends on load or bends with speed, if the fit has any.
     """
 
     program: Program
@@ -37,6 +59,7 @@ class FrictionPlan:
     directions: np.ndarray
     widths: np.ndarray
     distances: np.ndarray
+    modulation: Modulation | None = None
 
     def memoryless(self, qd: np.ndarray) -> np.ndarray:
         """Return s (N, k) for speeds (N, n) as programs have it, without memory."""
@@ -108,18 +131,44 @@ def _with_reversals(x: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.nd
     return np.insert(x, turn + 1, vertex), index + np.searchsorted(turn + 1, index, side="right")
 
 
-def friction_plan(base: BaseParameters) -> FrictionPlan:
-    """Return which columns of the base regressor are dry friction, and with which shapes."""
-    equations, names = Equations.of(base), base.names
-    parts = [part for part in dry_friction_parts(base.terms, equations) if part.parameter in names]
+def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> FrictionPlan:
+    """Return which columns of the base regressor are dry friction, and with which shapes.
+
+    `values` are base parameters that tell the load, if the base has friction that depends on it; those that come last may be
+    left out. Without any, so are the columns of friction that depends on load or bends with speed.
+    """
+    linear = base.linear
+    equations, names = Equations.of(linear), linear.names
+    parts = [part for part in dry_friction_parts(linear.terms, equations) if part.parameter in names]
     return FrictionPlan(
-        _regressor(dataclasses.replace(base, terms=without_shapes(base.terms))),
+        _regressor(dataclasses.replace(linear, terms=without_shapes(linear.terms))),
         tuple(part.owner for part in parts),
         tuple(names.index(part.parameter) for part in parts),
         np.array([part.direction for part in parts]).reshape(len(parts), equations.count),
         np.array([float(part.term.velocity) for part in parts]),  # type: ignore[arg-type]
         np.array([float(part.term.distance) for part in parts]),  # type: ignore[arg-type]
+        _modulation(base, [part.owner for part in parts], values),
     )
+
+
+def _modulation(base: BaseParameters, owners: list[str], values: np.ndarray | None) -> Modulation | None:
+    """Return the columns of terms that change dry friction; their states are those of the joints among the `owners`."""
+    terms, joints = modulated_terms(base.terms), base.robot.joint_names
+    if not terms or values is None:
+        return None
+    each = [(i, term.at(i) if isinstance(term, Curve) else term) for term in terms for i in range(len(joints))]
+    return Modulation(
+        tuple(i for i, _ in each),
+        tuple(owners.index(joints[i]) for i, _ in each),
+        np.array([term.share * float(term.velocity) if isinstance(term, Curve) else 0.0 for _, term in each]),  # type: ignore[arg-type]
+        np.where(transmitted(base.linear), values[: base.linear.count], 0.0),
+    )
+
+
+def transmitted(base: BaseParameters) -> np.ndarray:
+    """Return which base parameters make up the torque that gears transmit (b,): all but those of friction and offsets."""
+    term_names = {t.name.rpartition(".")[2] for t in base.terms if not is_transmitted(t)}
+    return np.array([e.kind.removesuffix("R") not in term_names for e in base.parameters.layout.entries])
 
 
 @lru_cache(maxsize=32)

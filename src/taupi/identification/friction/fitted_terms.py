@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.drives import elastic_parameters, resolve_sides
-from taupi.dynamics.terms import Along, Coulomb, Damping, LinkSide, Offset, Spring, Term, TermsLike, resolve_terms
+from taupi.dynamics.terms import (
+    Along,
+    Coulomb,
+    Curve,
+    Modulated,
+    Offset,
+    Spring,
+    Term,
+    TermsLike,
+    linear_terms,
+    modulated_terms,
+    resolve_terms,
+)
+from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
@@ -25,9 +38,13 @@ Direction = tuple[
 
 
 def resolve_fit_terms(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
-    """Return terms from their names, in the order of the base parameters: for an elastic robot, motors, springs, links."""
+    """Return terms from their names, in the order of the base parameters.
+
+    For an elastic robot: motors, springs, links. Else friction that depends on load or bends with speed comes last.
+    """
     if not elastic:
-        return resolve_terms(terms)
+        resolved = resolve_terms(terms)
+        return (*linear_terms(resolved), *modulated_terms(resolved))
     sides = resolve_sides(terms)
     return (*sides.motor, *sides.spring[1:], *sides.link)
 
@@ -68,9 +85,9 @@ def _without_multiples(directions: Sequence[Direction]) -> list[Direction]:
 
 def with_coupled_terms(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
     """Return the terms, and those of friction and inertia along each direction too; an offset there is one of the joints'."""
-    joints_only = (Offset, Spring, Along, LinkSide, Damping)
+    joints_only = (Offset, Spring, Along, LinkSide, Damping, Modulated)
     along = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, joints_only)]
-    return (*terms, *along)
+    return (*linear_terms(terms), *along, *modulated_terms(terms))
 
 
 Shape = tuple[float, float]  # the velocity and the distance of a Coulomb term
@@ -152,7 +169,16 @@ def friction_widths(slow: float | Sequence[float], n: int) -> np.ndarray:
 
 def without_shapes(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms with dry friction as sgn(qd): which parameters can be identified does not depend on its shape."""
-    return tuple(term if coulomb_of(term) is None else _with_coulomb(term, Coulomb()) for term in terms)
+    unbent = (Curve() if isinstance(term, Curve) else term for term in terms)
+    return tuple(term if coulomb_of(term) is None else _with_coulomb(term, Coulomb()) for term in unbent)
+
+
+def with_curve_speeds(terms: Sequence[Term], speeds: Sequence[float]) -> tuple[Term, ...]:
+    """Return the terms, with the largest speed of each joint for a curve that states none."""
+    own = tuple(speeds)
+    return tuple(
+        Curve(term.share, own) if isinstance(term, Curve) and not np.any(term.velocity) else term for term in terms
+    )
 
 
 def base_with_terms(

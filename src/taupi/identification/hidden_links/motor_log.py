@@ -11,6 +11,7 @@ from taupi.identification.hidden_links.links import HiddenLinks
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.signals.clean import clean_log
+from taupi.signals.delay import without_delays
 from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
 from taupi.signals.implausible import refuse_silence
 from taupi.signals.log import Log
@@ -19,6 +20,7 @@ from taupi.signals.standstill import trim_standstill
 
 # Positions are filtered at this many times the cutoff, for their derivatives; the torques compared are filtered at the cutoff.
 _WIDER = 4.0
+_LINK_SIDE = ("q", "qd", "qdd")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,12 @@ def motor_log(log: Log, robot: Robot, settings: Preparation) -> Log:
     """Return the log cleaned, with the motor positions as q."""
     log.need("tau")
     if log.theta is not None:
-        log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None)
+        delays = {name.replace("theta", "q"): d for name, d in log.delays.items() if name not in _LINK_SIDE}
+        log = log.with_(q=log.theta, qd=log.thetad, qdd=None, theta=None, thetad=None, thetadd=None, delays=delays)
     Equations(robot).check(log)
     refuse_silence(log)
-    return clean_log(log, short_gap=settings.short_gap, long_gaps=settings.long_gaps)
+    clean = clean_log(log, gaps=settings)
+    return without_delays(clean, clean.delays).with_(delays={}) if clean.delays else clean
 
 
 def smooth_motors(clean: Log, settings: Preparation) -> tuple[Log, float]:

@@ -39,7 +39,9 @@ def exact_solution(region: Region, a: np.ndarray, z: np.ndarray) -> ConsistentSo
     cone, y0 = region.cone.along(origin, basis), basis.T @ (region.prior - origin)
     if not basis.shape[1]:
         return (
-            ConsistentSolution(origin * region.scale, 0.0, exact=True) if cone.slack(np.zeros(0)).min() >= 0 else None
+            ConsistentSolution(region.parameters(origin), 0.0, exact=True)
+            if cone.slack(np.zeros(0)).min() >= 0
+            else None
         )
     inside, depth = deepest_point(cone, y0)
     if depth < DEPTH:  # perhaps because of the pull to a prior far away: try again with hardly any
@@ -56,7 +58,7 @@ def exact_solution(region: Region, a: np.ndarray, z: np.ndarray) -> ConsistentSo
         )
         nearer = _moved_inside(cone, y + distance * solution.x, inside, depth)
         y = nearer if np.linalg.norm(nearer - y0) < distance else y
-    return ConsistentSolution((origin + basis @ y) * region.scale, 0.0, exact=True)
+    return ConsistentSolution(region.parameters(origin + basis @ y), 0.0, exact=True)
 
 
 def constrained_least_squares(
@@ -71,7 +73,7 @@ def constrained_least_squares(
     x = _moved_inside(region.cone, best.x, region.inside, region.depth)
     active, least = _active(region, best, x), _misfit(a, x, z)
     if not best.ok:
-        return ConsistentSolution(x * region.scale, least, active, best.message, ok=False)
+        return ConsistentSolution(region.parameters(x), least, active, best.message, ok=False)
     radius = np.sqrt((1.0 + share) * max(least + rest, _floor(z, rest)) - rest)
     # Relative to the best point, in units of its distance from the prior, all numbers are about one.
     distance = max(float(np.linalg.norm(x - region.prior)), 1e-9)
@@ -80,7 +82,7 @@ def constrained_least_squares(
     nearer = _moved_inside(region.cone, x + distance * solution.x, region.inside, region.depth)
     if _misfit(a, nearer, z) <= (1.0 + 1e-6) * radius**2 and np.linalg.norm(nearer - region.prior) < distance:
         x = nearer
-    return ConsistentSolution(x * region.scale, _misfit(a, x, z), active, best.message)
+    return ConsistentSolution(region.parameters(x), _misfit(a, x, z), active, best.message)
 
 
 def _least_misfit(region: Region, a: np.ndarray, z: np.ndarray, rest: float) -> Solution:

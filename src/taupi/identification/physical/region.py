@@ -28,9 +28,12 @@ EDGE = 1e-8
 DEPTH = 10 * EDGE
 # Kinds of parameters that must not be negative: friction, rotor inertia, springs.
 _POSITIVE = (
-    *("viscous", "coulomb", "rotor", "stribeck"),
+    *("viscous", "coulomb", "rotor", "stribeck", "load"),
     *("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb"),
 )
+# The share of the load may be below zero by this much, which nobody can see: it is often exactly zero, and a region in which
+# nothing but its edge is left has no inside. `Region.parameters` then says zero.
+_NO_SHARE = 1e-6
 _DEFAULT_MASS, _DEFAULT_LENGTH = 1.0, 0.2  # kg and m: the scale of a link about which the description says nothing
 
 Range = tuple[float, float]
@@ -106,6 +109,11 @@ def _not_negative(pi: Parameters) -> list[tuple[np.ndarray, str]]:
     return result
 
 
+def _loads(pi: Parameters) -> np.ndarray:
+    """Return which parameters are shares of the load that are lost in gears (p,)."""
+    return np.array([e.kind == "load" for e in pi.layout.entries])
+
+
 # The region -----------------------------------------------------------------------------------------------------------
 
 
@@ -120,6 +128,11 @@ class Region:
     labels: tuple[str, ...]  # of the cone's rows, then of its blocks
     inside: np.ndarray = field(repr=False)  # a point well inside
     depth: float = 0.0  # the slack there
+
+    def parameters(self, x: np.ndarray) -> np.ndarray:
+        """Return pi = x scale of a point of the region."""
+        pi = x * self.scale
+        return np.where(_loads(self.standard), np.maximum(pi, 0.0), pi)
 
     def slack(self, pi: np.ndarray) -> float:
         """Return how far inside the region parameters are: the least slack of all constraints, in units of `scale`."""
@@ -181,7 +194,9 @@ def consistent_region(
     give the scale of parameters whose prior is 0. Parameters named in `signless` may be negative.
     """
     scale = parameter_scales(robot, standard, np.where(prior != 0, prior, 0.0 if sizes is None else sizes))
-    rows = [(w, 0.0, f"{label} at zero") for w, label in _not_negative(standard) if label not in signless]
+    loads = _loads(standard)
+    signs = [(w, label) for w, label in _not_negative(standard) if label not in signless]
+    rows = [(w, _NO_SHARE if (w * loads).any() else 0.0, f"{label} at zero") for w, label in signs]
     rows += _mass_rows(standard, mass_bounds or {}, total_mass)
     for name, corners in (boxes or {}).items():
         box = Box(*_pair(corners, f"boxes[{name!r}]"))

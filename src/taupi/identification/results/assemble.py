@@ -66,7 +66,7 @@ def assemble(
         record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
         standard=standard,
-        triangle=stack_factors(problem.factors, weights) if pieces is None else stack_factors(pieces),
+        triangle=problem.stack(weights) if pieces is None else problem.shrunk(stack_factors(pieces), weights),
     )
 
 

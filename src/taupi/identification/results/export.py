@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
+from taupi.dynamics.terms import modulated_terms
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
@@ -17,7 +18,7 @@ from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
 
-_FRICTION = ("viscous", "coulomb", "offset", "stribeck")
+_FRICTION = ("viscous", "coulomb", "offset", "stribeck", "load", "curve")
 # Of elastic joints, whose rotor inertia is identified on its own.
 _TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
 
@@ -75,12 +76,25 @@ def _has_place(fit: Fit, entry: Parameter) -> bool:
 def _homeless_sentences(fit: Fit) -> list[str]:
     entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
     names = [e.name for e in entries if not _has_place(fit, e)]
+    known = fit.preparation.known_torque
+    sentences = [f"Known torques have no place in a description: {'; '.join(known)}."] if known else []
     if not names:
-        return []
+        return sentences
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    return [
-        f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
-    ]
+    homeless = f"{len(names)} parameters have no place in a description: {listed}. Without them it predicts a different torque."
+    return [homeless, *sentences]
+
+
+def _modulated_sentence(fit: Fit) -> str:
+    """Return what a URDF file loses of friction that depends on load or bends with speed; nothing if the fit has none."""
+    kinds = [t.name for t in modulated_terms(fit.terms)]
+    entries = fit.basis.standard.layout.entries
+    if not any(v for e, v in zip(entries, fit.parameters.values, strict=True) if e.kind in kinds):
+        return ""
+    return (
+        "A URDF file has no friction that depends on load or bends with speed: only inertias are written. Use write_toml to "
+        "write everything, and fit.terms for the shapes of friction."
+    )
 
 
 def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
@@ -96,9 +110,10 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
 def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
 
-    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason. A fit whose verdict is
-    wrong, for example from a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only
-    with `force`. See `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
+    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason; what the format has no
+    place for, such as friction that depends on load, is left out with a warning. A fit whose verdict is wrong, for example from
+    a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only with `force`. See
+    `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp
     >>> text = (
@@ -128,12 +143,14 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 
 @write_urdf.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
     if source.basis.elastic:
         message = (
             "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
         )
         warnings.warn(TaupiWarning(message), stacklevel=2)
-    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
+    elif lost := _modulated_sentence(source):
+        warnings.warn(TaupiWarning(lost), stacklevel=2)
 
 
 @singledispatch

@@ -13,7 +13,7 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.validation import Validation
     from taupi.signals.log import Log
+    from taupi.signatures import validate as validate_fit
 
 
 class Outcome(Enum):
@@ -42,11 +43,17 @@ class Outcome(Enum):
     NEARLY_CONSISTENT = ("solved by weighted least squares: all but those of real bodies", ())
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the robot's values, or raise ", Argument("iterations"), "."),
+        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        ("Give a larger ", Argument("prior_weight"), ", or wider bounds: the solver failed between these."),
+        (
+            "Give a larger ",
+            Argument("prior_weight"),
+            ", or wider ",
+            Argument("bounds"),
+            ": the solver failed between these.",
+        ),
     )
 
     def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
@@ -257,17 +264,28 @@ class Fit:
 
         return predict(self, log)
 
-    @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-    def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-        """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
-        from taupi.identification.results.validation import validate_log
+    if TYPE_CHECKING:
+        validate = validate_fit  # with every keyword: that of `taupi.validate`, whose first argument is the fit
+    else:
 
-        return validate_log(self, log, reading, preparation)
+        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
+        def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
+            """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
+            from taupi.identification.results.validation import validate_log
+
+            return validate_log(self, log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:
         """How the logs were prepared."""
         return Preparation.from_dict(self.settings["preparation"])
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """The largest speed of each joint over the rows fitted, by name, rad/s or m/s; empty if it was not recorded."""
+        recorded = [log.speeds for log in self.logs if log.speeds]
+        names = (j.name for j in self.joints)
+        return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
 
     @property
     def motors_only(self) -> bool:
@@ -280,8 +298,8 @@ class Fit:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How the fit was made, as plain data: its record, and under "runs" the logs."""
-        return {**self.record, "runs": [log.to_dict() for log in self.logs]}
+        """How the fit was made, as plain data: its record, and under "logs" what `logs` has."""
+        return {**self.record, "logs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import TERMS, Along, Damping, LinkSide, Term
+from taupi.dynamics.terms import TERMS, Along, Term
+from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
@@ -18,6 +19,7 @@ from taupi.model.robot import Robot
 
 # To be raised whenever a reader of older data would misread newer data.
 SCHEMA = 1
+LOGS = ("logs", "runs")  # what the provenance calls them, and what it called them until 0.1
 
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
     names = tuple(b["name"] for b in data["base"])
     if names != base.names:
         raise TaupiError("The fit has other base parameters than this version computes. Identify again.")
+    logs = next((data["provenance"][key] for key in LOGS if key in data["provenance"]), ())
     return Fit(
         robot=robot,
         terms=terms,
@@ -89,8 +92,8 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         conditioning=data["conditioning"],
         joints=tuple(JointStatistics(**j) for j in data["joints"]),
         notes=tuple(data["notes"]),
-        logs=tuple(LogRecord.from_dict(run) for run in data["provenance"].get("runs", ())),
-        record={k: v for k, v in data["provenance"].items() if k != "runs"},
+        logs=tuple(LogRecord.from_dict(log) for log in logs),
+        record={k: v for k, v in data["provenance"].items() if k not in LOGS},
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),

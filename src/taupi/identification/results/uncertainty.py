@@ -49,4 +49,7 @@ def _freedom(shares: np.ndarray) -> float:
     `shares` (K, d) are the shares of each stretch in the combinations; those of one combination add up to one.
     """
     total, squares = shares.sum(axis=0), (shares**2).sum(axis=0)
+    if not (seen := squares > 0).any():
+        return 1.0
+    total, squares = total[seen], squares[seen]  # a combination without any share is known from a prior alone
     return max(1.0, float(np.median(total**2 / squares)) - 1.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown, warn
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
@@ -24,10 +24,23 @@ from taupi.signals.derivatives import central
 from taupi.signals.filters import butterworth, choose_cutoff
 from taupi.signals.implausible import refuse_absurd
 from taupi.signals.log import Log
+from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Reading, Streaming
 from taupi.tables import html_table, table
 from taupi.threads import small_algebra
+
+# Friction is extrapolated where a joint moves faster than this many times its largest speed in the fitted logs.
+FASTER = 1.2
+# Terms that do not depend on speed.
+_SPEEDLESS = ("rotor", "offset", "spring", "link_offset")
+
+
+class Speeds(NamedTuple):
+    """The largest speed of a joint in a log, and in the fitted logs, rad/s or m/s."""
+
+    reached: float
+    fitted: float
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,7 @@ class Validation:
         predicted: The predicted torque (N, n).
         raw: The torque (N, n) as it was recorded.
         notes: What was done to the log, in words.
+        faster: The joints that move more than 1.2 times as fast as in any fitted log, by name, with both speeds.
     """
 
     name: str
@@ -82,6 +96,7 @@ class Validation:
     predicted: np.ndarray
     raw: np.ndarray
     notes: tuple[str, ...] = ()
+    faster: Mapping[str, Speeds] = field(default_factory=dict)
 
     @property
     def residual(self) -> np.ndarray:
@@ -106,6 +121,7 @@ class Validation:
             "raw_relative": self.raw_relative,
             "joints": [dataclasses.asdict(j) for j in self.joints],
             "notes": list(self.notes),
+            "faster": {name: speeds._asdict() for name, speeds in self.faster.items()},
         }
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -155,7 +171,9 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
         source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
         if settings.cutoff_hz is None:
             settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz))
-        return validate_recording(fit, Recording.of(source, equations, settings))
+        validation = validate_recording(fit, Recording.of(source, equations, settings))
+    _warn_if_faster(validation)
+    return validation
 
 
 @small_algebra
@@ -165,8 +183,10 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(recording, slow=np.zeros(equations.count), one_way_signs={}, leave_out="row")
-    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis))))
+    recording = dataclasses.replace(
+        recording, least_speeds=np.zeros(equations.count), one_way_signs={}, leave_out="row"
+    )
+    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
     if not blocks:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
     time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
@@ -174,16 +194,43 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     source = recording.source
     (log,) = source.blocks()
     recorded = log.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
-    raw = equations.torque(recorded)
+    raw, smooth = equations.torque(recorded), recording.log
+    at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
+    known = equations.known_torque(smooth, recording.known_torque)
+    if known.any():  # rows hold the sum of both torques; what is compared is the measured one
+        known = (known if recording.row_filter is None else recording.row_filter(known))[at]
+        measured, predicted = measured - known, predicted - known
     if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        smooth = recording.log
         x, xd, _ = equations.motion(smooth)
-        at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
         spring = recording.row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    return build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    speeds = np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0)
+    validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes)
+    return dataclasses.replace(validation, faster=_faster(fit, dict(zip(equations.names, speeds, strict=True))))
+
+
+def _faster(fit: Fit, speeds: Mapping[str, float]) -> dict[str, Speeds]:
+    """Return the rows of a log, by name, that move clearly faster than any fitted log did; none if the fit has no friction."""
+    if all(term.name in _SPEEDLESS for term in fit.terms):
+        return {}
+    fitted = fit.speeds
+    return {
+        name: Speeds(float(speed), fitted[name])
+        for name, speed in speeds.items()
+        if fitted.get(name, 0.0) > 0 and speed > FASTER * fitted[name]
+    }
+
+
+def _warn_if_faster(validation: Validation) -> None:
+    """Warn where a log moves clearly faster than the fitted ones."""
+    if validation.faster:
+        pairs = (f"{name} up to {s.reached:.3g}, fitted up to {s.fitted:.3g}" for name, s in validation.faster.items())
+        warn(
+            f"{validation.name} moves faster than the fitted logs, in rad/s or m/s: {'; '.join(pairs)}. Friction is "
+            "extrapolated there."
+        )
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
@@ -232,6 +279,7 @@ def build_validation(
 def predict(fit: Fit, log: Log) -> np.ndarray:
     """Return tau_hat (N, n) for the samples of a log; if qd or qdd are missing, they are derived from q, which is then filtered.
 
+    It is the torque of the motors: known torques, those of the log and those that the fit was made with, are subtracted.
     Dry friction that has a memory starts with the log. For an elastic robot the rows are those of the links, whose torque should
     be 0, then those of the motors.
     """
@@ -239,14 +287,29 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     equations = Equations.of(fit.basis)
     equations.check(log)
+    if not log.rate_hz > 0 and len(log) > 1:
+        raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
-    regressor, plan = fit.basis.regressor(), friction_plan(fit.basis)
-    q, qd, qdd = equations.motion(log)
-    values = np.broadcast_to(fit.values, (len(q), len(fit.values)))
-    predicted = np.asarray(regressor.times("pi")(*regressor_inputs(regressor, q, qd, qdd), values))
-    memory = plan.along_motion(q, qd, 1 / log.rate_hz)[0] - plan.memoryless(qd)  # programs have friction without memory
-    return predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    linear, plan = fit.basis.linear, friction_plan(fit.basis, fit.values)
+    regressor = linear.regressor()
+    motion = equations.motion(log)
+    q, qd, _ = motion
+
+    def torque(values: np.ndarray) -> np.ndarray:
+        each = np.broadcast_to(values, (len(q), len(values)))
+        return np.asarray(regressor.times("pi")(*regressor_inputs(regressor, *motion), each))
+
+    known = equations.known_torque(log, log.known_torque or fit.preparation.known_torque)
+    predicted = torque(fit.values[: linear.count])
+    s = plan.along_motion(q, qd, 1 / log.rate_hz)[0]
+    memory = s - plan.memoryless(qd)  # programs have friction without memory
+    predicted = predicted + (memory * fit.values[list(plan.places)]) @ plan.directions
+    if plan.modulation is not None:
+        load = torque(plan.modulation.rigid) - known
+        columns = plan.modulation.columns(s, qd, load) * fit.values[linear.count :]
+        predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
+    return predicted - known
 
 
 def _with_derivatives(log: Log, x: str, xd: str, xdd: str, fit: Fit, equations: Equations) -> Log:
@@ -350,7 +413,7 @@ def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float
 
 def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
     if isinstance(log, Log):
-        return log
+        return asked_part(log, reading)
     if isinstance(log, str | os.PathLike):
         return read_log(log, fit.robot, reading=reading)
     raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")

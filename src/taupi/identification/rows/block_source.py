@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
-from taupi.signals.implausible import refuse_absurd, refuse_missing, refuse_silence, refuse_slow
+from taupi.signals.implausible import refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
+from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, block_reader, read_log
 from taupi.signals.reading import Streaming
 from taupi.signals.smoothing import LOCAL_DERIVATIVES
@@ -74,14 +73,6 @@ class BlockSource:
         return concatenate_logs(parts)
 
 
-def concatenate_logs(parts: list[Log]) -> Log:
-    """Return the log of consecutive blocks."""
-    if len(parts) == 1:
-        return parts[0]
-    signals = {name: np.concatenate([p.signals[name] for p in parts]) for name in parts[0].signals}
-    return parts[0].with_(time=np.concatenate([p.time for p in parts]), **signals)
-
-
 def open_source(
     log: LogLike,
     equations: Equations,
@@ -95,7 +86,7 @@ def open_source(
     """
     if isinstance(log, Log):
         with errors_naming(log.source.path):
-            return _in_memory(log, equations, preparation)
+            return _in_memory(asked_part(log, reading), equations, preparation)
     if not isinstance(log, str | os.PathLike):
         raise TaupiError(Argument("logs"), f" holds {shown(log)}, expected a Log or the path of a file.")
     path = Path(log)
@@ -146,7 +137,7 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
     refuse_absurd(log)
     raw = log
     if not log.is_prepared:
-        log = clean_log(log, short_gap=preparation.short_gap, long_gaps=preparation.long_gaps)
+        log = clean_log(log, gaps=preparation)
     motion = _motion(lambda: iter([log]), log, len(log), preparation)
     return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion, raw=raw)
 
@@ -174,6 +165,7 @@ def _streamed(
         )
     equations.check(first)
     refuse_slow(first)
+    refuse_backwards(first)
     time, with_torque = UniformTime(), list[Log]()
 
     def blocks_with_checked_time() -> Iterator[Log]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from taupi.checks import finite, not_negative, one_of, one_or_each, or_none
 from taupi.settings import Changes
+from taupi.signals.known_torque import check_known_torque
 from taupi.signals.smoothing import Smoothing
 
 OneOrEach = float | tuple[float, ...] | None
@@ -27,8 +28,11 @@ class Preparation(Smoothing):
         leave_out: What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
         torque: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they
             act half a sample later; by default "sampled", and found from the log for elastic joints.
-        encoder_delay: Delay of the motors' encoders behind those of the links, s, one or one per joint, for elastic joints; found
-            from the log by default.
+        encoder_delay: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for
+            elastic joints of the motors' behind those of the links, found from the log by default.
+        known_torque: Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where
+            q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by
+            default.
     """
 
     slow: OneOrEach = None
@@ -36,6 +40,7 @@ class Preparation(Smoothing):
     leave_out: str = "row"
     torque: str | None = None
     encoder_delay: OneOrEach = None
+    known_torque: tuple[str, ...] = ()
 
     checks: ClassVar = {
         **Smoothing.checks,
@@ -44,8 +49,9 @@ class Preparation(Smoothing):
         "leave_out": one_of(LEAVE_OUT),
         "torque": or_none(one_of(TORQUES)),
         "encoder_delay": or_none(one_or_each(finite)),
+        "known_torque": check_known_torque,
     }
 
 
-# Where a fit predicts a log, every row counts, and the shape of friction is the fit's own.
-PREDICTION_CHANGES = Changes(Preparation, without=("slow", "threshold", "leave_out"))
+# Where a fit predicts a log, every row counts, and the shape of friction and known torques are the fit's own.
+PREDICTION_CHANGES = Changes(Preparation, without=("slow", "threshold", "leave_out", "known_torque"))

@@ -10,12 +10,14 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, ordinal, shown
 from taupi.identification.equations import Equations
-from taupi.identification.rows.block_source import BlockSource, concatenate_logs
+from taupi.identification.rows.block_source import BlockSource
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
+from taupi.signals.delay import added_delays
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows
 from taupi.signals.log import Log
+from taupi.signals.log_part import concatenate_logs
 from taupi.signals.periodic import period_of
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 
@@ -62,6 +64,9 @@ class Extent:
         return cls(speed, reach, -low, high)
 
 
+_LISTS = ("least_speeds", "notes", "speeds")
+
+
 @dataclass(frozen=True)
 class LogRecord:
     """What a fit records of a log.
@@ -72,7 +77,8 @@ class LogRecord:
         sha256: The hash of the file.
         rate_hz: Rows per second.
         cutoff_hz: The cutoff of the filter that its rows have passed, Hz; None for a log that came prepared.
-        slow: The speeds (n,) below which rows were not used.
+        least_speeds: The speeds (n,) below which rows were not used.
+        speeds: The largest speeds (n,) among the rows that were used, rad/s or m/s; empty if they are not known.
         notes: What was done to it, in words.
     """
 
@@ -81,17 +87,21 @@ class LogRecord:
     sha256: str
     rate_hz: float
     cutoff_hz: float | None = None
-    slow: tuple[float, ...] = ()
+    least_speeds: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    speeds: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data."""
-        return {**asdict(self), "slow": list(self.slow), "notes": list(self.notes)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LogRecord:
-        """Return the record that `to_dict` returned as `data`."""
-        return cls(**{**data, "slow": tuple(data.get("slow", ())), "notes": tuple(data.get("notes", ()))})
+        """Return the record that `to_dict` returned as `data`; until 0.1 the speeds were called `slow`."""
+        rest = {name: value for name, value in data.items() if name != "slow"}
+        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
+        lists["least_speeds"] = tuple(data.get("least_speeds", data.get("slow", ())))
+        return cls(**{**rest, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +140,7 @@ class Recording:
 
     blocks: SmoothedBlocks
     equations: Equations = field(repr=False)
-    slow: np.ndarray  # (n,): slower rows are not used
+    least_speeds: np.ndarray  # (n,): slower rows are not used
     span: tuple[float, float]  # the time span that is used, s
     leave_out: str = "row"
     row_filter: Filter | None = None  # of regressor and torque; None for a log that came prepared
@@ -140,17 +150,18 @@ class Recording:
         default_factory=dict
     )  # the signs of velocities that never reverse, by owner
     preparation: Preparation = field(default_factory=Preparation, repr=False)
+    speeds: tuple[float, ...] = ()  # the largest speed of each row, once the rows have been made
 
     @classmethod
     def of(
         cls, source: BlockSource, equations: Equations, preparation: Preparation, cutoff: Cutoff | None = None
     ) -> Recording:
         """Return the recording of a source; a `cutoff` replaces the one that q suggests."""
-        slow = least_speeds(preparation, equations)
+        least = least_speeds(preparation, equations)
         if source.first.is_prepared:
             equations.motion(source.first)
             return cls(
-                SmoothedBlocks(source), equations, slow, source.span, preparation.leave_out, notes=source.first.notes,
+                SmoothedBlocks(source), equations, least, source.span, preparation.leave_out, notes=source.first.notes,
                 preparation=preparation,
             )  # fmt: skip
         head, rate = source.head(SEEN), source.rate_hz
@@ -165,12 +176,12 @@ class Recording:
             preparation.derivatives,
             measured_velocities(head, preparation),
             period=period_of(_motion_log(source), None) if preparation.derivatives == "fourier" else None,
-            delays=delays_of(preparation, rate, equations),
+            delays=added_delays(head, delays_of(preparation, rate, equations)),
         )
         choices = [note for note in (source.motion.note, chosen.note) if note]
         notes = (*source.first.notes, *choices, *smoother.notes(head), _filter_note(row_filter))
         return cls(
-            SmoothedBlocks(source, smoother, step), equations, slow, source.span, preparation.leave_out, row_filter, chosen,
+            SmoothedBlocks(source, smoother, step), equations, least, source.span, preparation.leave_out, row_filter, chosen,
             notes, preparation=preparation,
         )  # fmt: skip
 
@@ -193,6 +204,11 @@ class Recording:
     def cutoff_hz(self) -> float | None:
         """The cutoff of the filter that rows pass, Hz; None for a log that came prepared."""
         return None if self.row_filter is None else self.row_filter.cutoff_hz
+
+    @property
+    def known_torque(self) -> tuple[str, ...]:
+        """The formulas of known torques: those that the log states, else those of the settings."""
+        return self.source.first.known_torque or self.preparation.known_torque
 
     @property
     def log(self) -> Log:
@@ -223,25 +239,28 @@ class Recording:
             return self
         chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
-        return replace(other, slow=self.slow, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
+        return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
-        return replace(self, row_filter=None, slow=np.zeros(len(self.slow)), leave_out="row", span=(-np.inf, np.inf))
+        every = np.zeros(len(self.least_speeds))
+        return replace(self, row_filter=None, least_speeds=every, leave_out="row", span=(-np.inf, np.inf))
 
     def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
         """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only."""
         logs = self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
-        samples = (samples_of(log, self.equations, self.slow, self.span, all_joints) for log in logs)
+        samples = (
+            samples_of(log, self.equations, self.least_speeds, self.span, all_joints, self.known_torque) for log in logs
+        )
         return maker.rows(samples, self.row_filter, self.one_way_signs)
 
     @property
     def record(self) -> LogRecord:
         """What a fit records of it."""
         source = self.source.first.source
-        slow = tuple(self.slow.tolist())
-        return LogRecord(self.source.name, source.path, source.sha256, self.rate_hz, self.cutoff_hz, slow, self.notes)
+        least, facts = tuple(self.least_speeds.tolist()), (source.path, source.sha256, self.rate_hz, self.cutoff_hz)
+        return LogRecord(self.source.name, *facts, least, self.notes, self.speeds)
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""
@@ -267,10 +286,10 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample."""
+    """Return the delays (s) of a log's signals that settings state, by name: a torque that is held is early by half a sample."""
     delays: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
-    if preparation.encoder_delay is not None and equations.sprung:
-        delays["theta"] = preparation.encoder_delay
+    if preparation.encoder_delay is not None:
+        delays["theta" if equations.sprung else "q"] = preparation.encoder_delay
     return delays
 
 

@@ -82,10 +82,16 @@ class RowMaker:
     def __init__(self, plan: FrictionPlan, shapes: Shapes | None = None) -> None:
         self._kernel = compiled_rows(plan.program)
         self._plan, self._shapes = plan, shapes
-        self.used = plan.program.sparsity()  # (n, p): the others are zero at every state
+        self._modulation = plan.modulation
+        self.used = _used(plan)  # (n, p): the others are zero at every state
         self.n, self.p = self.used.shape
-        self._evaluated = self.used.T.copy()
+        self._evaluated = plan.program.sparsity().T.copy()
         self._evaluated[list(plan.places)] = False  # columns of dry friction follow from s, after filtering
+        rigid = np.zeros(len(self._evaluated)) if self._modulation is None else self._modulation.rigid
+        # Where the entries of Y that are evaluated add up to the load of each joint.
+        columns, joints = np.nonzero(self._evaluated)
+        self._to_load = np.zeros((len(joints), self.n))
+        self._to_load[np.arange(len(joints)), joints] = rigid[columns]
 
     def rows(
         self, blocks: Iterator[Samples], row_filter: Filter | None, one_way_signs: Mapping[str, float] | None = None
@@ -117,7 +123,7 @@ class RowMaker:
         return 1 + 2 * self.n
 
     def _tables(self, blocks: Iterator[Samples], one_way_signs: Mapping[str, float]) -> Iterator[np.ndarray]:
-        """Yield tables of time, qd, qdd, and of what is to be filtered: use, tau, s, other shapes, and Y where it is not zero."""
+        """Yield tables of time, qd, qdd, and of what is filtered: use, tau, s, modulated s, other shapes, Y where it is not 0."""
         past = other_past = None
         seconds = 0.0
         for block in blocks:
@@ -133,7 +139,11 @@ class RowMaker:
                 motion = regressor_inputs(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
                 y = np.asarray(self._kernel(*motion))[self._evaluated].T
                 unfiltered = (block.time[at, None], block.qd[at], block.qdd[at])
-                signals = (block.use[at], block.tau[at], s[at], shapes[at].reshape(len(y), -1))
+                modulated = np.zeros((len(y), 0))
+                if self._modulation is not None:
+                    known = block.known[at] if isinstance(block.known, np.ndarray) else block.known
+                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load - known)
+                signals = (block.use[at], block.tau[at], s[at], modulated, shapes[at].reshape(len(y), -1))
                 yield np.concatenate([*unfiltered, *signals, y], axis=1)
 
     def _decimated(self, table: np.ndarray, first: int, end: int | None, row_filter: Filter) -> Iterator[Rows]:
@@ -149,13 +159,26 @@ class RowMaker:
 
     def _rows_of(self, table: np.ndarray) -> Iterator[Rows]:
         """Yield the rows in a table, of those samples in which any joint is used."""
-        n, places = self.n, len(self._plan.places)
+        n, places, own = self.n, len(self._plan.places), len(self._evaluated)
         table = table[(table[:, self._unfiltered : self._unfiltered + n] > 1 - MIXED).any(axis=1)]
         if not len(table):
             return
-        time, qd, qdd, use, tau, s, rest = np.split(table, np.cumsum((1, n, n, n, n, places)), axis=1)
+        widths = (1, n, n, n, n, places, self.p - own)
+        time, qd, qdd, use, tau, s, modulated, rest = np.split(table, np.cumsum(widths), axis=1)
         flat, evaluated = np.split(rest, [rest.shape[1] - int(self._evaluated.sum())], axis=1)
         y = np.zeros((self.p, n, len(table)))
-        y[self._evaluated] = evaluated.T
+        y[:own][self._evaluated] = evaluated.T
+        if self._modulation is not None:
+            y[np.arange(own, self.p), list(self._modulation.joints)] = modulated.T
         shapes = flat.reshape(len(table), places, -1) if places else np.zeros((len(table), 0, 0))
         yield Rows(self._plan.overwrite(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)
+
+
+def _used(plan: FrictionPlan) -> np.ndarray:
+    """Return which columns are not zero at every state in the row of each joint (n, p), those of modulated friction last."""
+    used = plan.program.sparsity()
+    if plan.modulation is None:
+        return used
+    more = np.zeros((len(used), len(plan.modulation.joints)), dtype=bool)
+    more[list(plan.modulation.joints), np.arange(more.shape[1])] = True
+    return np.concatenate([used, more], axis=1)

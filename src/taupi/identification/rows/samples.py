@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ class Samples:
     tau: np.ndarray
     use: np.ndarray
     time: np.ndarray
+    known: np.ndarray | float = 0.0  # the part of tau that does not pass through the gears: known torques (N, n)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -38,22 +40,25 @@ class Samples:
 def samples_of(
     log: Log,
     equations: Equations,
-    slow: np.ndarray,
+    least_speeds: np.ndarray,
     span: tuple[float, float] = (-np.inf, np.inf),
     all_joints: bool = False,
+    formulas: Sequence[str] = (),
 ) -> Samples:
-    """Return the samples of a log; rows slower than `slow` (n,), and those outside a `span` of time, are not used.
+    """Return the samples of a log; rows slower than `least_speeds` (n,), and those outside a `span` of time, are not used.
 
-    With `all_joints`, no row of a sample is used if any of them is slow.
+    With `all_joints`, no row of a sample is used if any of them is slow. Known torques, those of the log and those of
+    `formulas`, are added to the torques.
     """
     equations.check(log)
-    (q, qd, qdd), tau = equations.motion(log), equations.torque(log)
+    (q, qd, qdd), known = equations.motion(log), equations.known_torque(log, formulas)
+    tau = equations.torque(log) + known
     for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Clean it first: taupi.clean_log.")
-    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= slow
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= least_speeds
     fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if all_joints else fast
-    return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time)
+    return Samples(q, qd, qdd, tau, fast & inside[:, None], log.time, known)
 
 
 def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -76,7 +76,7 @@ def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) 
 def _explained_bandwidth(recording: Recording, plan: FrictionPlan, x: np.ndarray) -> float | None:
     if recording.row_filter is None:
         return None
-    unfiltered = dataclasses.replace(recording, row_filter=None, slow=np.zeros(len(recording.slow)))
+    unfiltered = dataclasses.replace(recording, row_filter=None, least_speeds=np.zeros(len(recording.least_speeds)))
     pairs = [(rows.tau, rows.residual(x)) for rows in unfiltered.rows(RowMaker(plan), head=True)]
     if not pairs:
         return None

@@ -9,10 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
+from taupi.dynamics.terms import linear_terms
 from taupi.errors import TaupiError
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations, regressor_inputs
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
-from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
+from taupi.identification.friction.fitted_terms import base_with_terms, dry_friction_parts, without_shapes
 from taupi.identification.problem import Problem
 from taupi.identification.rows.block_source import open_source
 from taupi.identification.rows.preparation import Preparation
@@ -65,9 +67,15 @@ class Trials:
         self.n = self.robot.n
 
     @cached_property
+    def base(self) -> BaseParameters:
+        """The base parameters of trials: without friction that depends on load, for which a first fit is needed."""
+        terms = linear_terms(self.problem.base.terms)
+        return base_with_terms(self.robot, terms, elastic=self.equations.elastic, coupling=self.problem.base.coupling)
+
+    @cached_property
     def own_rows(self) -> TrialRows:
         """The rows of the logs as they are."""
-        return self._rows(Mending(), friction_plan(self.problem.base))
+        return self._rows(Mending(), friction_plan(self.base))
 
     @cached_property
     def baseline(self) -> Errors:
@@ -94,7 +102,7 @@ class Trials:
             return self.own_rows
         if mending.gravity is not None:
             return self.gravity_rows.under(np.array(mending.gravity))
-        return self._rows(mending, friction_plan(self.problem.base))
+        return self._rows(mending, friction_plan(self.base))
 
     @cached_property
     def own_derivatives(self) -> TrialRows:
@@ -103,7 +111,7 @@ class Trials:
 
     def differentiated(self, mending: Mending, x: np.ndarray) -> TrialRows:
         """Return the rows of the logs with a mending, and the derivatives of their torque at parameters x (p,)."""
-        return self._rows(mending, friction_plan(self.problem.base), x)
+        return self._rows(mending, friction_plan(self.base), x)
 
     def recording(self, head: Head, mending: Mending) -> Recording:
         """Return the recording of one of the logs with a mending."""
@@ -133,11 +141,11 @@ class Trials:
 
     def _links(self, program: Program) -> np.ndarray:
         """Return the parameters (p,) of the links as described, NaN for those of terms."""
-        base, links = self.problem.base, len(self.robot.parameters)
+        base, links = self.base, len(self.robot.parameters)
         own = len(program.parameters) == len(base.names)
         values = base.project(np.append(self.problem.prior[:links], np.zeros(len(base.standard) - links)))
         columns = np.array(base.columns) if own else np.arange(len(program.parameters))
-        return np.where(columns < links, values if own else self.problem.prior, np.nan)
+        return np.where(columns < links, values if own else self.problem.prior[: len(columns)], np.nan)
 
     def _rows_of(
         self, recording: Recording, plan: FrictionPlan, x: np.ndarray | None, file: int
@@ -171,9 +179,9 @@ class Trials:
 
     def _standard_plan(self, gravity: Gravity) -> FrictionPlan:
         """Return the plan of rows under another gravity: the columns of all standard parameters, whatever they determine."""
-        program = regressor(self.robot.with_gravity(gravity), terms=without_shapes(self.problem.base.terms))
+        program = regressor(self.robot.with_gravity(gravity), terms=without_shapes(self.base.terms))
         names = program.parameters.names
-        parts = [p for p in dry_friction_parts(self.problem.base.terms, self.equations) if p.parameter in names]
+        parts = [p for p in dry_friction_parts(self.base.terms, self.equations) if p.parameter in names]
         directions = np.array([part.direction for part in parts]).reshape(len(parts), self.equations.count)
         zeros, places = np.zeros(len(parts)), tuple(names.index(part.parameter) for part in parts)
         return FrictionPlan(program, tuple(part.owner for part in parts), places, directions, zeros, zeros)

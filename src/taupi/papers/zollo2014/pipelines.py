@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from taupi.dynamics.terms import StribeckCurve, Term
+from taupi.dynamics.terms import Term
+from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares

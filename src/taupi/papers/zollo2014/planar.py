@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity
 from taupi.dynamics.inverse import gravity_torque
-from taupi.dynamics.terms import StribeckCurve
+from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.model.load import load
 from taupi.papers.zollo2014 import pipelines as pipe
 from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, side_by_side

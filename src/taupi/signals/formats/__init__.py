@@ -1,6 +1,7 @@
 """Log formats, one file each. `FORMATS` is the table in which `taupi.read_log` looks up the reader of a file.
 
-A format is a module with `sniff(path) -> bool`, `read(path, columns, robot, source) -> Log`, and optionally
+A format is a module with `sniff(path) -> bool`, `read(path, columns, robot, source) -> Log`, `head(path, columns, robot) ->
+Table`, whose rows may be left out, and optionally
 `write(log, stream, path)` and `blocks(path, columns, robot, source, size) -> Iterator[Log]`, in bounded memory.
 """
 

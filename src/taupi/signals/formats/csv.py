@@ -56,6 +56,12 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
     yield from blocks_from_parts(path, _parts(path, dialect, layout), layout, source, size)
 
 
+def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+    """Return the columns of a text table, without their rows."""
+    dialect = _dialect(readable(path, "a text table"))
+    return Table({name: np.empty(0) for name in dialect.names}, path.name, own=dialect.own)
+
+
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as comma-separated text that reads back exactly: shortest exact decimals, and the mapping in a comment."""
     import pyarrow as pa

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +34,17 @@ def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool
             return file
     except OSError as error:
         raise TaupiError(f"{str(file)[:200]} cannot be read: {error.strerror}.") from None
+
+
+def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
+    """Return what the TOML file at a path holds; `expected` says what it should be."""
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    file = readable(path, expected)
+    try:
+        data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TaupiError(f"{file.name} is not TOML: {str(error)[:100]}.") from None
+    return data
 
 
 def beginning(path: Path, count: int = 16) -> bytes:

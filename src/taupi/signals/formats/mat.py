@@ -26,6 +26,12 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a MATLAB file. Arrays with time along their second axis are transposed, and a note says so."""
+    table = head(path, columns, robot)
+    return log_from_table(table, resolve_layout(table, columns, robot), source)
+
+
+def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+    """Return the arrays of a MATLAB file, time along their first axis."""
     arrays: dict[str, np.ndarray] = {}
     own: dict[str, object] | None = None
     for name, value in _load(path).items():
@@ -36,8 +42,7 @@ def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -
     if not arrays:
         raise TaupiError(f"{path.name} holds no arrays of numbers.")
     arrays, notes = _samples_first(arrays)
-    table = Table(arrays, path.name, own=own, notes=notes)
-    return log_from_table(table, resolve_layout(table, columns, robot), source)
+    return Table(arrays, path.name, own=own, notes=notes)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:

@@ -68,6 +68,12 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
         raise _damaged(path, error) from None
 
 
+def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+    """Return the arrays of a NumPy archive, without their rows."""
+    heads, own = _heads(path)
+    return Table(heads, path.name, own=own)
+
+
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as a compressed NumPy archive that reads back exactly."""
     arrays: dict[str, Any] = {

@@ -38,6 +38,11 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
     yield from blocks_from_parts(path, _parts(path, layout, epoch), layout, source, size)
 
 
+def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+    """Return the columns of a Parquet file, without their rows."""
+    return _table(path, {})
+
+
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as Parquet that reads back exactly."""
     import pyarrow as pa
@@ -51,11 +56,16 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
 
 
 def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
+    epoch: dict[str, int] = {}
+    return resolve_layout(_table(path, epoch), columns, robot), epoch
+
+
+def _table(path: Path, epoch: dict[str, int]) -> Table:
+    """Return the columns of a file without their rows; the first time stamp of each goes into `epoch`."""
     import pyarrow as pa
 
     file = _file(path)
     schema = file.schema_arrow
-    epoch: dict[str, int] = {}
     try:
         own = json.loads(schema.metadata[_OWN]) if schema.metadata and _OWN in schema.metadata else None
         first = next(file.iter_batches(batch_size=1), None) if file.metadata.num_rows else None
@@ -68,8 +78,7 @@ def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, di
             heads[column.name] = array[:0]
     if not heads:
         raise TaupiError(f"{path.name} has no rows of numbers.")
-    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
-    return layout, epoch
+    return Table(heads, path.name, own=own)
 
 
 def _file(path: Path) -> Any:

@@ -40,6 +40,12 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a topic of a bag: joints by name, time from the messages' stamps, else from when they were received."""
+    table = head(path, columns, robot)
+    return log_from_table(table, resolve_layout(table, columns, robot), source)
+
+
+def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+    """Return the arrays in a topic of a bag."""
     readable(path, "a bag", folder=True)
     try:
         stamps, rows, names, notes = _read_topic(path, columns.topic, robot)
@@ -51,8 +57,7 @@ def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -
     start = int(stamps[0])
     notes.append(f"time counts from the first stamp, {start // 10**9}.{start % 10**9:09d} s")
     arrays = {"time": (stamps - start) * 1e-9, **rows}
-    table = Table(arrays, path.name, labels=names, notes=tuple(notes))
-    return log_from_table(table, resolve_layout(table, columns, robot), source)
+    return Table(arrays, path.name, labels=names, notes=tuple(notes))
 
 
 def _read_topic(

@@ -61,7 +61,10 @@ class Plant(Protocol):
     A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
     """
 
-    robot: Robot
+    @property
+    def robot(self) -> Robot:
+        """What moves."""
+        ...
 
     @property
     def size(self) -> int:

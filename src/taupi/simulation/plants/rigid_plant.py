@@ -10,8 +10,8 @@ import casadi as cs
 from taupi.dynamics.chain import joint_port
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import ALGORITHMS, default_algorithm
-from taupi.dynamics.terms import Term, resolve_terms, term_inertia, term_torque
-from taupi.dynamics.types import SX, Expression, Vector
+from taupi.dynamics.terms import Term, resisting_torque, resolve_terms, term_inertia
+from taupi.dynamics.types import Expression, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.plants.plant import ArmPlant, LoadedChain, Surroundings
@@ -23,13 +23,13 @@ class RigidPlant(ArmPlant):
     """A rigid arm: M qdd = tau - C qd - g - friction - tau_dist - J^T F_tip (equations.md, D1 and D17).
 
     `robot` is what moves. `terms` are friction and drives with the robot's own values ("viscous", "coulomb", "offset", "rotor",
-    "stribeck"), by default none. `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing); 0 keeps
-    the jump, and `stiction` lets joints stick and break away at events that are found to the integrator's tolerance (adaptive
-    integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes` of that
-    Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row per
+    "stribeck", "load", "curve"), by default none. `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing);
+    0 keeps the jump, and `stiction` lets joints stick and break away at events that are found to the integrator's tolerance
+    (adaptive integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes`
+    of that Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row per
     control period (held), or a function of time. `payloads` are (time in s, Payload or None), each from its time on; `loads` are
-    further links that may carry one. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits`
-    (n,) in N m/s. `delay` (s) between command and torque is a whole number of control periods.
+    further links that may carry one. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits` (n,) in
+    N m/s. `delay` (s) between command and torque is a whole number of control periods.
 
     >>> import taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
@@ -88,7 +88,7 @@ def _dynamics(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
 
     def body(q: Vector, qd: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, ...]:
         chain = surroundings.chain(constants, externals)
-        friction = term_torque(chain, terms, q, qd, SX.zeros(robot.n))
+        friction = resisting_torque(chain, terms, q, qd, tau)
         driving = tau + surroundings.force(chain, q, externals)
         qdd = algorithm(chain, q, qd, driving - friction, term_inertia(chain, terms))
         return qdd, cs.dot(qd, driving), cs.dot(qd, friction)

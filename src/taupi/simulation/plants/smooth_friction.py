@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import casadi as cs
 
-from taupi.dynamics.terms import Coulomb, LinkSide, Stribeck, StribeckFall, StribeckRise, Term
+from taupi.dynamics.terms import Coulomb, Stribeck, StribeckFall, StribeckRise, Term
+from taupi.dynamics.terms.elastic import LinkSide
 from taupi.dynamics.types import Expression
 from taupi.model.robot import Joint
 

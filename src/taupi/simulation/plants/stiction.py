@@ -12,9 +12,9 @@ from taupi.dynamics.chain import joint_port
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
-from taupi.dynamics.terms import Coulomb, Stribeck, Term, resolve_terms, term_inertia, term_torque
+from taupi.dynamics.terms import Coulomb, Curve, Load, Stribeck, Term, resolve_terms, term_inertia, term_torque
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.integrators import ADAPTIVE
 from taupi.simulation.plants.plant import Surroundings
@@ -32,14 +32,20 @@ def stiction_program(plant: RigidPlant) -> Program:
     A slipping joint of the `plant` has the friction mode F(|qd|). A joint with mode 0 is stuck: qdd = 0, and `hold` is the
     friction that this takes; it breaks away where |hold| exceeds `grip`, the friction at standstill.
     """
-    return _traced(plant.surroundings, resolve_terms(plant.terms))
+    terms = resolve_terms(plant.terms)
+    if any(isinstance(t, Load) for t in terms):
+        raise TaupiError(
+            "The term 'load' has no grip at standstill, where the load depends on the friction itself.",
+            remedy=("Simulate it with ", Argument("stiction", False), "."),
+        )
+    return _traced(plant.surroundings, terms)
 
 
 @lru_cache(maxsize=16)
 def _traced(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
     robot = surroundings.robot
     constants, n = Constants(), robot.n
-    dry = tuple(t for t in terms if isinstance(t, Coulomb | Stribeck))
+    dry = tuple(t for t in terms if isinstance(t, Coulomb | Stribeck | Curve))
     wet = tuple(t for t in terms if t not in dry)
 
     def body(q: Vector, qd: Vector, tau: Vector, mode: Vector, *externals: Vector) -> tuple[Vector, ...]:

@@ -49,7 +49,7 @@ def set_up(scenario: Scenario, controller: Controller, batch: Batch) -> tuple[Ro
         scenario.threads or 1,
         scenario.single,
     )
-    return rollout, () if motion is None else _doubts(scenario, controller, motion, times)
+    return rollout, () if motion is None else _reference_warnings(scenario, controller, motion, times)
 
 
 def _reference(scenario: Scenario, controller: Controller) -> ReferenceFunction | None:
@@ -64,18 +64,21 @@ def _floats(motion: Motion) -> Motion:
     return Motion(*(np.ascontiguousarray(v, dtype=float) for v in motion))
 
 
-def _doubts(scenario: Scenario, controller: Controller, motion: Motion, times: np.ndarray) -> tuple[str, ...]:
+def _reference_warnings(
+    scenario: Scenario, controller: Controller, motion: Motion, times: np.ndarray
+) -> tuple[str, ...]:
     """Refuse a reference that is not finite; warn of one that no arm of this description could follow."""
     for name, value in zip(("q", "qd", "qdd"), motion, strict=True):
         if not np.isfinite(value).all():
             row = int(np.argmin(np.isfinite(value).all(axis=1)))
             raise TaupiError(f"reference({times[row]:g}) gives {name} that is not finite: {value[row]}.")
-    doubts = list(controller.doubts(motion, times)) if controller.doubts is not None else []
+    of_law = controller.reference_warnings
+    sentences = [] if of_law is None else list(of_law(motion, times))
     if controller.of_joints:
-        doubts += broken_limits(scenario.plant, motion, times)
-    for doubt in doubts:
-        warn(f"{doubt[0].upper()}{doubt[1:]}.")
-    return tuple(doubts)
+        sentences += broken_limits(scenario.plant, motion, times)
+    for sentence in sentences:
+        warn(f"{sentence[0].upper()}{sentence[1:]}.")
+    return tuple(sentences)
 
 
 def _warn_of_springs(scenario: Scenario, q: np.ndarray) -> None:

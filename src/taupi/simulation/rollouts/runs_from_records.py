@@ -18,20 +18,20 @@ from taupi.version import __version__
 TAME = 1e6  # a state below this has not diverged: a torque that is not finite is then the controller's own doing
 
 
-def runs_of(scenario: Scenario, rollout: Rollout, records: Records, doubts: Sequence[str]) -> list[Run]:
-    """Return the roll-outs as runs; `doubts` are notes that all of them have."""
+def runs_of(scenario: Scenario, rollout: Rollout, records: Records, notes: Sequence[str]) -> list[Run]:
+    """Return the roll-outs as runs; `notes` are those that all of them have."""
     records = records | _audit(rollout, records)
     motion = rollout.motion
     kept = None if motion is None else Motion(*(v[:: rollout.horizon.every] for v in motion))
     provenance = _provenance(scenario, rollout.loop)
-    return [_run(rollout, records, kept, doubts, provenance, b) for b in range(rollout.batch)]
+    return [_run(rollout, records, kept, notes, provenance, b) for b in range(rollout.batch)]
 
 
 def _run(
     rollout: Rollout,
     records: Records,
     motion: Motion | None,
-    doubts: Sequence[str],
+    notes: Sequence[str],
     provenance: dict[str, Any],
     b: int,
 ) -> Run:
@@ -67,7 +67,7 @@ def _run(
         units=tuple("m" if joint.prismatic else "rad" for joint in robot.driving_joints),
         parameter_names=loop.controller.labels,
         complete=complete,
-        notes=(*doubts,) if complete else (*doubts, _ended(rollout, records, b, rows)),
+        notes=(*notes,) if complete else (*notes, _ended(rollout, records, b, rows)),
         provenance=provenance | {"seed": int(rollout.seeds[b % len(rollout.seeds)])},
         theta=p[:, loop.motors] if loop.motors else None,
         thetad=v[:, loop.motors] if loop.motors else None,

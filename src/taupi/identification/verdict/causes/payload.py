@@ -23,7 +23,7 @@ class OtherPayload:
         """Return a candidate for each log, if there are several."""
         if len(trials.heads) < 2:
             return
-        base, rows, link = trials.problem.base, trials.own_rows, trials.robot.link_names[-1]
+        base, rows, link = trials.base, trials.own_rows, trials.robot.link_names[-1]
         names = base.standard.names
         load = base.projection[:, [names.index(f"{link}.{kind}") for kind in _LOAD]]
         for k, head in enumerate(trials.heads):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taupi.reporting.sections.base import Section
+from taupi.reporting.sections.fit.friction import FrictionSection
 from taupi.reporting.sections.fit.parameters import ParametersSection
 from taupi.reporting.sections.fit.residuals import ResidualsSection
 from taupi.reporting.sections.fit.signals import SignalsSection
@@ -20,6 +21,7 @@ FIT_SECTIONS: tuple[Section, ...] = (
     TorqueSection(),
     ValidationSection(),
     ParametersSection(),
+    FrictionSection(),
     ResidualsSection(),
     WarningsSection(),
     SignalsSection(),

@@ -1,0 +1,59 @@
+"""Friction that grows with the torque that a gear transmits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as cs
+
+from taupi.dynamics.types import Expression
+from taupi.errors import Argument, TaupiError
+from taupi.model.robot import Joint
+from taupi.model.scalars import Scalar, is_symbolic
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """tau = mu |l| s: a gear loses the share mu, from 0 to below 1, of the torque l that it transmits (Bittencourt et al. 2010).
+
+    s is the state of the Coulomb term beside it: sgn(qd), tanh(qd / v), or with a memory. l is its torque without friction and
+    offset: M qdd + C qd + g, rotors, springs, and what acts from outside. It depends on the other parameters, so that only what
+    knows it has this term: inverse and forward dynamics, rigid plants, `taupi.identify`; `taupi.regressor` takes l as one
+    more input, `load`. Adaptive laws, which need a torque that is linear in the parameters, go without it.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r").with_friction(load=[0.1, 0.0])
+    >>> state = [0.3, 0.2], [0.5, -0.5], [0.0, 0.0]
+    >>> free, lossy = (tp.inverse_dynamics(arm, terms=terms)(*state) for terms in ((), ("coulomb", "load")))
+    >>> bool(abs(lossy[0] - free[0] - 0.1 * abs(free[0])) < 1e-12), bool(lossy[1] == free[1])
+    (True, True)
+    """
+
+    name: ClassVar[str] = "load"
+
+    def unit(self, prismatic: bool) -> str:
+        """Return "1": mu has no unit, whether the joint slides (`prismatic`) or turns."""
+        return "1"
+
+    def value(self, joint: Joint) -> Scalar:
+        """Return mu of `joint`; refuse one that is not from 0 to below 1, for such a gear would drive itself, or lock."""
+        mu = joint.friction.load
+        if not is_symbolic(mu) and not 0 <= mu < 1:
+            message = f" of {joint.name} is {float(mu):g}, expected a share from 0 to below 1."
+            raise TaupiError(Argument("load"), message)
+        return mu
+
+    def factor(self, qd: Expression, load: Expression | None) -> Expression:
+        """Return |`load`|, by which s is multiplied, or refuse None, where nothing tells the load; `qd` does not matter."""
+        if load is None:
+            raise TaupiError(
+                "The term 'load' is not linear in the parameters: inverse and forward dynamics, rigid plants, taupi.identify and "
+                "taupi.regressor have it, nothing else has.",
+                remedy=("Leave it out of ", Argument("terms"), ": its torque then acts as a disturbance."),
+            )
+        return cs.fabs(load)
+
+    def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
+        """Refuse: the column needs the torque that the gear transmits, and not only `q`, `qd` and `qdd` of the joint."""
+        return self.factor(qd, None)

@@ -1,0 +1,93 @@
+"""Friction that depends on load and bends with speed: columns beside those of the regressor, from the load of a first fit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from taupi.dynamics.terms import Load, Term, modulated_terms
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
+from taupi.identification.friction.fitted_terms import with_curve_speeds
+from taupi.identification.inputs import PriorLike
+from taupi.identification.problem import Problem, prior_of
+from taupi.identification.rows.factors import JointFactor, merge_stretches, residual_squares
+
+# Their parameters are probably about this large: the share of the load, and the curve in units of the joint's other friction.
+_SHARE, _CURVE = 0.1, 0.1
+# What is as small as this share of a joint's torque is no friction.
+_LEAST = 1e-9
+
+
+def with_modulated_friction(
+    problem: Problem,
+    first: np.ndarray,
+    prior: PriorLike,
+    terms: Sequence[Term],
+    speeds: np.ndarray,
+    compress: Callable[[FrictionPlan], Iterable[JointFactor]],
+) -> Problem:
+    """Return a problem with the columns of `terms` after its own, by a second pass over the logs.
+
+    The load is that of a fit without these columns, whose base parameters are `first` (b,); that of the result differs so little
+    from it that a third pass would change nothing that can be seen. `speeds` (n,) are the largest of the logs, and `compress`
+    returns the factors of all logs for a plan; `prior` is that of `taupi.identify`.
+
+    mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep the
+    parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by their
+    filter, so they count as 2 cutoff / rate independent samples each, with the noise of the first fit.
+    """
+    rounded = [float(f"{v:.3g}") or 1.0 for v in speeds]
+    terms = with_curve_speeds(terms, rounded)
+    base = problem.base.with_modulated(terms)
+    pieces = tuple(compress(friction_plan(base, first)))
+    return dataclasses.replace(
+        problem,
+        terms=base.terms,
+        base=base,
+        factors=tuple(merge_stretches(pieces)),
+        pieces=pieces,
+        prior=prior_of(prior, base),
+        first=first,
+        shrinkage=_shrinkage(problem, base, first, rounded),
+        notes=(*problem.notes, _note(terms, problem.robot.joint_names, rounded)),
+    )
+
+
+def _shrinkage(
+    problem: Problem, base: BaseParameters, first: np.ndarray, speeds: Sequence[float]
+) -> tuple[JointFactor, ...]:
+    """Return the rows sigma / (sd sqrt(independent share)) of each parameter that `base` has besides those of the problem."""
+    values, squares = dict(zip(problem.names, first.tolist(), strict=True)), residual_squares(problem.factors, first)
+    result = []
+    for j, joint in enumerate(problem.robot.joint_names):
+        own = [f for f in problem.factors if f.joint == j]
+        rows = max(sum(f.rows for f in own), 1)
+        torque = float(np.sqrt(sum(float(f.r[:, -1] @ f.r[:, -1]) for f in own) / rows))
+        noise = float(np.sqrt(sum(squares[f.file, j] for f in own) / rows))
+        independent = sum(f.rows * _independent_share(problem, f.file) for f in own) / rows
+        friction = abs(values.get(f"{joint}.coulomb", 0.0)) + abs(values.get(f"{joint}.viscous", 0.0)) * speeds[j]
+        pulls = []
+        for term in modulated_terms(base.terms):
+            size = _SHARE if isinstance(term, Load) else _CURVE * max(friction, _LEAST * torque, 1e-300)
+            pull = np.zeros(base.count + 1)
+            pull[base.names.index(f"{joint}.{term.name}")] = noise / (size * np.sqrt(independent or 1.0))
+            pulls.append(pull)
+        result.append(JointFactor(-1, j, np.array(pulls), 0))
+    return tuple(result)
+
+
+def _independent_share(problem: Problem, file: int) -> float:
+    """Return how many independent samples a row of a file is worth: white noise passes a filter in a band twice its cutoff."""
+    recording = problem.recordings[file]
+    return 1.0 if recording.cutoff_hz is None else min(1.0, 2 * recording.cutoff_hz / recording.rate_hz)
+
+
+def _note(terms: Sequence[Term], joints: Sequence[str], speeds: Sequence[float]) -> str:
+    pairs = ", ".join(f"{name} {v:g}" for name, v in zip(joints, speeds, strict=True))
+    kinds = " and ".join(
+        "grows with the torque that the gear transmits" if isinstance(t, Load) else "bends with speed" for t in terms
+    )
+    return f"dry friction {kinds}, in a second pass; the largest speeds of the logs are, in rad/s or m/s: {pairs}"

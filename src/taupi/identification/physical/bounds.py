@@ -1,0 +1,80 @@
+"""Bounds of links that a user states: masses, centres of mass, and bodies, in Python or in a TOML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.identification.physical.link_shapes import Box, Ellipsoid, Hull, Shape
+from taupi.signals.formats.files import read_toml
+
+_KEYS = ("mass", "centre", "box", "ellipsoid", "hull")
+_SHAPES = _KEYS[2:]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is known about links, in the form in which `taupi.estimators.Feasible` takes it.
+
+    Attributes:
+        mass_bounds: (lower, upper) mass of links by name, kg; "*" stands for every link.
+        total_mass: (lower, upper) mass of all links together, kg; None if it is not known.
+        boxes: (lower corner, upper corner) of boxes that contain centres of mass, by link, m, in the frame of the link.
+        shapes: Bodies that contain links, by link, in the frame of the link.
+    """
+
+    mass_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    total_mass: tuple[float, float] | None = None
+    boxes: Mapping[str, Any] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: BoundsLike) -> Bounds | None:
+        """Return the bounds that `value` is, a mapping states, or the TOML file at a path holds; None for None.
+
+        >>> Bounds.of({"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}).mass_bounds
+        {'forearm': (3, 5)}
+        """
+        if value is None or isinstance(value, Bounds):
+            return value
+        if isinstance(value, str | os.PathLike):
+            return cls._from_mapping(read_toml(value, "bounds of links (.toml)"), f"{Path(value).name}: ")
+        if not isinstance(value, Mapping):
+            raise TaupiError(Argument("bounds"), f" is {shown(value)}, expected a mapping or the path of a .toml file.")
+        return cls._from_mapping(value, "bounds: ")
+
+    @classmethod
+    def _from_mapping(cls, data: Mapping[str, Any], where: str) -> Bounds:
+        masses: dict[str, Any] = {}
+        boxes: dict[str, Any] = {}
+        shapes: dict[str, Shape] = {}
+        for link, entry in data.items():
+            if link == "total_mass":
+                continue
+            if not isinstance(entry, Mapping):
+                raise TaupiError(f"{where}{link} is {shown(entry)}, expected a table with some of {', '.join(_KEYS)}.")
+            for key, bound in entry.items():
+                if key not in _KEYS:
+                    raise unknown("key", key, _KEYS, f"{where}{link}")
+                if key in _SHAPES and link in shapes:
+                    raise TaupiError(f"{where}{link} has several shapes, expected one of {', '.join(_SHAPES)}.")
+                target: dict[str, Any] = {"mass": masses, "centre": boxes}.get(key, shapes)
+                target[link] = _shape(key, bound, f"{where}{link}.{key}") if key in _SHAPES else bound
+        return cls(masses, data.get("total_mass"), boxes, shapes)
+
+
+BoundsLike = Bounds | Mapping[str, Any] | str | os.PathLike[str] | None
+
+
+def _shape(kind: str, value: Any, where: str) -> Shape:
+    """Return the shape that a table states: the corners of a box, centre and radii of an ellipsoid, the points of a hull."""
+    if kind == "hull":
+        return Hull(value)
+    if isinstance(value, str | Mapping) or not hasattr(value, "__len__") or len(value) != 2:
+        pair = "[[lower corner], [upper corner]]" if kind == "box" else "[[centre], [radii]]"
+        raise TaupiError(f"{where} is {shown(value)}, expected {pair}, m.")
+    return (Box if kind == "box" else Ellipsoid)(value[0], value[1])

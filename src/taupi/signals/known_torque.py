@@ -1,0 +1,150 @@
+"""Known torques as formulas of the joint positions: numbers, arithmetic, and sines and cosines of q1, q2, ...
+
+A formula is read by a grammar of its own and never evaluated as Python code.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from taupi.errors import Argument, TaupiError, shown, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_SIGNS: dict[type, Callable[[Any], Any]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_FUNCTIONS = ("sin", "cos")
+_GRAMMAR = "expected numbers, pi, q1, q2, ..., + - * / **, sin() and cos()"
+# A longer formula, or a larger exponent, is a mistake, or an attempt to keep the machine busy.
+_LONGEST, _LARGEST_POWER = 400, 8
+
+KnownTorqueLike = Mapping[str, Any] | Sequence[str]
+
+
+def check_known_torque(name: str, value: Any) -> tuple[str, ...]:
+    """Return known torques as texts "joint = formula", from such texts or from a mapping of joints to formulas or numbers.
+
+    >>> check_known_torque("known_torque", {"elbow": "12*sin(q2)", "wrist": 0.5})
+    ('elbow = 12*sin(q2)', 'wrist = 0.5')
+    >>> check_known_torque("known_torque", ["elbow = exp(q2)"])
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: known_torque of elbow is 'exp(q2)', expected numbers, pi, q1, q2, ..., + - * / **, sin() and cos().
+    """
+    if isinstance(value, Mapping):
+        value = [f"{joint} = {formula}" for joint, formula in value.items()]
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, Sequence) or not all(isinstance(text, str) for text in value):
+        raise TaupiError(
+            Argument(name), f" is {shown(value)}, expected formulas by joint, such as {{'elbow': '12*sin(q2)'}}."
+        )
+    texts = []
+    for text in value:
+        joint, mark, formula = (part.strip() for part in text.partition("="))
+        if not mark or not joint:
+            raise TaupiError(
+                Argument(name), f" is {shown(text)}, expected 'joint = formula', such as elbow = 12*sin(q2)."
+            )
+        _parse(name, joint, formula)
+        texts.append(f"{joint} = {formula}")
+    joints = [text.partition(" = ")[0] for text in texts]
+    for joint in joints:
+        if joints.count(joint) > 1:
+            raise TaupiError(Argument(name), f" states {shown(joint)} twice. Write its sum as one formula.")
+    return tuple(texts)
+
+
+def known_torque(formulas: Sequence[str], names: Sequence[str], q: np.ndarray) -> np.ndarray:
+    """Return the known torques (N, n) of joints with these `names` at positions q (N, n); 0 without a formula.
+
+    >>> import numpy as np
+    >>> known_torque(["elbow = 2*sin(q1) - q2**2/4"], ["shoulder", "elbow"], np.array([[np.pi / 2, 2.0], [0.0, 0.0]]))
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    import numpy as np
+
+    result = np.zeros(q.shape)
+    for text in formulas:
+        joint, _, formula = text.partition(" = ")
+        if joint not in names:
+            raise unknown("joint", joint, names, Argument("known_torque").name)
+        tree = _parse("known_torque", joint, formula)
+        highest = max(_positions(tree), default=0)
+        if highest > len(names):
+            raise TaupiError(
+                Argument("known_torque"), f" of {joint} is {shown(formula)}, but there are {len(names)} joints: q1 ... "
+                f"q{len(names)}."
+            )  # fmt: skip
+        with np.errstate(all="ignore"):
+            result[:, list(names).index(joint)] = _value(tree, q)
+    if not np.isfinite(result).all():
+        raise TaupiError(Argument("known_torque"), " is not finite at every position of the log. Mend its formula.")
+    return result
+
+
+def _parse(name: str, joint: str, formula: str) -> ast.expr:
+    """Return the tree of a formula, after checking that it has nothing else than arithmetic, sines and cosines of q."""
+    wrong = TaupiError(Argument(name), f" of {joint} is {shown(formula)}, {_GRAMMAR}.")
+    if len(formula) > _LONGEST:
+        raise wrong
+    try:
+        tree = ast.parse(formula.strip() or "?", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise wrong from None
+    if not _allowed(tree):
+        raise wrong
+    return tree
+
+
+def _allowed(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool) and abs(node.value) < 1e12
+    if isinstance(node, ast.Name):
+        return node.id == "pi" or bool(re.fullmatch(r"q[1-9]\d{0,2}", node.id))
+    if isinstance(node, ast.UnaryOp):
+        return type(node.op) in _SIGNS and _allowed(node.operand)
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Pow):
+            power = node.right
+            if not (isinstance(power, ast.Constant) and power.value in range(1, _LARGEST_POWER + 1)):
+                return False
+        return type(node.op) in _ARITHMETIC and _allowed(node.left) and _allowed(node.right)
+    if isinstance(node, ast.Call):
+        plain = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS and not node.keywords
+        return plain and len(node.args) == 1 and _allowed(node.args[0])
+    return False
+
+
+def _positions(tree: ast.expr) -> list[int]:
+    names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return [int(name[1:]) for name in names if name[1:].isdigit()]
+
+
+def _value(node: ast.AST, q: np.ndarray) -> Any:
+    """Return the value of a checked tree at positions q (N, n)."""
+    import numpy as np
+
+    if isinstance(node, ast.Constant):
+        return float(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name):
+        return math.pi if node.id == "pi" else q[:, int(node.id[1:]) - 1]
+    if isinstance(node, ast.UnaryOp):
+        return _SIGNS[type(node.op)](_value(node.operand, q))
+    if isinstance(node, ast.BinOp):
+        left, right = np.float64(_value(node.left, q)), np.float64(_value(node.right, q))
+        return _ARITHMETIC[type(node.op)](left, right)
+    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return getattr(np, node.func.id)(_value(node.args[0], q))

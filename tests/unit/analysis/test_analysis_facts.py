@@ -1,0 +1,36 @@
+"""Facts about bounds: sums rounded upwards, and with how many variables second derivatives are used."""
+
+from fractions import Fraction
+
+import casadi as cs
+import numpy as np
+import pytest
+
+from taupi.analysis.bound_results import Bound, Growth
+from taupi.analysis.bounding.taylor_expansion import FLAT, Expansion
+
+
+def test_a_growing_bound_is_never_below_its_exact_sum():
+    rng = np.random.default_rng(0)
+    powers = ((0, 0), (1, 0), (0, 2), (3, 1))
+    for _ in range(200):
+        heights, d = rng.uniform(0, 1, len(powers)), rng.uniform(-2, 2, 2)
+        pairs = tuple((power, Bound("b", "", 0.0, float(b))) for power, b in zip(powers, heights, strict=True))
+        exact = sum(
+            Fraction(float(b)) * abs(Fraction(d[0])) ** i * abs(Fraction(d[1])) ** j
+            for b, (i, j) in zip(heights, powers, strict=True)
+        )
+        bound = Fraction(Growth("M", "", ("d1", "d2"), pairs)(*d.tolist()))
+        assert exact <= bound < exact * (1 + Fraction(1, 2**44))
+
+
+@pytest.mark.parametrize(("variables", "order"), [(FLAT, 4.0), (FLAT + 1, 2.0)])
+def test_second_derivatives_are_used_up_to_seven_variables(variables, order):
+    """Half the box leaves a quarter of the remainder where they are, and half of the range where they are not."""
+    assert FLAT == 7
+    function = Expansion(lambda x: cs.sum1(cs.sin(x)), variables, (1,))
+    assert function.flat == (variables > FLAT)
+    centre = np.full((1, variables), 0.4)
+    wide, narrow = (function.local(centre - w, centre + w) for w in (1e-2, 5e-3))
+    assert wide.rest[0, 0] / narrow.rest[0, 0] == pytest.approx(order, rel=0.02)
+    assert bool(np.any(wide.slopes)) == (variables <= FLAT)

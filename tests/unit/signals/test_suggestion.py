@@ -1,0 +1,74 @@
+"""Suggested mappings: TOML that reads the file, with what it lacks said in sentences."""
+
+import numpy as np
+import pytest
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.signals.columns import Columns
+
+
+def table(path, header, rows):
+    path.write_text(header + "\n" + "\n".join(",".join(map(repr, map(float, r))) for r in rows) + "\n")
+    return path
+
+
+def suggested(file, robot=None, **reading):
+    """Return the suggestion, after checking that it is TOML that a mapping may be."""
+    suggestion = tp.signals.suggest_mapping(file, robot, **reading)
+    path = file.with_suffix(".toml")
+    path.write_text(suggestion.text)
+    Columns.of(path)
+    return suggestion, path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet", ".mat"])
+def test_a_suggestion_reads_the_file_as_it_would_be_guessed(tmp_path, ending):
+    t = np.arange(20) / 10
+    log = tp.Log(t, np.sin(t)[:, None] * [1, 2], tau=np.cos(t)[:, None] * [1, 2])
+    file = tmp_path / f"run{ending}"
+    tp.write_log(log, file)
+    suggestion, path = suggested(file)
+    assert suggestion.missing == ()
+    again = tp.read_log(file, columns=path)
+    assert np.array_equal(again.q, log.q) and np.array_equal(again.tau, log.tau) and np.array_equal(again.time, t)
+
+
+def test_a_suggestion_chooses_among_candidates_and_names_the_others(tmp_path):
+    header = "stamp_ms,q1,q2,q3,pos1,pos2,q_des_1,effort1,effort2,temperature"
+    file = table(tmp_path / "run.csv", header, np.arange(50).reshape(5, 10))
+    with pytest.raises(TaupiError, match="q could be"):
+        tp.read_log(file)
+    text = suggested(file)[0].text
+    assert '\nq = "q{i}"' in text and '\n# q = "pos{i}"  # or these' in text  # the most columns
+    assert "not measured: q_des_1" in text and "# Not recognised: temperature" in text
+    text = suggested(file, tp.load("elbow2r"))[0].text
+    assert '\nq = "pos{i}"' in text and '# joints = ["shoulder", "elbow"]' in text  # one for each joint
+    log = tp.read_log(file, tp.load("elbow2r"), columns=file.with_suffix(".toml"))
+    assert np.array_equal(log.q[0], [4, 5]) and log.time[1] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        ("q1,q2,tau1,tau2", "no column of time was recognised: state rate_hz"),
+        ("t,a,b,c", "no joint positions were recognised"),
+        ("t,theta1,theta2,x", "only motor positions were recognised: state the gears"),
+        ("t,q0,q1,q3", "q2 is missing among the columns of q."),
+    ],
+)
+def test_a_suggestion_says_what_is_missing(tmp_path, header, sentence):
+    suggestion, _ = suggested(table(tmp_path / "run.csv", header, np.arange(12).reshape(3, 4)))
+    assert any(sentence in text for text in suggestion.missing)
+
+
+def test_a_suggestion_wonders_about_degrees_and_milliseconds(tmp_path):
+    file = table(tmp_path / "run.csv", "t,q1,q2", [[0.01 * k, 30.0 * k, 1.0] for k in range(9)])
+    assert 'degrees? Then unit = "deg"' in suggested(file)[0].text
+    file = table(tmp_path / "late.csv", "t,q1,q2", [[10.0 * k, 0.1 * k, 1.0] for k in range(9)])
+    assert "too much for seconds" in suggested(file)[0].missing[0]
+
+
+def test_a_suggestion_for_odd_names_is_toml_still(tmp_path):
+    file = table(tmp_path / "run.csv", 't,q \u00fc 1,q \u00fc 2,tau{1},"tau{2}"', np.arange(15).reshape(3, 5))
+    assert "q \u00fc {i}" in suggested(file)[0].text
