@@ -15,6 +15,8 @@ from taupi.identification.verdict.trials import Gravity, Mending, Trials
 _STANDARD = 9.81
 # Directions nearer to each other than this, in units of gravity, are the same.
 _NEAR = 0.1
+# The direction that fits best is looked for from the best so many of the six.
+_STARTS = 3
 ALONG: dict[str, Gravity] = {
     "+x": (1.0, 0.0, 0.0),
     "-x": (-1.0, 0.0, 0.0),
@@ -53,7 +55,8 @@ class Mounting:
         others = {name: g for name, g in vectors.items() if np.linalg.norm(g - own) > _NEAR * size}
         for name, vector in others.items():
             yield self._candidate(vector, f"along {name} of the base")
-        free = rows.best(min(vectors.values(), key=lambda g: rows.under(g).solved()[1].cost))
+        starts = sorted(vectors.values(), key=lambda g: rows.under(g).solved()[1].cost)[:_STARTS]
+        free = min((rows.best(start) for start in starts), key=lambda g: rows.under(g).solved()[1].cost)
         degrees = float(np.degrees(np.arccos(np.clip(free @ own / size**2, -1, 1))))
         yield self._candidate(free, f"{degrees:.0f} degrees away from where the description has it")
 
