@@ -346,6 +346,9 @@ def identify(
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
     and is kept in the fit's record.
 
+    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
+    is a warning, too.
+
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
