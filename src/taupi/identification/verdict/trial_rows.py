@@ -94,10 +94,13 @@ class TrialRows:
         powers = np.array([float(z @ z) for _, z in parts])
         weights = np.where(powers > 0, 1 / np.sqrt(np.where(powers > 0, powers, 1.0)), 0.0)
         stacked = np.vstack([w * np.column_stack([y, z]) for w, (y, z) in zip(weights, parts, strict=True)])
+        nothing = Solution(np.zeros(columns), np.zeros((columns, 0)), np.ones(columns, dtype=bool), 1.0)
         if not np.isfinite(stacked).all() or not powers.any():
-            nothing = Solution(np.zeros(columns), np.zeros((columns, 0)), np.ones(columns, dtype=bool), 1.0)
             return nothing, Errors.none(n)
-        solution = solve(stacked, np.zeros(columns))
+        try:
+            solution = solve(stacked, np.zeros(columns))
+        except np.linalg.LinAlgError:  # numbers of all sizes, as under a time a thousand times too short
+            return nothing, Errors.none(n)
         squares = np.array([float(np.sum((y @ solution.x - z) ** 2)) for y, z in parts])
         joints = np.sqrt(squares) * weights
         noise = np.sqrt(float(np.sum(joints**2)) * OVERSAMPLED / max(n * len(self.tau) - columns, 1))
