@@ -6,6 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
+import loop_picture
 import numpy as np
 
 import taupi as tp
@@ -95,8 +96,10 @@ def main() -> None:
     tp.write_fit(fit, folder / "fit.txt", force=True)
     tp.report(fit, folder / "report.html", validation, fitted=exciting, force=True)
     tp.plot(validation, folder / "torque.png", force=True)
+    loop_picture.draw(folder / "demo.png", plan, tp.read_log(exciting, known), fit, values, validation)
     print(
-        f"wrote      {folder}/excitation.html, fit.json, fit.txt, torque.png; next: open {folder}/report.html in a browser"
+        f"wrote      {folder}/excitation.html, fit.json, fit.txt, torque.png, demo.png; "
+        f"next: open {folder}/report.html in a browser"
     )
 
 

@@ -121,7 +121,7 @@ def build_problem(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
@@ -198,7 +198,7 @@ def compare(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -220,6 +220,8 @@ def excite(
     rate: float = 100.0,
     criterion: str = "d",
     only: tuple[str, ...] | str | Sequence[Any] = ...,
+    power: float | None = None,
+    scale: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
     margin: float = 0.05,
     effort: float | None = 0.9,
     uncertainty: float = 0.0,
@@ -263,8 +265,10 @@ def excite(
     Fields of `goal` (`taupi.Goal`), which may also be given as keywords:
 
     - `rate` (100.0): Hz of the samples that the identification will use, after decimation.
-    - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "cond", the condition, for comparison with papers.
+    - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
     - `only` (()): Names of the base parameters that "ds" is about, such as link6.*.
+    - `power`: Of "p": 1 is the mean variance, more weighs the largest ones more.
+    - `scale`: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
 
     Fields of `margins` (`taupi.Margins`), which may also be given as keywords:
 
@@ -342,6 +346,9 @@ def identify(
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
     and is kept in the fit's record.
 
+    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
+    is a warning, too.
+
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
@@ -377,7 +384,7 @@ def identify(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
@@ -453,7 +460,7 @@ def identify_shapes(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
@@ -559,7 +566,7 @@ def output_error(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
@@ -843,6 +850,6 @@ def validate(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if those of the links are late. It is removed by shifting the late ones; for elastic joints it is found from the logs by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     """
     ...

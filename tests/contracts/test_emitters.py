@@ -93,8 +93,19 @@ def test_random_programs_agree(language, program, seed):
         assert_alike(RUNNERS[language](program, Path(folder))(*state), program.compile("numpy")(*state), 1e-9)
 
 
+FRICTION = ("rotor", "viscous", tp.terms.Coulomb(0.1), "offset", "load", tp.terms.Curve(velocity=2.0))
+
+
+def lossy(program):
+    """Build a program of an arm with all the friction of a default fit."""
+    return lambda arm: program(arm.with_friction(viscous=1, coulomb=2, offset=0.3, load=0.05, curve=-0.4), FRICTION)
+
+
 PUMA = {
     "regressor": tp.regressor,
+    "regressor of friction": lossy(tp.regressor),
+    "inverse_dynamics with friction": lossy(tp.inverse_dynamics),
+    "forward_dynamics with friction": lossy(tp.forward_dynamics),
     "forward_dynamics": tp.forward_dynamics,
     "mass_matrix": tp.mass_matrix,
     "christoffel_symbols": tp.christoffel_symbols,

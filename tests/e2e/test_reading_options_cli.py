@@ -157,6 +157,10 @@ def test_rules_are_spelled_for_the_shell(folder):
         ),
         (["identify", "arm.toml", "run1.csv", "-o", "o", "--prior-weight", "-1"], "--prior-weight is -1"),
         (
+            ["identify", "arm.toml", "run1.csv", "-o", "o", "--known-torque", "wrist = q1"],
+            "--known-torque: No joint 'wrist'",
+        ),
+        (
             ["identify", "arm.toml", "run1.csv", "-o", "o", "--derivatives", "x"],
             "--derivatives is 'x', expected one of central",
         ),

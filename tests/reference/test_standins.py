@@ -93,13 +93,26 @@ def test_wanted_values_are_not_taken_for_measured_ones(standin):
     assert any("left out, as they are not measured: current_des" in note for note in log.notes)
 
 
+def assert_friction(fit, viscous, coulomb):
+    """Of the first joints, at a fifth, a half and all of their largest speed, within 5 % of what it is.
+
+    Coulomb friction and a bend with speed share what logs tell of slow motion, so that neither is known as well as their sum.
+    """
+    known, (curve,) = dict(zip(fit.names, fit.values, strict=True)), [t for t in fit.terms if t.name == "curve"]
+    for i, joint in enumerate(fit.robot.joint_names[: len(coulomb)]):
+        part = {kind: known[f"{joint}.{kind}"] for kind in ("viscous", "coulomb", "curve", "load")}
+        speed = curve.velocity[i] * np.array([0.2, 0.5, 1.0])
+        friction = part["coulomb"] + part["viscous"] * speed + part["curve"] * np.exp(-speed / 0.3 / curve.velocity[i])
+        assert friction == pytest.approx(coulomb[i] + viscous[i] * speed, rel=0.05)
+        assert part["load"] < 0.01  # there is none
+
+
 def test_currents_give_a_robot(standin, identified):
     data = standin(joints.jittered)
     fit, answer = identified(data, ["first", "second"], "points")
     assert at_the_noise(answer, data.recordings["points"])
     assert not fit.undetermined.any() and len(fit.values) == tp.base_parameters(data.robot, terms=fit.terms).count
-    known = dict(zip(fit.names, fit.values, strict=True))
-    assert [known[f"{j}.coulomb"] for j in data.robot.joint_names] == pytest.approx([2.5, 2.0, 0.7], rel=0.05)
+    assert_friction(fit, [2.0, 1.5, 0.6], [2.5, 2.0, 0.7])
 
 
 # Torque sensors, no time, a joint that goes one way -----------------------------------------------------------------------
@@ -253,7 +266,7 @@ def test_a_coupled_wrist_gives_the_friction_of_its_motors(standin, identified):
     known = dict(zip(fit.names, fit.values, strict=True))
     assert known["motor3.coulomb"] == pytest.approx(motors.MOTOR_COULOMB[2], rel=0.05)
     assert known["motor3.viscous"] == pytest.approx(motors.MOTOR_VISCOUS[2], rel=0.05)
-    assert [known[f"{j}.coulomb"] for j in ("j1", "j2")] == pytest.approx(motors.MOTOR_COULOMB[:2], rel=0.05)
+    assert_friction(fit, motors.MOTOR_VISCOUS[:2], motors.MOTOR_COULOMB[:2])
     assert abs(known["j3.coulomb"]) < 0.05 and abs(known["j3.viscous"]) < 0.05
 
 
@@ -282,8 +295,7 @@ def test_a_parallelogram_gives_a_robot(standin):
     truth = data.recordings["second"]
     seen = fit.validate(data.path("second"), columns=data.columns)
     assert LEAST * truth.floor < seen.raw_relative < MOST * truth.floor and seen.relative < 0.5 * truth.floor
-    known = dict(zip(fit.names, fit.values, strict=True))
-    assert [known[f"{j}.coulomb"] for j in robot.joint_names] == pytest.approx([1.2, 1.0, 0.6], rel=0.05)
+    assert_friction(fit, [1.0, 0.8, 0.5], [1.2, 1.0, 0.6])
     free = tp.identify(robot, data.path("first"), "wls", columns=data.columns)
     assert seen.relative < 1.1 * free.validate(data.path("second"), columns=data.columns).relative
 

@@ -14,10 +14,12 @@ from scipy import signal
 
 import taupi as tp
 from taupi.papers.registry import study
+from taupi.papers.zollo2014 import optimised as optimised_study
 from taupi.papers.zollo2014 import pipelines as pipe
 from taupi.papers.zollo2014 import planar as planar_study
 from taupi.papers.zollo2014 import published
 from taupi.papers.zollo2014 import puma as puma_study
+from taupi.papers.zollo2014.optimised import optimised_notes, optimised_pictures, optimised_tables
 from taupi.papers.zollo2014.pipelines import relative_errors
 from taupi.papers.zollo2014.planar import Planar, friction_floor
 from taupi.papers.zollo2014.planar_rows import planar_pictures, planar_rows, planar_tables
@@ -228,7 +230,7 @@ def test_the_whole_study(tmp_path):
     assert {row.what for row in again.rows if not row.agrees} == DIFFER | DIFFER_PUMA
     assert again.holds and len(again.rows) == 102
     names = again.write(tmp_path / "out")
-    assert {"planar_noise.csv", "puma_60.csv", "puma_62.csv", "report.html"} < set(names)
+    assert {"planar_noise.csv", "puma_60.csv", "puma_62.csv", "planar_optimised.csv", "report.html"} < set(names)
     record = json.loads((tmp_path / "out/reproduction.json").read_text())
     assert record["name"] == "zollo2014" and len(record["rows"]) == 102
     assert (tmp_path / "out/report.html").read_text().count('class="chart"') == len(again.pictures)
@@ -240,3 +242,48 @@ def test_both_directions_of_gravity(seed):
     outcomes = {count: puma_study.experiment(lambda name: None, count, seed) for count in (60, 62)}
     rows = [row for row in pipeline_rows(outcomes) if not row.what.startswith("deflection")]
     assert all(row.agrees for row in rows), [row.what for row in rows if not row.agrees]
+
+
+# Optimised motions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def better(outcome, puma):
+    return optimised_study.experiment(lambda name: None, outcome, {62: puma})
+
+
+def test_optimised_motions_stay_within_what_random_ones_use(better, outcome, puma):
+    """Positions, speeds and accelerations, and torques of the rigid arm, at the seeds' own motions and at the PUMA's."""
+    time = np.linspace(0, planar_study.DURATION, 20_001)
+    random = [outcome.planar.motion(seed)(time) for seed in outcome.planar.seeds]
+    pairs = [(random, design) for design in better.designs.values()]
+    pairs.append(([puma.puma.motion()(time)], better.puma_designs[62]))
+    for several, design in pairs:
+        assert design.certified and design.duration == planar_study.DURATION
+        for order, value in enumerate(design.motion(time)):
+            used = np.concatenate([motion[order] for motion in several])
+            slack = 1e-3 * np.abs(used).max(axis=0)  # the largest may lie between samples
+            low, high = (used.min(axis=0), used.max(axis=0)) if order == 0 else (-np.abs(used).max(axis=0),) * 2
+            high = high if order == 0 else -low
+            assert (value >= low - slack).all() and (value <= high + slack).all()
+
+
+def test_optimised_motions_help_where_noise_decides(better):
+    """Noise moves estimates less far, Stribeck columns are told apart better; a definition of friction stays what it is."""
+    errors = better.planar_errors
+    assert better.moved[0] / better.moved[1] > 1.5
+    assert errors["spline, Stribeck columns, WLS"][1] < errors["spline, Stribeck columns, WLS"][0]
+    assert errors["central, WLS"][1] == pytest.approx(errors["central, WLS"][0], rel=0.1)
+    for name, (random, optimised) in better.puma_errors[62].items():
+        assert optimised_study.geometric(random, optimised) > 1.2 and np.mean(optimised < random) > 0.5, name
+
+
+def test_optimised_motions_are_said(better):
+    tables = optimised_tables(better)
+    assert all(len(row) == len(t.heading) for t in tables.values() for row in t.rows)
+    assert tables["planar_optimised"].rows[0][0] == "exact" and len(tables["puma_optimised"].rows) == 6
+    first, second = optimised_notes(better)
+    assert f"{better.moved[0] / better.moved[1]:.3g} times less far" in first
+    assert f"to {better.puma_errors[62][puma_study.OWN][1].mean():.3g} in the mean" in second
+    pictures = optimised_pictures(better)
+    assert [set(p.lines) for p in pictures] == [{"random", "optimised"}] * 2

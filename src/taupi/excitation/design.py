@@ -31,7 +31,6 @@ from taupi.excitation.search.ipopt import Stop
 from taupi.excitation.search.problem import UNSEEN, DesignProblem
 from taupi.excitation.search.starts import Candidate, improved, rough
 from taupi.excitation.settings import Course, Goal, Margins, Search
-from taupi.identifiability.conditioning import conditioning
 from taupi.model.robot import Robot
 from taupi.progress import progress
 from taupi.version import __version__
@@ -158,7 +157,7 @@ def prepared(
     family, notes = choose_family(course, lowest_resonance(robot, *ends))
     program = information_program(robot, smoothed(chosen_terms))
     _require_time(robot, course, goal, program.base.count)
-    chosen = choose(goal.criterion, program.base, goal.only or None)
+    chosen = choose(goal, program.base)
     noise, about_noise = noise_of(robot, sigma, known.effort)
     prior = earlier_information(robot, chosen_terms, given, noise, goal.rate)
     unchecked = {} if margins.effort is not None else {"torque": "it was left out by effort = 0."}
@@ -227,7 +226,7 @@ def _best_proven(design: Design, problem: DesignProblem, found: list[Candidate],
     """Return the best candidate that can be proven, the next where one cannot."""
     tried = []
     for candidate in sorted(found, key=lambda c: c.phi):
-        result = proven(problem, improved(problem, candidate.x, stop, warm=True), design.prove, stop)
+        result = proven(problem, improved(problem, candidate.x, stop), design.prove, stop)
         if result.ok and _tells(design, problem, result.candidate):
             return result
         tried.append(result)
@@ -250,7 +249,7 @@ def _tells(design: Design, problem: DesignProblem, candidate: Candidate) -> bool
     """Tell whether a motion, with what is known already, determines every parameter: one that hardly moves does not."""
     if candidate.phi >= UNSEEN / 2:
         return False
-    return design.prior is not None or conditioning(design.program.base, *problem.states(candidate.x)).full_rank
+    return design.prior is not None or design.program.conditioning(*problem.states(candidate.x)).full_rank
 
 
 def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Candidate], stop: Stop) -> Excitation:
@@ -259,7 +258,7 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
     states = problem.states(x)
     # What will be fitted, dry friction as it is.
     fitted = information_program(design.robot, design.terms)
-    information = Information(fitted, design.noise, design.prior).matrix(*states)
+    information = Information(fitted, design.noise, design.prior, "numpy").matrix(*states)
     samples = len(problem.times) * design.course.periods
     return Excitation(
         robot=design.robot,

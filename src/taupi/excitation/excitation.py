@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.terms import Term
+from taupi.excitation.criteria.information import InformationProgram
 from taupi.excitation.limits.motion_limits import MotionLimits
 from taupi.excitation.motions.bounded import BoundedMotion
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identifiability.conditioning import Conditioning, conditioning
+from taupi.identifiability.conditioning import Conditioning
 from taupi.model.robot import Robot
 from taupi.tables import table
 
@@ -87,7 +88,7 @@ class Excitation:
     @cached_property
     def conditioning(self) -> Conditioning:
         """What a log of the motion determines: rank, condition, and what is told least well."""
-        return conditioning(self.base, *self.motion(self.times))
+        return InformationProgram(self.base).conditioning(*self.motion(self.times))
 
     @cached_property
     def expected(self) -> np.ndarray:

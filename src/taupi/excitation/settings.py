@@ -10,13 +10,19 @@ from taupi.checks import finite, is_number, not_negative, one_of, one_or_each, o
 from taupi.errors import Argument, TaupiError, shown
 from taupi.settings import Settings
 
-CRITERIA = ("d", "ds", "a", "e", "cond")
+CRITERIA = ("d", "ds", "a", "e", "p", "cond")
 MOTIONS = ("bspline", "fourier")
 
 
 def _share(name: str, value: Any) -> float:
     if not is_number(value) or not 0 <= value < 1:
         raise TaupiError(Argument(name), f" is {shown(value)}, expected a share from 0 to less than 1.")
+    return float(value)
+
+
+def _power(name: str, value: Any) -> float:
+    if not is_number(value) or not 1 <= value <= 20:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number from 1 to 20.")
     return float(value)
 
 
@@ -105,15 +111,26 @@ class Goal(Settings):
     Attributes:
         rate: Hz of the samples that the identification will use, after decimation.
         criterion: "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean
-            variance; "e", nearly the largest; "cond", the condition, for comparison with papers.
+            variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
         only: Names of the base parameters that "ds" is about, such as link6.*.
+        power: Of "p": 1 is the mean variance, more weighs the largest ones more.
+        scale: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all.
+            By default the description's values, and 1 for "cond".
     """
 
     rate: float = 100.0
     criterion: str = "d"
     only: tuple[str, ...] = ()
+    power: float | None = None
+    scale: float | tuple[float, ...] | None = None
 
-    checks: ClassVar = {"rate": positive, "criterion": one_of(CRITERIA), "only": _names}
+    checks: ClassVar = {
+        "rate": positive,
+        "criterion": one_of(CRITERIA),
+        "only": _names,
+        "power": or_none(_power),
+        "scale": or_none(one_or_each(positive)),
+    }
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.compression import Compressed, compress_recordings
+from taupi.identification.rows.compression import Compressed, compress_recordings, with_speeds
 from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, Recording
@@ -75,6 +75,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             prior = prior_of(inputs.prior, base)
             return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
         compressed = compress_recordings(pool, friction_plan(base), recordings)
+        recordings = with_speeds(recordings, compressed)
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
         problem = dataclasses.replace(problem, shape_spread=spread)
         if not modulated:
@@ -94,7 +95,7 @@ def _problem_of_springs(
     inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
 ) -> Problem:
     """Return the problem of recordings of an elastic robot, with what they show of its springs."""
-    recordings, springs = search.recordings, search.analysis
+    recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
     preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
     removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
     words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
@@ -119,10 +120,6 @@ def _problem(
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
     extremes = np.concatenate([part.extremes for part in compressed], axis=1)
-    recordings = [
-        dataclasses.replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist()))
-        for r, part in zip(recordings, compressed, strict=True)
-    ]
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
     conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]

@@ -26,13 +26,29 @@ class Limits:
     """Limits of a joint; None for what the description does not state.
 
     `lower` and `upper` are positions (rad or m), `velocity` the largest speed (rad/s or m/s), `effort` the largest torque or
-    force (N m or N).
+    force (N m or N), `acceleration` the largest one (rad/s^2 or m/s^2), which a URDF cannot state. Positions of a joint that
+    follows another one are counted without its offset, which is part of `before`.
     """
 
     lower: float | None = None
     upper: float | None = None
     velocity: float | None = None
     effort: float | None = None
+    acceleration: float | None = None
+
+    def without_offset(self, offset: Scalar) -> Limits:
+        """Return the limits of position - `offset`; a range about an offset that is a symbol is not known.
+
+        >>> Limits(0.0, 0.5, velocity=2.0).without_offset(Fraction(1, 4))
+        Limits(lower=-0.25, upper=0.25, velocity=2.0, effort=None, acceleration=None)
+        """
+        if offset == 0:
+            return self
+        if is_symbolic(offset):
+            return dataclasses.replace(self, lower=None, upper=None)
+        by = float(offset)
+        ends = {"lower": self.lower, "upper": self.upper}
+        return dataclasses.replace(self, **{name: None if v is None else v - by for name, v in ends.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.dynamics.inverse import inverse_dynamics
 from taupi.excitation.excitation import Excitation
+from taupi.excitation.geometry.pairs import Pair
 from taupi.excitation.limits.torque_rows import described_terms
 from taupi.reporting.chart import Line, chart, coloured
 
@@ -18,6 +19,8 @@ from taupi.reporting.chart import Line, chart, coloured
 _RATE_HZ, _MOST = 100.0, 4000
 _POINTS = 1200
 GROUP = "excitation"  # the charts of a page zoom together
+SPARE = "mm more than is asked"  # the unit of distances
+_PAIRS, _FAR = 8, 150  # more lines than colours say nothing, and what is farther than this (mm) does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,34 @@ class ExcitationContent:
     @cached_property
     def torque(self) -> np.ndarray:
         """The torque (N, n) of the description's parameters, friction included."""
-        return np.asarray(inverse_dynamics(self.plan.robot, terms=described_terms(smooth=False))(*self.states))
+        torque = inverse_dynamics(self.plan.robot, terms=described_terms(smooth=False)).compile("numpy")
+        return np.asarray(torque(*self.states))
+
+    @cached_property
+    def spare(self) -> dict[Pair, np.ndarray]:
+        """How much more (N,) than is asked each pair keeps from each other, in mm; empty where none is watched."""
+        clearance = self.plan.clearance
+        if clearance is None:
+            return {}
+        rows = 1000 * (clearance.distances(self.states[0]) - clearance.margins)
+        pairs = clearance.pairs
+        return {pair: rows[:, [p == pair for p in pairs]].min(axis=1) for pair in dict.fromkeys(pairs)}
+
+    def distances(self) -> str:
+        """Return charts of the least distance, and of the pairs that come nearest; empty where none is watched."""
+        if not self.spare:
+            return ""
+        nearest = np.min(list(self.spare.values()), axis=0)
+        pairs = sorted(self.spare.items(), key=lambda item: item[1].min())[:_PAIRS]
+        lines = [coloured(str(p), k, np.where(v < _FAR, v, np.nan)) for k, (p, v) in enumerate(pairs)]
+        asked = self.edge("asked", 0.0)
+        return self.chart("nearest of all pairs", SPARE, [asked, coloured("least", 1, nearest)]) + self.chart(
+            f"pairs that come nearest, up to {_FAR} mm", SPARE, [asked, *lines]
+        )
+
+    def edge(self, name: str, value: float) -> Line:
+        """Return the line of a limit."""
+        return Line(name, "limit", np.full(len(self.time), value))
 
     def shares(self, title: str, names: Sequence[str], values: np.ndarray, limits: np.ndarray) -> str:
         """Return a chart of values (N, k) as shares of their limits (k,), with the limits themselves; empty without any."""
@@ -67,9 +97,7 @@ class ExcitationContent:
         drawn = [
             coloured(names[k], i, 100 * values[:, k] / limits[k]) for i, k in enumerate(np.flatnonzero(kept).tolist())
         ]
-        edge = np.full(len(self.time), 100.0)
-        lines = [Line("limit", "limit", edge), Line("", "limit", -edge), *drawn]
-        return self.chart(title, "% of the limit", lines)
+        return self.chart(title, "% of the limit", [self.edge("limit", 100.0), self.edge("", -100.0), *drawn])
 
     def chart(self, title: str, unit: str, lines: Sequence[Line]) -> str:
         """Return a chart of lines over the time of the motion."""

@@ -7,8 +7,15 @@
     const NS = "http://www.w3.org/2000/svg";
     svg.replaceChildren();
     function path(style) { const p = document.createElementNS(NS, "path"); p.setAttribute("class", style); svg.appendChild(p); return p; }
+    function tube(group, width) { const p = document.createElementNS(NS, "path"); p.setAttribute("stroke-width", width); group.appendChild(p); return p; }
+    function tubes() {  // seen from far away, a capsule is a line as broad as it is thick
+      const group = document.createElementNS(NS, "g");
+      group.setAttribute("class", "capsules");
+      svg.appendChild(group);
+      return film.capsules.map((c) => tube(group, c[2]));
+    }
     const floor = path("floor");
-    const drawn = film.arms.map((arm) => ({ frames: arm.frames, end: arm.end, trail: path("trail " + arm.style),
+    const drawn = film.arms.map((arm) => ({ frames: arm.frames, end: arm.end, tubes: tubes(), trail: path("trail " + arm.style),
       link: path("link " + arm.style), joint: arm.style === "ghost" ? null : path("joint " + arm.style), hub: arm.style === "ghost" ? null : path("hub") }));
     function project(x, y, z) {
       if (film.plane) { const p = [x, y, z]; return [p[film.plane[0]], -p[film.plane[1]]]; }
@@ -24,9 +31,10 @@
     }
     function show() {
       for (const arm of drawn) {
-        for (const part of [arm.trail, arm.link, arm.joint, arm.hub]) if (part) part.setAttribute("visibility", now <= arm.end ? "visible" : "hidden");
+        for (const part of [...arm.tubes, arm.trail, arm.link, arm.joint, arm.hub]) if (part) part.setAttribute("visibility", now <= arm.end ? "visible" : "hidden");
         const points = at(arm, now);
         arm.link.setAttribute("d", film.links.map((l) => "M" + l.map((k) => coordinates(points[k])).join("L")).join(""));
+        film.capsules.forEach((c, k) => arm.tubes[k].setAttribute("d", "M" + coordinates(points[c[0]]) + "L" + coordinates(points[c[1]])));
         const dots = film.joints.map((k) => "M" + coordinates(points[k]) + "h0").join("");
         if (arm.joint) { arm.joint.setAttribute("d", dots); arm.hub.setAttribute("d", dots); }
         const trail = [], last = Math.round(now / film.stop * (arm.frames.length - 1)), first = Math.max(0, last - Math.ceil(1.5 / film.stop * (arm.frames.length - 1)));

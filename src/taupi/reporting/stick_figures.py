@@ -1,4 +1,7 @@
-"""Moving arms as lines: a strip of stick figures, and the points that the page's script turns into a film."""
+"""Moving arms as lines: a strip of stick figures, and the points that the page's script turns into a film.
+
+Seen from far away, a capsule is a line as broad as its diameter with round ends.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from taupi.excitation.geometry.arrangement import Arrangement
+from taupi.excitation.geometry.distances import segment_program
 from taupi.model.robot import Robot
 from taupi.reporting.skeleton import drawing_plane, skeleton
 
@@ -24,6 +29,7 @@ _STYLE = (
     "text{font:13px sans-serif;fill:#5c6b7a;text-anchor:middle}.hub{stroke:#fff;stroke-width:3}"
     ".c0{stroke:#c2374b}.c1{stroke:#1f6fb4}.c2{stroke:#2f8f3e}.c3{stroke:#e08a2e}"
     ".c4{stroke:#7a55a6}.c5{stroke:#0f8b8d}.c6{stroke:#8c564b}.c7{stroke:#c95f97}"
+    ".capsules{opacity:.25}.capsules path{stroke:#1f6fb4}"
 )
 
 
@@ -38,7 +44,10 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MovingArms:
-    """Arms at common times (frames,): the points of each (frames, points, 3), and which points are links and joints."""
+    """Arms at common times (frames,): the points of each (frames, points, 3), and which points are links and joints.
+
+    `capsules` are the two ends of each, as points, and its radius (m).
+    """
 
     time: np.ndarray
     names: tuple[str, ...]
@@ -49,6 +58,7 @@ class MovingArms:
     joints: tuple[int, ...]
     tip: int
     plane: tuple[int, int] | None
+    capsules: tuple[tuple[int, int, float], ...] = ()
 
     @property
     def centre(self) -> np.ndarray:
@@ -58,8 +68,9 @@ class MovingArms:
 
     @property
     def reach(self) -> float:
-        """The largest distance from the middle."""
-        return max(float(np.linalg.norm(p - self.centre, axis=-1).max()) for p in self.points) or 1.0
+        """The largest distance from the middle, capsules included."""
+        thick = max((r for *_, r in self.capsules), default=0.0)
+        return max(float(np.linalg.norm(p - self.centre, axis=-1).max()) for p in self.points) + thick or 1.0
 
     def projected(self, points: np.ndarray) -> np.ndarray:
         """Return points (..., 3) as (..., 2) on the page, right and up, in metres from the middle."""
@@ -72,22 +83,26 @@ class MovingArms:
         )
 
 
-def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm]) -> MovingArms:
-    """Return arms at common times (frames,); each holds its last configuration from before a time."""
+def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm], space: Arrangement | None = None) -> MovingArms:
+    """Return arms at common times (frames,), with the capsules of `space`; each holds its configuration from before a time."""
     sampled = []
     for arm in arms:
         rows = np.clip(np.searchsorted(arm.time, time + 1e-12, side="right") - 1, 0, len(arm.time) - 1)
         sampled.append(np.clip(np.nan_to_num(arm.q[rows], posinf=FAR, neginf=-FAR), -FAR, FAR))
-    drawn = skeleton(robot, np.concatenate(sampled), ("tip",))
+    q = np.concatenate(sampled)
+    drawn = skeleton(robot, q, ("tip",))
     frames = len(drawn.links)
     corners = drawn.links.reshape(frames, -1, 3)
     tips = drawn.frames[:, :1, :, 3]
     carrier = drawn.carriers[:, :1]
     base = np.broadcast_to(drawn.base, (frames, 1, 3))
-    every = np.concatenate([base, corners, carrier, tips], axis=1)
+    bodies = () if space is None else space.bodies
+    ends = segment_program(space).compile("numpy")(q) if space is not None and bodies else np.zeros((frames, 0, 3))
+    every = np.concatenate([base, corners, carrier, tips, ends.reshape(frames, -1, 3)], axis=1)
     kept, place = _distinct(every)
     count = len(robot.joints)
-    links = [place[1 + 4 * i : 5 + 4 * i] for i in range(count)] + [place[1 + 4 * count :]]
+    tip, segments = 4 * count + 2, place[4 * count + 3 :]
+    links = [place[1 + 4 * i : 5 + 4 * i] for i in range(count)] + [place[tip - 1 : tip + 1]]
     joined = tuple(tuple(dict.fromkeys(link)) for link in links)
     points = np.split(every[:, kept], len(arms))
     return MovingArms(
@@ -98,8 +113,9 @@ def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm]) -> MovingAr
         tuple(float(arm.time[-1]) for arm in arms),
         tuple(link for link in joined if len(link) > 1),
         tuple(dict.fromkeys(place[2 + 4 * i] for i in range(count))),
-        place[-1],
+        place[tip],
         drawing_plane(drawn),
+        tuple((segments[2 * k], segments[2 * k + 1], body.r) for k, body in enumerate(bodies)),
     )
 
 
@@ -119,13 +135,17 @@ def _distinct(points: np.ndarray) -> tuple[list[int], list[int]]:
 # The strip ------------------------------------------------------------------------------------------------------------
 
 
-def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False) -> str:
-    """Return the arms at seven moments, side by side, as SVG; `alone` gives it colours of its own, for a file."""
+def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False, space: Arrangement | None = None) -> str:
+    """Return the arms at seven moments, side by side, as SVG; `alone` gives it colours of its own, for a file.
+
+    Where there is a `space`, its capsules are drawn around the links.
+    """
     stop = max(float(arm.time[-1]) for arm in arms)
-    moving = moving_arms(robot, np.linspace(0.0, stop, PANES), arms)
+    moving = moving_arms(robot, np.linspace(0.0, stop, PANES), arms, space)
     flat = [moving.projected(p) for p in moving.points]
-    low = np.min([f.min(axis=(0, 1)) for f in flat], axis=0)
-    high = np.max([f.max(axis=(0, 1)) for f in flat], axis=0)
+    thick = max((r for *_, r in moving.capsules), default=0.0)
+    low = np.min([f.min(axis=(0, 1)) for f in flat], axis=0) - thick
+    high = np.max([f.max(axis=(0, 1)) for f in flat], axis=0) + thick
     span = np.maximum(high - low, 1e-9)
     scale = min((PANE - 24) / span[0], 1.3 * PANE / span[1])
     height = float(scale * span[1]) + 44
@@ -135,7 +155,7 @@ def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False) -> str:
         middle = (low + high) / 2
         put = [shift + (f[k] - middle) * [scale, -scale] for f in flat]
         each = zip(put, moving.styles, moving.ends, strict=True)
-        drawn = "".join(_arm(p, moving, style) for p, style, end in each if t <= end + 1e-9)
+        drawn = "".join(_arm(p, moving, style, scale) for p, style, end in each if t <= end + 1e-9)
         panes.append(f'{drawn}<text x="{shift[0]:.1f}" y="{height - 8:.1f}">{t:.4g} s</text>')
     description = html.escape(f"{robot.name} at {PANES} moments: {', '.join(moving.names)}")
     size = f'viewBox="0 0 {PANES * PANE} {height:.0f}"'
@@ -144,23 +164,35 @@ def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False) -> str:
     return f'<svg class="strip"{own} {size} role="img" aria-label="{description}">{style}{"".join(panes)}</svg>'
 
 
-def _arm(points: np.ndarray, moving: MovingArms, style: str) -> str:
+def _arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> str:
     lines = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points[list(link)]) for link in moving.links)
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points[list(moving.joints)])
-    parts = f'<path class="link {style}" d="{lines}"/>'
+    around = "".join(
+        f'<path d="M{_place(points[a])}L{_place(points[b])}" stroke-width="{2 * r * scale:.1f}"/>'
+        for a, b, r in moving.capsules
+    )
+    parts = f'<g class="capsules">{around}</g>' if around else ""
+    parts += f'<path class="link {style}" d="{lines}"/>'
     return (
         parts if style == "ghost" else f'{parts}<path class="joint {style}" d="{dots}"/><path class="hub" d="{dots}"/>'
     )
 
 
+def _place(point: np.ndarray) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
+
+
 # The film -------------------------------------------------------------------------------------------------------------
 
 
-def film(robot: Robot, arms: Sequence[Arm]) -> str:
-    """Return the arms in motion as HTML: a picture of their last moment, the points of all frames, and the controls."""
+def film(robot: Robot, arms: Sequence[Arm], space: Arrangement | None = None) -> str:
+    """Return the arms in motion as HTML: a picture of their last moment, the points of all frames, and the controls.
+
+    Where there is a `space`, its capsules are drawn around the links.
+    """
     stop = max(float(arm.time[-1]) for arm in arms)
     count = int(min(FRAMES, max(2, np.ceil(FRAME_RATE * stop) + 1)))
-    moving = moving_arms(robot, np.linspace(0.0, stop, count), arms)
+    moving = moving_arms(robot, np.linspace(0.0, stop, count), arms, space)
     centre, reach = moving.centre, moving.reach
     data = {
         "stop": stop,
@@ -172,6 +204,7 @@ def film(robot: Robot, arms: Sequence[Arm]) -> str:
         "links": moving.links,
         "joints": moving.joints,
         "tip": moving.tip,
+        "capsules": [[a, b, round(2 * r / reach * FINE)] for a, b, r in moving.capsules],
         "arms": [
             {
                 "style": s,
@@ -184,11 +217,12 @@ def film(robot: Robot, arms: Sequence[Arm]) -> str:
     legend = "".join(
         f'<span class="key {s}">{html.escape(n)}</span>' for n, s in zip(moving.names, moving.styles, strict=True)
     )
+    legend += '<span class="key capsule">capsules</span>' if moving.capsules else ""
     hint = "" if moving.plane is not None else '<span class="hint soft">drag to look from elsewhere</span>'
     packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     size = int(1.08 * FINE)
     last = np.stack([moving.projected(p[-1]) for p in moving.points]) / reach * FINE * [1, -1]
-    still = "".join(_arm(p, moving, s) for p, s in zip(last, moving.styles, strict=True))
+    still = "".join(_arm(p, moving, s, FINE / reach) for p, s in zip(last, moving.styles, strict=True))
     return (
         f'<figure class="film"><figcaption>{html.escape(robot.name)} {legend}{hint}</figcaption>'
         f'<svg viewBox="{-size} {-size} {2 * size} {2 * size}" role="img" aria-label="the arm in motion">{still}</svg>'

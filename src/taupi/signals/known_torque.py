@@ -80,7 +80,7 @@ def known_torque(formulas: Sequence[str], names: Sequence[str], q: np.ndarray) -
     for text in formulas:
         joint, _, formula = text.partition(" = ")
         if joint not in names:
-            raise unknown("joint", joint, names, Argument("known_torque").name)
+            raise TaupiError(Argument("known_torque"), ": ", *unknown("joint", joint, names).parts)
         tree = _parse("known_torque", joint, formula)
         highest = max(_positions(tree), default=0)
         if highest > len(names):

@@ -5,7 +5,7 @@ import pytest
 from problems import assert_real, problem_of, real_truth
 
 import taupi as tp
-from taupi.errors import TaupiError, TaupiWarning
+from taupi.errors import TaupiError
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,13 @@ def test_friction_that_is_clearly_negative_stays_so(robot):
 
 
 def test_a_wrong_sign_is_told(robot):
-    """No robot turns gravity round: the free solution, with a warning that has the numbers."""
+    """No robot turns gravity round: the free solution, under its own name, and a verdict that has the numbers."""
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(2)), noise=0.01, samples=300, sign=-1.0)
-    with pytest.warns(
-        TaupiWarning, match="No robot that can exist explains the logs: the relative error would rise from"
-    ):
-        fit = tp.estimators.Consistent().fit(problem)
+    fit = tp.estimators.Consistent().fit(problem)
+    assert fit.estimator == "wls" and "by wls:" in fit.summary and fit.settings["instead_of"] == "consistent"
+    (reason,) = (r for r in fit.verdict.details if r.cause == "fallback")
+    assert reason.level == "doubtful" and fit.verdict.level != "good"
+    assert "No robot that can exist explains the logs: the relative error would rise from" in reason.sentence
     assert np.allclose(fit.values, tp.estimators.WeightedLeastSquares().fit(problem).values)
     assert "Check signs, units, gears" in fit.notes[-1]
 

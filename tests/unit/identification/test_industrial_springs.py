@@ -14,7 +14,7 @@ import pytest
 from pages import Page
 
 import taupi as tp
-from taupi.identification.results.plausibility import implausible_springs
+from taupi.identification.results.plausibility import reasons_of_springs
 from taupi.identification.rows.recording import encoder_delays
 from taupi.identification.springs.deflection import Deflection
 from taupi.identification.springs.spring_rows import linearised
@@ -198,17 +198,17 @@ def test_a_spring_far_from_its_description_is_warned_of_and_not_exported(tmp_pat
     logs = industrial.logs(late_links=industrial.LATE)
     with pytest.warns(tp.TaupiWarning, match=r"joint2\.stiffness would be 5.*description says 7e.08"):
         fit = tp.identify(far, logs, "wls", cutoff_hz=CUTOFF)
-    assert [s.partition(" ")[0] for s in implausible_springs(fit)] == ["joint2.stiffness"]
+    assert [r.joints for r in reasons_of_springs(fit)] == [("joint2",)] and fit.verdict.level == "wrong"
     with pytest.raises(tp.TaupiError, match=r"joint2\.stiffness would be"):
         tp.write_toml(fit, tmp_path / "arm.toml")
 
 
 def test_a_link_explained_worse_than_by_nothing_is_warned_of():
     fit = fitted()
-    assert implausible_springs(fit) == ()
+    assert reasons_of_springs(fit) == ()
     joints = tuple(dataclasses.replace(j, relative=1.3) if j.name == "joint3.link" else j for j in fit.joints)
-    (sentence,) = implausible_springs(dataclasses.replace(fit, joints=joints))
-    assert sentence.startswith("joint3.link is explained worse than by nothing: its relative error is 130%")
+    (reason,) = reasons_of_springs(dataclasses.replace(fit, joints=joints))
+    assert str(reason).startswith("joint3.link is explained worse than by nothing: its relative error is 130 %")
 
 
 GOOD = Deflection(
@@ -242,14 +242,17 @@ def test_why_a_spring_is_not_determined(change, reason):
 
 
 def test_rows_of_a_link_are_linearised_about_an_estimate():
-    """At the estimate the residual is K times the error of the deflection, and its slope that of K m(pi, K) by differences."""
+    """At the estimate the residual is K times the error of the deflection, and its slope that of K m(pi, K) by differences.
+
+    A known torque t takes its part of the load from the spring.
+    """
     rng = np.random.default_rng(1)
-    y, bend = rng.normal(size=(20, 3)), rng.normal(size=20)
-    block = np.column_stack([y, -bend, np.zeros(20)])
+    y, bend, known = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=20)
+    block = np.column_stack([y, -bend, known])
     values = np.array([0.3, -0.7, 1.1, 50.0])
 
     def residual(v):
-        return values[3] * (bend - y @ v[:3] / v[3])
+        return values[3] * (bend - (y @ v[:3] - known) / v[3])
 
     rows = linearised(block, 3, values)
     assert np.allclose(rows[:, -1] - rows[:, :-1] @ values, residual(values))

@@ -136,7 +136,7 @@ def test_a_description_has_no_place_for_it(tmp_path):
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"wrist": "q1"}, "No joint 'wrist' in known_torque"),
+        ({"wrist": "q1"}, "known_torque: No joint 'wrist'"),
         ({"elbow": "q3"}, "there are 2 joints"),
         ({"elbow": "open('x')"}, "known_torque of elbow is"),
     ],

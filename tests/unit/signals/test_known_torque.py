@@ -86,7 +86,7 @@ def test_texts_that_state_no_torque(value, message):
 @pytest.mark.parametrize(
     ("formulas", "message"),
     [
-        (["elbow = q1"], "No joint 'elbow' in known_torque"),
+        (["elbow = q1"], "known_torque: No joint 'elbow'"),
         (["a = q4"], r"known_torque of a is 'q4', but there are 3 joints: q1 ... q3"),
         (["a = 1/(q1 - q1)"], "known_torque is not finite"),
     ],

@@ -104,8 +104,9 @@ def test_energy_audit_with_everything(seed):
 @pytest.mark.parametrize("axes", ["geometric", "body"])
 def test_a_plant_undoes_inverse_dynamics(axes):
     """Wrench, disturbance, load and terms enter with the signs of tau = M qdd + ... + tau_dist + J^T F_tip."""
-    arm = random_robot(5, joints=3, tree=False)
-    load, terms = tp.Payload(0.4, com=(0.1, 0.0, -0.05)), ("viscous", "coulomb", "offset", "rotor")
+    arm = random_robot(5, joints=3, tree=False).with_friction(coulomb=0.3, load=[0.05, 0.1, 0.2], curve=0.2)
+    load, curve = tp.Payload(0.4, com=(0.1, 0.0, -0.05)), tp.terms.Curve(velocity=2.0)
+    terms = ("viscous", "coulomb", "offset", "rotor", "load", curve)
     plant = tp.RigidPlant(
         arm, terms, smoothing=0, wrench=np.zeros(6), axes=axes, disturbance=np.zeros(3), payloads=[(0, load)]
     )
@@ -125,6 +126,17 @@ def test_dissipation_is_the_integral_of_friction_power():
     power = 0.4 * run.qd[:, 0] ** 2 + 0.3 * run.qd[:, 1] ** 2
     by_hand = np.concatenate([[0], np.cumsum((power[1:] + power[:-1]) / 2)]) / 2000
     assert np.abs(run.heat - by_hand).max() < 1e-5 and run.heat[-1] > 0.1
+
+
+def test_energy_is_balanced_with_friction_that_depends_on_load():
+    """What the gears lose is heat: it is taken from the motion, and from the torque, whichever way they carry."""
+    arm = ARM.with_friction(coulomb=0.2, load=[0.1, 0.2], curve=[0.1, -0.1])
+    terms = ("coulomb", "load", tp.terms.Curve(velocity=2.0))
+    run = tp.simulate(tp.RigidPlant(arm, terms), duration=1.0, rate=2000, initial=START)
+    assert np.abs(run.residual).max() < 1e-6 * max(1.0, np.abs(run.energy).max())
+    assert (np.diff(run.heat) > -1e-12).all() and run.heat[-1] > 0.1
+    with pytest.raises(tp.TaupiError, match="no grip at standstill"):
+        tp.simulate(tp.RigidPlant(arm, terms, smoothing=0, stiction=True), duration=0.01, rate=1000, integrator="rk45")
 
 
 def test_many_equal_one_by_one_to_the_last_bit():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from taupi.errors import Argument, TaupiError
+from taupi.excitation.settings import Goal
 from taupi.identifiability.base_parameters import BaseParameters
 
-CRITERIA = ("d", "ds", "a", "e", "cond")
 # Kiefer's mean of this power is near the largest; the soft extremes of a condition have the power 6.
 _E_POWER = 8
 _COND_POWER = 6
@@ -70,14 +70,14 @@ class SubsetDeterminant:
 class KieferMean:
     """phi = b log mean_p(mu), with mu the eigenvalues of S^-1 G^-1 S^-1: variances along its axes.
 
-    p = 1 is their mean ("a"), p = 8 is nearly the largest ("e").
+    p = 1 is their mean ("a"), p = 8 is nearly the largest ("e"); "p" leaves it open (Kiefer 1974).
 
     `scale` S (b,) are the sizes of parameters: errors are counted relative to them. b makes phi as large as that of "d".
     """
 
     name: str
     scale: np.ndarray
-    power: int
+    power: float
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi."""
@@ -112,7 +112,7 @@ class Condition:
         return _times(b / 2, Value(phi, top.slope + bottom.slope))
 
 
-def _soft_largest(matrix: np.ndarray, scale: np.ndarray, power: int, inverted: bool = False) -> Value:
+def _soft_largest(matrix: np.ndarray, scale: np.ndarray, power: float, inverted: bool = False) -> Value:
     """Return log mean_p of the eigenvalues of S^-1 M S^-1 and its slope with respect to M, or to M^-1 where `inverted`."""
     values, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
     ratio = np.maximum(values, 0.0) / values[-1]
@@ -157,45 +157,66 @@ class Chosen:
     notes: tuple[str, ...] = field(default=())
 
 
-def choose(name: str, base: BaseParameters, only: Any = None, scale: Any = None) -> Chosen:
-    """Return a criterion by its name for base parameters; `only` names those of interest, `scale` (b,) are their sizes."""
-    if only is not None and name != "ds":
-        raise TaupiError(
-            Argument("only"),
-            f" has no meaning for the criterion {name!r}.",
-            remedy=("Use ", Argument("criterion", "ds"), "."),
-        )
+def choose(goal: Goal, base: BaseParameters) -> Chosen:
+    """Return the criterion of a goal for base parameters."""
+    name = goal.criterion
+    _refuse_idle(goal)
     if name == "d":
         return Chosen(Determinant(), base.names)
     if name == "ds":
-        return _subset(base, only)
-    sizes, note = _sizes(name, base, scale)
+        return _subset(base, goal.only)
+    sizes, note = _sizes(name, base, goal.scale)
     if name == "cond":
         return Chosen(Condition(sizes), base.names, (note,))
-    return Chosen(KieferMean(name, sizes, _E_POWER if name == "e" else 1), base.names, (note,))
+    return Chosen(KieferMean(name, sizes, _power(goal)), base.names, (note,))
 
 
-def _subset(base: BaseParameters, only: Any) -> Chosen:
-    if only is None:
+def _refuse_idle(goal: Goal) -> None:
+    """Refuse settings that are about another criterion."""
+    for field_name, value, of in (
+        ("only", goal.only or None, ("ds",)),
+        ("power", goal.power, ("p",)),
+        ("scale", goal.scale, ("a", "e", "p", "cond")),
+    ):
+        if value is not None and goal.criterion not in of:
+            raise TaupiError(
+                Argument(field_name),
+                f" has no meaning for the criterion {goal.criterion!r}.",
+                remedy=("Use ", Argument("criterion", of[0]), ", or leave it out."),
+            )
+
+
+def _power(goal: Goal) -> float:
+    if goal.criterion != "p":
+        return _E_POWER if goal.criterion == "e" else 1
+    if goal.power is None:
+        raise TaupiError(
+            "The criterion 'p' is a mean of a power of the variances, and none is given.",
+            remedy=("Give it by ", Argument("power", 4), "."),
+        )
+    return goal.power
+
+
+def _subset(base: BaseParameters, only: tuple[str, ...]) -> Chosen:
+    if not only:
         raise TaupiError(
             "The criterion 'ds' is about some of the parameters, and none are named.",
             remedy=("Name them by ", Argument("only", "link6.*"), "."),
         )
-    chosen = sorted(set(base.parameters.layout.select([only] if isinstance(only, str) else list(only))))
+    chosen = sorted(set(base.parameters.layout.select(list(only))))
     others = np.setdiff1d(np.arange(base.count), chosen)
     return Chosen(SubsetDeterminant(others), tuple(base.names[k] for k in chosen))
 
 
-def _sizes(name: str, base: BaseParameters, scale: Any) -> tuple[np.ndarray, str]:
+def _sizes(name: str, base: BaseParameters, scale: float | tuple[float, ...] | None) -> tuple[np.ndarray, str]:
     """Return S (b,): what the user states; else ones for "cond", the description's values for the others."""
     if scale is not None:
-        sizes = np.asarray(scale, dtype=float)
-        if sizes.shape != (base.count,) or not (sizes > 0).all() or not np.isfinite(sizes).all():
+        sizes = np.full(base.count, scale) if isinstance(scale, float) else np.array(scale)
+        if sizes.shape != (base.count,):
             raise TaupiError(
-                Argument("scale"),
-                f" has shape {sizes.shape}, expected ({base.count},) numbers above 0: one per base parameter.",
+                Argument("scale"), f" has {len(sizes)} numbers, expected {base.count}: one per base parameter."
             )
-        return sizes, f"Criterion {name}: parameters are counted relative to the scale that was given."
+        return sizes, f"Criterion {name}: errors are relative to the scale that was given."
     if name == "cond":
         return (
             np.ones(base.count),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import casadi as cs
@@ -12,6 +13,8 @@ import numpy as np
 from taupi.dynamics.terms import Coulomb, Term
 from taupi.excitation.criteria.criteria import Criterion
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
+from taupi.identifiability.conditioning import Conditioning, conditioning_of_factor
+from taupi.identifiability.motion_facts import joint_facts
 from taupi.model.robot import Robot
 from taupi.program.port import Port
 from taupi.program.program import Program, trace
@@ -36,61 +39,80 @@ def smoothed(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 @dataclass(frozen=True, eq=False)
 class InformationProgram:
-    """The base regressor of a robot by its structural nonzeros, row by row, and the reverse sweep through it.
-
-    `adjoint` gives the gradient of sum a_i y_i, with y the nonzeros (row-major) and a constant.
-    """
+    """The base regressor of a robot by its structural nonzeros, row by row, and the reverse sweep through it."""
 
     base: BaseParameters
-    columns: tuple[np.ndarray, ...]  # of each row, those that are not zero at every state
-    nonzeros: Program
-    adjoint: Program
 
-    @property
+    @cached_property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """Of each row, the columns that are not zero at every state."""
+        return tuple(np.flatnonzero(row) for row in self.base.regressor().sparsity())
+
+    @cached_property
     def offsets(self) -> np.ndarray:
         """Where each row begins among the nonzeros, and where the last ends."""
         return np.concatenate([[0], np.cumsum([len(c) for c in self.columns])])
+
+    @cached_property
+    def nonzeros(self) -> Program:
+        """The nonzeros y, row by row."""
+        y = Port("y", (int(self.offsets[-1]),))
+        return trace("regressor_nonzeros", self._entries, self.base.regressor().inputs, [y])
+
+    @cached_property
+    def adjoint(self) -> Program:
+        """The gradient of sum a_i y_i with respect to q, qd and qdd, with a one more input that is held constant."""
+        inputs = self.base.regressor().inputs
+
+        def swept(q: Any, qd: Any, qdd: Any, a: Any) -> Any:
+            weighted = cs.dot(a, self._entries(q, qd, qdd))
+            return tuple(cs.densify(g) for g in cs.horzsplit(cs.gradient(weighted, cs.horzcat(q, qd, qdd))))
+
+        a = Port("a", (int(self.offsets[-1]),))
+        return trace("regressor_adjoint", swept, [*inputs, a], [Port(f"d{p.name}", p.shape) for p in inputs])
+
+    def _entries(self, q: Any, qd: Any, qdd: Any) -> Any:
+        matrix = cs.densify(self.base.regressor()(q, qd, qdd))
+        return cs.vertcat(*(matrix[row, columns.tolist()].T for row, columns in enumerate(self.columns)))
+
+    def conditioning(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Conditioning:
+        """Return what a log of a motion (N, n) determines, see `taupi.conditioning`."""
+        entries = self.nonzeros.compile("numpy")(q, qd, qdd)
+        stacked = np.zeros((len(self.columns), len(q), self.base.count))
+        for k, columns in enumerate(self.columns):
+            stacked[k][:, columns] = entries[:, self.offsets[k] : self.offsets[k + 1]]
+        factor = np.asarray(np.linalg.qr(stacked.reshape(-1, self.base.count), mode="r"))
+        facts = joint_facts(self.base.robot.joint_names, qd, qdd)
+        return conditioning_of_factor(self.base.regressor(), len(q), factor, facts)
 
 
 @lru_cache(maxsize=16)
 def information_program(robot: Robot, terms: tuple[Term, ...]) -> InformationProgram:
     """Return the programs of a robot and its terms."""
-    base = base_parameters(robot, terms=terms)
-    regressor = base.regressor()
-    used = regressor.sparsity()
-    rows, columns = (places.tolist() for places in np.nonzero(used))
-    inputs = regressor.inputs
-
-    def entries(q: Any, qd: Any, qdd: Any) -> Any:
-        matrix = cs.densify(regressor(q, qd, qdd))
-        return cs.vertcat(*(matrix[i, j] for i, j in zip(rows, columns, strict=True)))
-
-    def swept(q: Any, qd: Any, qdd: Any, a: Any) -> Any:
-        weighted = cs.dot(a, entries(q, qd, qdd))
-        return tuple(cs.densify(cs.gradient(weighted, x)) for x in (q, qd, qdd))
-
-    y = Port("y", (len(rows),))
-    slopes = [Port(f"d{p.name}", p.shape) for p in inputs]
-    return InformationProgram(
-        base,
-        tuple(np.flatnonzero(row) for row in used),
-        trace("regressor_nonzeros", entries, inputs, [y]),
-        trace("regressor_adjoint", swept, [*inputs, Port("a", y.shape)], slopes),
-    )
+    return InformationProgram(base_parameters(robot, terms=terms))
 
 
 class Information:
-    """The information about base parameters in motions, with noise of standard deviation `sigma` (n,) and `prior` G0 (b, b)."""
+    """The information about base parameters in motions, with noise of standard deviation `sigma` (n,) and `prior` G0 (b, b).
 
-    def __init__(self, program: InformationProgram, sigma: np.ndarray, prior: np.ndarray | None = None) -> None:
-        self.program, self.prior = program, prior
+    `target` is what its programs are compiled for: "numpy" costs nothing where it is asked for once.
+    """
+
+    def __init__(
+        self, program: InformationProgram, sigma: np.ndarray, prior: np.ndarray | None = None, target: str = "cpu"
+    ) -> None:
+        self.program, self.prior, self._target = program, prior, target
         self.weights = 1 / np.asarray(sigma, dtype=float) ** 2
-        self._entries, self._adjoint = program.nonzeros.compile("cpu"), program.adjoint.compile("cpu")
+        self._entries = program.nonzeros.compile(target)
         offsets = program.offsets
         self._rows = [
             (slice(a, b), columns, np.ix_(columns, columns), w)
             for a, b, columns, w in zip(offsets[:-1], offsets[1:], program.columns, self.weights, strict=True)
         ]
+
+    @cached_property
+    def _adjoint(self) -> Callable[..., Any]:
+        return self.program.adjoint.compile(self._target)
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Return G (b, b) of a motion (N, n)."""

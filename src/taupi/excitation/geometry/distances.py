@@ -41,6 +41,16 @@ def distance_program(space: Arrangement, rows: Sequence[Row]) -> Program:
     return trace_robot("clearance", space.robot, body, ["q"], [Port("d", (len(rows),))])
 
 
+def segment_program(space: Arrangement) -> Program:
+    """Return x(q): the ends (bodies, 2, 3) of the segments of all capsules in world axes, in m."""
+
+    def body(chain: Chain, q: Vector) -> list[list[list[Expression]]]:
+        ends = _ends(space, chain, q)
+        return [[[x[k] for k in range(3)] for x in (one.a, one.a + one.u)] for one in ends]
+
+    return trace_robot("capsules", space.robot, body, ["q"], [Port("x", (len(space.bodies), 2, 3))])
+
+
 def gradient_program(space: Arrangement, rows: Sequence[Row]) -> Program:
     """Return g(q, w): the gradient (n,) of the weighted sum of all distances with respect to q."""
 

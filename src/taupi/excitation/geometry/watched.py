@@ -35,6 +35,7 @@ PathLike = str | os.PathLike[str]
 CapsulesLike = PathLike | Sequence[Capsule | Mapping[str, Any]]
 # Links whose capsules overlap in a larger share of random postures are taken for built into each other.
 OVERLAPPING = 0.5
+_PARTS = 20  # of the random postures
 # m: a height that changes less than this does not change.
 _UNMOVED = 1e-6
 
@@ -117,7 +118,9 @@ def _sorted_out(
     rows = [row for _, group in groups for row in group]
     if not rows:
         return [], (), []
-    distance = np.asarray(distance_program(space, rows)(random_postures(ranges)))
+    # Asked for once, so interpreted; in parts, which bounds memory.
+    survey, postures = distance_program(space, rows).compile("numpy"), random_postures(ranges)
+    distance = np.concatenate([survey(part) for part in np.array_split(postures, _PARTS)])
     watched: list[Group] = []
     close: list[Pair] = []
     left_out: list[LeftOut] = []

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.errors import TaupiError
 from taupi.excitation.geometry.clearance import Clearance
+from taupi.excitation.geometry.shapes.read import NoGeometryError
 from taupi.excitation.geometry.watched import clearance_of
 from taupi.excitation.settings import Margins
 from taupi.model.robot import Robot
@@ -27,8 +27,8 @@ class ClearanceRows:
     rate_hz: float = 50.0
     name: str = "clearance"
     orders: tuple[int, ...] = (0,)
-    # 6 cm: who is farther away does not matter yet.
-    band: ClassVar[float] = 0.6
+    # 3 cm: who is farther away does not matter yet.
+    band: ClassVar[float] = 0.3
     # 1 mm, half of what rows keep in reserve.
     tolerance: ClassVar[float] = 0.01
 
@@ -37,6 +37,12 @@ class ClearanceRows:
         """Return the rows of all pairs."""
         count = len(clearance.pairs)
         return cls(clearance, np.zeros(count), np.full(count, np.inf))
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Of a pair of links with several capsules, the two that are nearest are looked at."""
+        pairs = list(dict.fromkeys(self.clearance.pairs))
+        return np.array([pairs.index(pair) for pair in self.clearance.pairs])
 
     def values(self, *states: np.ndarray) -> np.ndarray:
         """Return the distances (N, p)."""
@@ -52,7 +58,8 @@ class ClearanceRows:
 def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndarray) -> tuple[Clearance | None, str]:
     """Return what a robot keeps clear within its limits (n,), or None with the reason why that is not checked.
 
-    A floor or a box that was asked for is checked, or refused.
+    Only a robot of which nobody has said what it takes up is not checked, and then only where nobody asked for it. Geometry
+    that cannot be read, such as a mesh that is missing, is an error.
     """
     if margins.capsules == "none":
         return None, "it was left out by capsules = none."
@@ -69,7 +76,7 @@ def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndar
             margins.packages,
             (lower.tolist(), upper.tolist()),
         )
-    except TaupiError as error:
+    except NoGeometryError as error:
         if asked:
             raise
         return None, str(error)

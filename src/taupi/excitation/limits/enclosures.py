@@ -70,7 +70,9 @@ def enclosed(program: Program, motion: BoundedMotion, fixed: tuple[Box, ...] = (
     """Return bounds of the outputs (p,) of a program of (q, qd, qdd[, qddd], *fixed) along a whole motion."""
     over = program.compile("interval")
     orders = len(program.inputs) - len(fixed)
-    found = [_of_part(over, part, begin, orders, fixed) for begin, part in parts_of(motion)]
+    # What is reached at an instant alone, where nothing is uncertain, takes no intervals.
+    plain = None if fixed or orders > 3 else program.compile("numpy")
+    found = [_of_part(over, plain, part, begin, orders, fixed) for begin, part in parts_of(motion)]
     best = np.argmax([f.met for f in found], axis=0)
     place = np.arange(len(best))
     return Enclosure(
@@ -81,7 +83,12 @@ def enclosed(program: Program, motion: BoundedMotion, fixed: tuple[Box, ...] = (
 
 
 def _of_part(
-    over: Callable[..., Any], motion: BoundedMotion, begin: float, orders: int, fixed: tuple[Box, ...]
+    over: Callable[..., Any],
+    plain: Callable[..., Any] | None,
+    motion: BoundedMotion,
+    begin: float,
+    orders: int,
+    fixed: tuple[Box, ...],
 ) -> Enclosure:
     count = max(1, int(np.ceil(motion.duration * _RATE_HZ)))
     half = np.full(count, motion.duration / count / 2)
@@ -90,7 +97,11 @@ def _of_part(
     for depth in range(_HALVINGS + 1):
         reach = _reach(over, motion, times, half, orders, fixed)
         # What is reached at the middle alone is a value that the bound cannot be below.
-        value = _reach(over, motion, times, 0 * half, orders, fixed)
+        value = (
+            _reach(over, motion, times, 0 * half, orders, fixed)
+            if plain is None
+            else np.abs(np.asarray(plain(*motion(times))))
+        )
         at, top = value.argmax(axis=0), value.max(axis=0)
         if met is None or bound is None or when is None:
             bound, met, when = np.zeros(len(top)), np.zeros(len(top)), np.zeros(len(top))

@@ -36,6 +36,11 @@ class SampledRows(Protocol):
         ...
 
     @property
+    def groups(self) -> np.ndarray:
+        """Whole numbers (p,), the same for neighbouring quantities of which only the largest at a time need be looked at."""
+        ...
+
+    @property
     def band(self) -> float:
         """How near to a limit a row has to come to be watched."""
         ...

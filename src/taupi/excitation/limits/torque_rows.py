@@ -83,6 +83,11 @@ class TorqueRows:
         """What is limited."""
         return torque_program(self.robot)
 
+    @property
+    def groups(self) -> np.ndarray:
+        """Each joint is looked at."""
+        return np.arange(len(self.limit))
+
     def values(self, *states: np.ndarray) -> np.ndarray:
         """Return the torques (N, n) as shares of their limits."""
         return np.asarray(self.program(*states) / self.limit)

@@ -43,10 +43,9 @@ def proven(problem: DesignProblem, candidate: Candidate, prove: Prove, stop: Sto
     for _ in range(_ROUNDS):
         if result.ok or stop():
             break
-        problem = dataclasses.replace(
-            problem, sampled=tuple(_tightened(rows, result.proofs) for rows in problem.sampled)
-        )
-        again = improved(problem, result.candidate.x, stop, warm=True)
+        tighter = [rows.with_rows(_tightened(rows.rows, result.proofs)) for rows in result.candidate.watched]
+        problem = dataclasses.replace(problem, sampled=tuple(rows.rows for rows in tighter))
+        again = improved(problem, result.candidate.x, stop, watched=tighter)
         result = Proven(again, prove(again.x))
     return result if result.ok else _drawn_in(problem, result, prove)
 

@@ -17,14 +17,14 @@ from taupi.excitation.search.problem import DesignProblem
 _LINEAR = 1e-6
 
 # A search whose best motion has gained less than this, of phi per parameter, in so many iterations is over, if not early.
-_WORTH, _PATIENCE, _EARLY = 1e-3, 8, 24
+_WORTH, _PATIENCE = 5e-4, 8
 
 _OPTIONS = {
     "print_time": False,
     "ipopt.print_level": 0,
     "ipopt.sb": "yes",
     "ipopt.hessian_approximation": "limited-memory",
-    "ipopt.limited_memory_max_history": 20,
+    "ipopt.limited_memory_max_history": 10,
     "ipopt.mu_strategy": "adaptive",
     "ipopt.tol": 1e-4,
     "ipopt.acceptable_tol": 1e-2,
@@ -186,8 +186,12 @@ def minimise(
     iterations: int,
     stop: Stop,
     progress: Callable[[float], None] = lambda phi: None,
+    least: int = 24,
 ) -> Outcome:
-    """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched."""
+    """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched.
+
+    After `least` iterations it ends where little is gained any more, after `iterations` in any case.
+    """
     size, linear = problem.size, problem.linear
     watched = [rows for rows in lazy if len(rows)]
     objective = _Remembered(problem)
@@ -208,7 +212,7 @@ def minimise(
             best[:] = [phi, at]
         progress(phi)
         history.append(best[0])
-        stalled = len(history) > _EARLY and history[-1 - _PATIENCE] - best[0] < worth
+        stalled = len(history) > least and history[-1 - _PATIENCE] - best[0] < worth
         return stop() or stalled
 
     watcher = _Watcher(size, len(lower), seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from taupi.excitation.limits.sampled_rows import SampledRows
@@ -9,6 +11,9 @@ from taupi.excitation.search.problem import DesignProblem, Sampler
 
 # How far beyond a limit a row may be and still count as kept: IPOPT's own tolerance, with room.
 KEPT = 1e-5
+# Rows that are watched are forgotten where they are this many times as far from their limit as those that are added.
+_FAR = 1.5
+_BESIDE = 2  # samples
 
 
 class LazyRows:
@@ -20,6 +25,12 @@ class LazyRows:
         times = (np.arange(count) + 0.5) * (problem.family.duration / count)
         self._sampler = Sampler(problem.family, problem.n, times, rows.orders)
         self.samples = self.which = np.zeros(0, dtype=int)
+
+    def with_rows(self, rows: SampledRows) -> LazyRows:
+        """Return the same places watched, of rows with other limits."""
+        result = copy.copy(self)
+        result.rows = rows
+        return result
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -48,15 +59,26 @@ class LazyRows:
         return self.excess(x) <= self.rows.tolerance
 
     def watch(self, x: np.ndarray) -> bool:
-        """Watch every row that is near its limit, and return whether one is beyond it."""
+        """Watch every row that is near its limit, forget those that are far from it, and return whether one is beyond it."""
         value = self.all_values(x)
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
         if over.max() <= self.rows.tolerance:
             return False
-        near = (over > -self.rows.band) & _peaks(over)
-        near[self.samples, self.which] = True
+        peaks = _peaks(over) & self._foremost(over)
+        near = (over > -self.rows.band) & peaks
+        # What is beyond its limit will come near it somewhat earlier and later once it is pushed back.
+        late, place = np.nonzero(peaks & (over > 0))
+        for step in (-_BESIDE, _BESIDE):
+            near[np.clip(late + step, 0, len(over) - 1), place] = True
+        near[self.samples, self.which] |= over[self.samples, self.which] > -_FAR * self.rows.band
         self.samples, self.which = np.nonzero(near)
         return True
+
+    def _foremost(self, over: np.ndarray) -> np.ndarray:
+        """Return where values (N, p) are the largest of their group: the others follow where it is pushed back."""
+        starts = np.flatnonzero(np.diff(self.rows.groups, prepend=-1))
+        sizes = np.diff(starts, append=over.shape[1])
+        return np.asarray(over >= np.repeat(np.maximum.reduceat(over, starts, axis=1), sizes, axis=1))
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """Return the rows watched (k,)."""

@@ -28,4 +28,5 @@ def described_torque(samples: Samples, motion: Motion) -> np.ndarray | None:
     """Return the torque (N, n) of a motion by the description, None where it states no masses."""
     if not np.any(samples.robot.parameters.values):
         return None
-    return np.asarray(inverse_dynamics(samples.robot, terms=described_terms(smooth=False))(*motion))
+    torque = inverse_dynamics(samples.robot, terms=described_terms(smooth=False)).compile("numpy")
+    return np.asarray(torque(*motion))

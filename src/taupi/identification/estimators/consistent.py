@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from taupi.checks import or_none, positive
-from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
+from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.estimators.feasible import Feasible
+from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
-from taupi.identification.results.fit import Fit, Outcome
+from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.rows.factors import stack_factors
-from taupi.identification.weighting import weighted_least_squares
+from taupi.identification.solve import Solution
+from taupi.identification.weighting import Weights, weighted_least_squares
 
 _ROUNDS = 5
 # Constraints that make the weighted residual this many times larger contradict the log. They are worth a warning if the residual
@@ -26,16 +27,14 @@ _FRICTION = ("viscous", "coulomb")
 
 
 def consistent_values(problem: Problem) -> np.ndarray:
-    """Return the base parameters of the default estimator, without its warnings: a first fit, which another one follows.
+    """Return the base parameters of the default estimator: a first fit, which another one follows.
 
     If no real bodies come near the logs, they are those of weighted least squares.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TaupiWarning)
-        try:
-            return Consistent().fit(problem).values
-        except TaupiError:
-            return weighted_least_squares(problem, _ROUNDS)[0].x
+    try:
+        return Consistent().fit(problem).values
+    except TaupiError:
+        return weighted_least_squares(problem, _ROUNDS)[0].x
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,9 @@ class Consistent:
 
     There are two exceptions. Friction stays negative if keeping it positive would increase the joint's sum of squares by more
     than the share `clearly`, 0.1 by default: a torque sensor beyond the gear, or a drive that compensates its friction, measures
-    that. And if no robot that can exist comes near the logs, the result is that of "wls", with a warning. "feasible" makes no
-    exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by default: see "feasible".
+    that. And if no robot that can exist comes near the logs, the result is that of "wls", and is called so; the verdict says why.
+    "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by default: see
+    "feasible".
     """
 
     clearly: float = 0.1
@@ -98,8 +98,8 @@ class Consistent:
             return self._unless_contradicted(problem, fit)
         except NotIdentifiedError as error:
             solution, weights = weighted_least_squares(problem, _ROUNDS)
-            notes = [f"The fit among real bodies failed ({error}); this is weighted least squares."]
-            return assemble(problem, self.name, {"clearly": self.clearly}, solution, weights, notes=notes)
+            message = f"The fit among real bodies failed ({error}); this is weighted least squares."
+            return self._fallback(problem, solution, weights, Status(Outcome.FELL_BACK, message))
 
     def _unless_contradicted(self, problem: Problem, fit: Fit) -> Fit:
         """Return the fit, or the one without constraints if they more than double the weighted residual."""
@@ -113,9 +113,15 @@ class Consistent:
             f"No robot that can exist explains the logs: the relative error would rise from {least / torque:.2%} to "
             f"{constrained / torque:.2%}. Check signs, units, gears and the order of joints. This is weighted least squares."
         )
-        if constrained - least > _SUSPECT * torque:
-            warnings.warn(TaupiWarning(message), stacklevel=4)
-        return assemble(problem, self.name, {"clearly": self.clearly}, solution, weights, notes=[message])
+        suspect = constrained - least > _SUSPECT * torque
+        outcome = Outcome.FELL_BACK if suspect else Outcome.NEARLY_CONSISTENT
+        return self._fallback(problem, solution, weights, Status(outcome, message))
+
+    def _fallback(self, problem: Problem, solution: Solution, weights: Weights, status: Status) -> Fit:
+        """Return the fit of weighted least squares under its own name, with the reason for it."""
+        settings = {"iterations": _ROUNDS, "instead_of": self.name, "clearly": self.clearly}
+        name = WeightedLeastSquares.name
+        return assemble(problem, name, settings, solution, weights, status=status, notes=[status.message])
 
     def _clearly_negative(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
         """Return the friction parameters whose negative sign the log clearly shows.

@@ -6,15 +6,16 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, warn
+from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
+from taupi.identification.results.extrapolation import Speeds, faster_joints, warn_if_faster
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
@@ -31,18 +32,6 @@ from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Reading, Streaming
 from taupi.tables import html_table, table
 from taupi.threads import small_algebra
-
-# Friction is extrapolated where a joint moves faster than this many times its largest speed in the fitted logs.
-FASTER = 1.2
-# Terms that do not depend on speed.
-_SPEEDLESS = ("rotor", "offset", "spring", "link_offset")
-
-
-class Speeds(NamedTuple):
-    """The largest speed of a joint in a log, and in the fitted logs, rad/s or m/s."""
-
-    reached: float
-    fitted: float
 
 
 @dataclass(frozen=True)
@@ -174,7 +163,7 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
         if settings.cutoff_hz is None:
             settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz))
         validation = validate_recording(fit, Recording.of(source, equations, settings))
-    _warn_if_faster(validation)
+    warn_if_faster(validation.name, validation.faster)
     return validation
 
 
@@ -195,52 +184,31 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     source = recording.source
     (log,) = source.blocks()
-    recorded = without_delays(log, recording.encoder_delays)
+    recorded = without_delays(log, recording.encoder_delays) if equations.sprung else log
     recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
-    raw, smooth, row_filter = equations.torque(recorded), recording.log, recording.row_filter
+    raw, smooth = equations.torque(recorded), recording.log
     at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
     known = equations.known_torque(smooth, recording.known_torque)
     if known.any():  # rows hold the sum of both torques; what is compared is the measured one
-        known = (known if row_filter is None else row_filter(known))[at]
+        known = (known if recording.row_filter is None else recording.row_filter(known))[at]
         measured, predicted = measured - known, predicted - known
-    if equations.unmeasured and row_filter is not None:
+    if equations.unmeasured and recording.row_filter is not None:
         # In the row of a link, the torque of its spring is compared with what the motion of the link needs.
-        x, xd, _ = equations.motion(smooth)
+        row_filter, (x, xd, _) = recording.row_filter, equations.motion(smooth)
         spring = row_filter(spring_torque(fit.basis, fit.values, x, xd))[at]
         if fit.fits_deflection:
-            predicted = with_drives(fit, predicted)
             pretended = encoder_torque(fit, xd, -predicted, lambda value: row_filter(value)[at])
+            predicted = with_drives(fit, predicted)
             measured, raw = measured - pretended, raw - pretended
         measured, predicted = measured + spring, predicted + spring
         raw = raw + spring_torque(fit.basis, fit.values, equations.positions(recorded), xd[at])
-    speeds = dict(zip(equations.names, np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0), strict=True))
+    fastest = np.abs(np.concatenate([rows.qd for rows in blocks])).max(axis=0)
+    speeds = {equations.names[k]: fastest[k] for k in equations.motors}  # friction acts on motors
     rows = compared_rows(fit)
     measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
     names = [equations.names[j] for j in rows]
     validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
-    return dataclasses.replace(validation, faster=_faster(fit, speeds))
-
-
-def _faster(fit: Fit, speeds: Mapping[str, float]) -> dict[str, Speeds]:
-    """Return the rows of a log, by name, that move clearly faster than any fitted log did; none if the fit has no friction."""
-    if all(term.name in _SPEEDLESS for term in fit.terms):
-        return {}
-    fitted = fit.speeds
-    return {
-        name: Speeds(float(speed), fitted[name])
-        for name, speed in speeds.items()
-        if fitted.get(name, 0.0) > 0 and speed > FASTER * fitted[name]
-    }
-
-
-def _warn_if_faster(validation: Validation) -> None:
-    """Warn where a log moves clearly faster than the fitted ones."""
-    if validation.faster:
-        pairs = (f"{name} up to {s.reached:.3g}, fitted up to {s.fitted:.3g}" for name, s in validation.faster.items())
-        warn(
-            f"{validation.name} moves faster than the fitted logs, in rad/s or m/s: {'; '.join(pairs)}. Friction is "
-            "extrapolated there."
-        )
+    return dataclasses.replace(validation, faster=faster_joints(fit, speeds))
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
@@ -300,7 +268,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     equations.check(log)
     if not log.rate_hz > 0 and len(log) > 1:
         raise TaupiError("time of the log does not step forwards.", remedy="Sort it first: taupi.clean_log(log).")
-    if not log.is_prepared:
+    if equations.sprung and not log.is_prepared:
         log = without_delays(log, encoder_delays(fit.preparation, equations))
     for x, xd, xdd in COORDINATES[: 2 if equations.unmeasured else 1]:
         log = _with_derivatives(log, x, xd, xdd, fit, equations)
@@ -322,7 +290,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
         load = torque(plan.modulation.rigid) - known
         columns = plan.modulation.columns(s, qd, load) * fit.values[linear.count :]
         predicted += columns @ np.eye(equations.count)[list(plan.modulation.joints)]
-    predicted -= known
+    predicted = predicted - known
     if not fit.fits_deflection:
         return predicted
     return with_drives(fit, predicted) + encoder_torque(fit, qd, -predicted)

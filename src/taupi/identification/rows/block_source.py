@@ -33,7 +33,7 @@ class BlockSource:
     """Complete samples at uniform time steps, block by block.
 
     `first` is the first block, for names, signals and notes; `motion` are the rows between the standstills at the ends, or all
-    rows if these are not to be trimmed.
+    rows if these are not to be trimmed. `raw` is a log in memory as it was before it was cleaned.
     """
 
     blocks: Callable[[], Iterator[Log]] = field(repr=False)
@@ -42,6 +42,7 @@ class BlockSource:
     rate_hz: float
     motion: MotionRows
     streamed: bool = False
+    raw: Log | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -53,6 +54,10 @@ class BlockSource:
         """The time span of the motion, s, half a sample wider at both ends."""
         start = float(self.first.time[0])
         return start + (self.motion.start - 0.5) / self.rate_hz, start + (self.motion.stop - 0.5) / self.rate_hz
+
+    def recorded(self, samples: int) -> Log:
+        """Return the log as it was recorded, with whatever is wrong with it; of a stream, the first samples of its motion."""
+        return self.head(samples) if self.raw is None else self.raw
 
     def head(self, samples: int) -> Log:
         """Return the first samples of the motion, from which settings are chosen: the same for blocks of any size."""
@@ -130,10 +135,11 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
     refuse_silence(log)
     refuse_slow(log)
     refuse_absurd(log)
+    raw = log
     if not log.is_prepared:
         log = clean_log(log, gaps=preparation)
     motion = _motion(lambda: iter([log]), log, len(log), preparation)
-    return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion)
+    return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion, raw=raw)
 
 
 def _streamed(

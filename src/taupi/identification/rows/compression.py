@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +50,12 @@ def compress_recordings(
     """Return the factors of the rows of each recording, extended if there is an `extension`."""
     with _sample_counter(recordings) as count:
         return pool.map(lambda k: _compress(plan, recordings[k], k, count, extension), range(len(recordings)))
+
+
+def with_speeds(recordings: Sequence[Recording], compressed: Sequence[Compressed]) -> list[Recording]:
+    """Return recordings that know the largest speed of each of their rows."""
+    pairs = zip(recordings, compressed, strict=True)
+    return [replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist())) for r, part in pairs]
 
 
 def _compress(

@@ -14,7 +14,7 @@ from taupi.identification.rows.block_source import BlockSource
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
-from taupi.signals.delay import added_delays
+from taupi.signals.delay import Delays, added_delays
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
@@ -223,9 +223,11 @@ class Recording:
         return self.source.first.known_torque or self.preparation.known_torque
 
     @property
-    def encoder_delays(self) -> dict[str, float | tuple[float, ...]]:
+    def encoder_delays(self) -> Delays:
         """The delays (s) of q and theta that are removed."""
-        return encoder_delays(self.preparation, self.equations)
+        smoother = self.blocks.smoother
+        delays = {} if smoother is None else smoother.delays or {}
+        return {name: seconds for name, seconds in delays.items() if name in ("q", "theta")}
 
     @property
     def log(self) -> Log:
@@ -308,13 +310,13 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of a log's signals, by name: a torque that is held is early by half a sample."""
+    """Return the delays (s) of a log's signals that settings state, by name: a torque that is held is early by half a sample."""
     held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
     return held | encoder_delays(preparation, equations)
 
 
 def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of q and of theta: of the two encoders of an elastic joint, one is late, and is to be shifted."""
+    """Return the delays (s) of q and of theta that settings state: of an elastic joint, that of the encoder that is late."""
     if preparation.encoder_delay is None:
         return {}
     if not equations.sprung:

@@ -102,7 +102,8 @@ def _columns(layout: SpringLayout, r: np.ndarray, k: int, values: np.ndarray) ->
     """Return [tau_link, thetad, sgn thetad, 1, theta - q] (m, 5) of extended rows of a link."""
     stiffness = layout.stiffness(k)
     others = np.delete(np.arange(layout.parameters), stiffness)
-    return np.column_stack([r[:, others] @ values[others], r[:, layout.nuisance(k)], -r[:, stiffness]])
+    load = r[:, others] @ values[others] - r[:, -1]  # less a known torque, which the spring need not carry
+    return np.column_stack([load, r[:, layout.nuisance(k)], -r[:, stiffness]])
 
 
 def _design(columns: np.ndarray, file: int, files: int, free: Sequence[bool]) -> np.ndarray:

@@ -4,12 +4,13 @@ A stiff spring bends by little more than its encoders resolve. In the rows of Zo
 columns of the link with the target 0, and noise in a column makes its parameter too small. Two combinations of these rows have
 no such column:
 
-    drive = link + motor:   u = Y_link pi + Y_motor pi               the spring's torque cancels
-    link:                   theta - q = Y_link pi / K + nuisance     the deflection is the target
+    drive = link + motor:   u + t = Y_link pi + Y_motor pi             the spring's torque cancels
+    link:                   theta - q = (Y_link pi - t) / K + nuisance the deflection is the target
 
-The second is linearised about an estimate pi_0, K_0, with m_0 = Y_link pi_0 / K_0 the modelled deflection:
+t is a known torque on the link, 0 unless one is stated. The second is linearised about an estimate pi_0, K_0, with the modelled
+deflection m_0 = (Y_link pi_0 - t) / K_0, and multiplied by K_0, so that pi is as in the first:
 
-    K_0 (theta - q - m_0) = Y_link pi - m_0 K                        multiplied by K_0, since pi is then that of the drive's row
+    t + K_0 (theta - q - m_0) = Y_link pi - m_0 K
 
 Its noise is K_0 times that of the encoders. The nuisance is linear too: a delay between the encoders (thetad), lost motion (sgn
 thetad) and an offset per log. It is removed by projection (Frisch & Waugh 1933; Lovell 1963).
@@ -127,7 +128,7 @@ class SpringLayout:
         for k, link in enumerate(self.sprung):
             motor, drive = self.motor(k), self.drive(k)
             y[:p, drive] = rows.y[:, link] + rows.y[:, motor]
-            tau[:, drive] = rows.tau[:, motor]
+            tau[:, drive] = rows.tau[:, link] + rows.tau[:, motor]
             use[:, drive] = rows.use[:, link] & rows.use[:, motor]
             y[self.nuisance(k)[:-1], link] = rows.shapes[:, k].T
             y[self.nuisance(k)[-1], link] = 1.0
@@ -205,7 +206,7 @@ def linearised(block: np.ndarray, stiffness: int, values: np.ndarray) -> np.ndar
     """
     result, stiff = block.copy(), values[stiffness]
     others = np.delete(np.arange(len(values)), stiffness)
-    modelled = block[:, others] @ values[others] / stiff
+    modelled = (block[:, others] @ values[others] - block[:, -1]) / stiff
     result[:, stiffness] = -modelled
-    result[:, -1] = stiff * (-block[:, stiffness] - modelled)
+    result[:, -1] += stiff * (-block[:, stiffness] - modelled)
     return result

@@ -92,7 +92,7 @@ def compress_shapes(maker: RowMaker, plan: FrictionPlan, recording: Recording) -
         blocks = [np.column_stack([y[:, j].T, rows.tau[:, j]])[rows.use[:, j]] for j in range(maker.n)]
         for link, motor in drives:
             used, columns = rows.use[:, motor] & rows.use[:, link], (y[:, link] + y[:, motor]).T
-            blocks.append(np.column_stack([columns, rows.tau[:, motor]])[used])
+            blocks.append(np.column_stack([columns, rows.tau[:, link] + rows.tau[:, motor]])[used])
         for j, ((r, count), block) in enumerate(zip(result, blocks, strict=True)):
             result[j] = triangle(np.vstack([r, block])), count + len(block)
     return result

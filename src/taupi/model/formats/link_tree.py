@@ -333,7 +333,7 @@ def _numbered(moving: Sequence[_Moving], drives: Mapping[str, _Drive]) -> tuple[
                 axis=j.axis,
                 after=j.after,
                 ratio=drive.ratio,
-                limits=j.limits,
+                limits=j.limits.without_offset(drive.offset),
                 friction=j.friction,
                 transmission=j.transmission,
                 mimic=drive.driver != j.name,

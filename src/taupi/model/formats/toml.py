@@ -294,7 +294,7 @@ def _joint(
         axis=axis,
         after=after,
         ratio=ratio,
-        limits=Limits(**_floats(row.get("limits", {}), _LIMITS, f"{place}: limits")),
+        limits=Limits(**_floats(row.get("limits", {}), _LIMITS, f"{place}: limits")).without_offset(offset),
         friction=_stated(Friction(), row.get("friction", {}), _FRICTION, f"{place}: friction"),
         transmission=_stated(Transmission(), row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission"),
         mimic="mimic" in row,

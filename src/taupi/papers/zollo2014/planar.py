@@ -17,7 +17,7 @@ from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, 
 from taupi.signals.log import Log
 from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.record import record
-from taupi.simulation.references import BSpline
+from taupi.simulation.references import BSpline, Reference
 from taupi.simulation.run import Run
 from taupi.simulation.simulate import simulate
 
@@ -60,6 +60,10 @@ class Planar:
         """The arm and which samples count: those in which both motors are fast."""
         return Bench(load("zollo2r"), SPEED, "sample", self.curve)
 
+    def motion(self, seed: int, smaller: float = 1.0) -> Reference:
+        """Return the motion of a seed, so many times `smaller`: random triangle waves."""
+        return BSpline.triangles(CENTRE, PEAK / smaller, DURATION, seed)
+
     def runs(self, stribeck: bool = True, smaller: float = 1.0, held: bool = False) -> list[Run]:
         """Return a closed loop for each seed: RK4 at 0.1 ms, logged at 1 kHz; the control continuous, or held for a sample."""
         robot = self.bench.robot
@@ -67,7 +71,7 @@ class Planar:
         law = ElasticPDGravity(robot, *(HELD_GAINS if held else GAINS))
 
         def one(seed: int) -> Run:
-            motion = BSpline.triangles(CENTRE, PEAK / smaller, DURATION, seed)
+            motion = self.motion(seed, smaller)
             if held:
                 return simulate(plant, law, motion, DURATION, rate=RATE, substeps=STEPS)
             return simulate(plant, law, motion, DURATION, rate=RATE * STEPS, every=STEPS, control="continuous")

@@ -17,7 +17,7 @@ from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log
 from taupi.signals.log import Log
 from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.record import record
-from taupi.simulation.references import BSpline
+from taupi.simulation.references import BSpline, Reference
 from taupi.simulation.run import Run
 from taupi.simulation.simulate import simulate
 
@@ -45,13 +45,16 @@ class Puma:
         """The arm and which rows count: those of links, and of motors that are fast."""
         return Bench(load("puma560_elastic").with_gravity(GRAVITY[self.count]), SPEED, "row")
 
+    def motion(self) -> Reference:
+        """Return the motion: random control points."""
+        return BSpline.random(CENTRE, AMPLITUDE, POINTS, DURATION, self.seed)
+
     def run(self) -> Run:
         """Return the closed loop: RK4 at 0.05 ms, logged at 1 kHz, under continuous control."""
         robot = self.bench.robot
         plant = ElasticPlant(robot, terms=pipe.FRICTION, smoothing=0.0)
         law = ElasticPDGravity(robot, 900 * INERTIA, 42 * INERTIA)
-        motion = BSpline.random(CENTRE, AMPLITUDE, POINTS, DURATION, self.seed)
-        return simulate(plant, law, motion, DURATION, rate=RATE * STEPS, every=STEPS, control="continuous")
+        return simulate(plant, law, self.motion(), DURATION, rate=RATE * STEPS, every=STEPS, control="continuous")
 
     def estimates(self, run: Run) -> dict[str, np.ndarray]:
         """Return the base parameters (b,) that each pipeline finds."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from taupi.papers.study import Reproduction, Step, Study
+from taupi.papers.zollo2014 import optimised as optimised_study
 from taupi.papers.zollo2014 import planar as planar_study
 from taupi.papers.zollo2014 import puma as puma_study
+from taupi.papers.zollo2014.optimised import optimised_notes, optimised_pictures, optimised_tables
 from taupi.papers.zollo2014.planar_rows import planar_pictures, planar_rows, planar_tables, seen_friction
 from taupi.papers.zollo2014.puma_rows import puma_pictures, puma_rows, puma_tables
 
@@ -40,21 +42,23 @@ def notes(planar: planar_study.Outcome, puma: dict[int, puma_study.Outcome]) -> 
 
 
 def run(step: Step) -> Reproduction:
-    """Rerun both studies."""
+    """Rerun both studies, and both once more with optimised motions."""
     planar = planar_study.experiment(step)
     puma = {count: puma_study.experiment(step, count) for count in puma_study.GRAVITY}
+    better = optimised_study.experiment(step, planar, puma)
     rows = (*planar_rows(planar), *puma_rows(puma))
-    tables = planar_tables(planar) | puma_tables(puma)
-    pictures = (*planar_pictures(planar), *puma_pictures(puma))
-    return Reproduction(STUDY, rows, tables, pictures, notes(planar, puma))
+    tables = planar_tables(planar) | puma_tables(puma) | optimised_tables(better)
+    pictures = (*planar_pictures(planar), *puma_pictures(puma), *optimised_pictures(better))
+    return Reproduction(STUDY, rows, tables, pictures, (*notes(planar, puma), *optimised_notes(better)))
 
 
 STUDY = Study(
     name="zollo2014",
     document="Zollo, Lopez, Spedaliere, Garcia Aracil, Guglielmelli: Identification of dynamic parameters for robots with "
     "elastic joints",
-    reruns="two joints and PUMA 560 with elastic joints: closed loops, pipelines, noise; each parameter and the mean error",
-    seconds=40,
-    steps=12,
+    reruns="two joints and PUMA 560 with elastic joints: closed loops, pipelines, noise; "
+    "optimised motions; each parameter and the mean error",
+    seconds=60,
+    steps=15,
     run=run,
 )

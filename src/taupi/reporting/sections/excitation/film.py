@@ -1,4 +1,4 @@
-"""The arm along its motion."""
+"""The arm along its motion, with the capsules that it is kept clear by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taupi.reporting.stick_figures import Arm, film, strip
 
 
 class FilmSection:
-    """The arm at seven moments, and in motion."""
+    """The arm at seven moments, and in motion; beside it, how near it comes to itself and its surroundings."""
 
     name: ClassVar[str] = "film"
     title: ClassVar[str] = "The arm"
@@ -17,4 +17,10 @@ class FilmSection:
     def fields(self, content: ExcitationContent) -> dict[str, str]:
         """Return pictures."""
         arms = [Arm("motion", "c0", content.time, content.states[0])]
-        return {"strip": strip(content.plan.robot, arms), "film": film(content.plan.robot, arms)}
+        robot, clearance = content.plan.robot, content.plan.clearance
+        space = None if clearance is None else clearance.space
+        return {
+            "strip": strip(robot, arms, space=space),
+            "film": film(robot, arms, space),
+            "beside": content.distances(),
+        }
