@@ -41,7 +41,7 @@ def judge(fit: Fit, problem: Problem) -> Verdict:
     # Bodies of an estimator that does not give them take seconds to find: only if the estimate may not be one of real bodies.
     if fit.standard is not None or reasons or (can_be_tried and trials.baseline.impossible.any()):
         reasons += reasons_of_bodies(fit)
-    doubted = Verdict.of(reasons).level is not Level.GOOD
+    doubted = bool(reasons)  # a remark is enough to look for its cause
     reasons += clipping_reasons(heads, problem.robot.joint_names)
     if can_be_tried:
         reasons += _causes(trials, doubted)

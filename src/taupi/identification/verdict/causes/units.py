@@ -14,6 +14,8 @@ from taupi.identification.verdict.trials import Mending, Trials
 from taupi.signals.log import Log
 
 _MOTION = ("q", "qd", "qdd")
+# An arm that turns further than this, rad, turns in degrees; one that turns less than the other may have been converted twice.
+_FAR, _NEAR = 2 * math.pi, 0.2
 
 
 def scaled_motion(log: Log, factors: np.ndarray) -> Log:
@@ -42,11 +44,18 @@ class Degrees:
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return one candidate per unit."""
         slides = np.array([joint.prismatic for joint in trials.robot.driving_joints])
-        for factor, says, unit in (
-            (math.pi / 180, "q looks like degrees: with radians", "deg"),
-            (180 / math.pi, "q looks like radians that were converted from degrees: without that", "rad"),
+        ranges = np.max([np.ptp(head.log.q, axis=0) for head in trials.heads], axis=0)
+        widest = float(np.max(ranges, where=~slides, initial=0.0))
+        for factor, says, unit, likely in (
+            (math.pi / 180, "q looks like degrees: with radians", "deg", widest > _FAR),
+            (
+                180 / math.pi,
+                "q looks like radians that were converted from degrees: without that",
+                "rad",
+                widest < _NEAR,
+            ),
         ):
-            if not slides.all():
+            if likely:
                 change = partial(scaled_motion, factors=np.where(slides, 1.0, factor))
                 yield self._candidate(says, unit, change, np.flatnonzero(~slides), len(slides), factor)
         for factor, says, unit in (
