@@ -825,8 +825,8 @@ def validate(
 ) -> Validation:
     """Return how well a `fit` predicts a `log`, or the log in the file at a path: tau_hat = Y_b pi_b compared with tau.
 
-    The log is prepared as the fitted logs were, with the largest of their cutoffs, except for the settings named here. Every row
-    counts, slow ones too.
+    The log is prepared as the fitted logs were, with the cutoff that was chosen for predictions, except for the settings named
+    here. Every row counts, slow ones too.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

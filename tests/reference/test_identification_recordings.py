@@ -141,6 +141,45 @@ def test_tx40_with_a_coupled_wrist(identified, mapping, tmp_path):
     assert coulomb == pytest.approx(published["fc"], rel=0.15, abs=0.3)
 
 
+def pooled_raw(validations):
+    """Return ||tau - tau_hat|| / ||tau|| over all joints and logs, against raw torque."""
+    squares = [(np.sum((v.raw - v.predicted) ** 2), np.sum(v.raw**2)) for v in validations]
+    return float(np.sqrt(np.divide(*np.sum(squares, axis=0))))
+
+
+def runs_of(folder, names):
+    return [DATA / folder / f"{name}.csv.gz" for name in names]
+
+
+PENDULUM = [f"run_{k:02d}" for k in range(6)], [f"run_{k}" for k in (11, 12, 13)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "columns", "train", "test", "most"),
+    [
+        pytest.param("lbr_med7", "lbr", ["fit_0_70s"], ["test_70_100s"], 0.033, id="slow-motion"),
+        pytest.param("schunk_lwa4p_tum", "schunk", "fit", "test", 0.2371, id="short-runs"),
+        pytest.param("dfki_double_pendulum_A0", "pendulum", *PENDULUM, 0.3659, id="free-swings"),
+        pytest.param("dfki_double_pendulum_A0", "pendulum", *PENDULUM[::-1], 0.35, id="free-swings-reversed"),
+    ],
+)
+def test_cutoff_and_weights_over_all_runs(folder, columns, train, test, most, identified, mapping):
+    """Raw errors with defaults are no worse than the plain pipeline's, whose cutoff was chosen by looking at the test."""
+    names = [
+        sorted(path.name.split(".")[0] for path in (DATA / folder / part).glob("*.csv.gz"))
+        if isinstance(part, str)
+        else part
+        for part in (train, test)
+    ]
+    places = [f"{folder}/{part}" if isinstance(part, str) else folder for part in (train, test)]
+    train, test = (runs_of(*pair) for pair in zip(places, names, strict=True))
+    fit, _ = identified(DATA / folder / "robot.urdf", train, test[0], mapping(columns))
+    assert fit.estimator == "consistent" and fit.cutoffs.slow == (folder == "lbr_med7")
+    assert len({log.cutoff_hz for log in fit.logs}) <= 1 + sum(log.cutoff_hz > fit.cutoffs.fit_hz for log in fit.logs)
+    logs = [tp.read_log(path, fit.robot, mapping(columns)) for path in test]
+    assert pooled_raw([fit.validate(log) for log in logs]) <= most
+
+
 FLEXLINK = """<robot name="flexlink"><link name="base"/>
 <link name="hub"><inertial><mass value="0.1"/>
 <inertia ixx="2e-3" ixy="0" ixz="0" iyy="2e-3" iyz="0" izz="2e-3"/></inertial></link>

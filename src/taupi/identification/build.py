@@ -27,6 +27,7 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.compression import Compressed, compress_recordings, with_speeds
 from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.preparation import Preparation
@@ -37,7 +38,7 @@ from taupi.identification.springs.notes import spring_notes
 from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.friction_width import refined_widths
-from taupi.identification.tuning.model_bandwidth import with_explained_cutoffs
+from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.identification.tuning.springs import SpringSearch, search_springs
 from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
@@ -70,14 +71,18 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
         preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
         recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
-        base, recordings, spread = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
+        base, recordings, cutoffs, spread = _choose_friction_and_cutoffs(
+            equations, terms, recordings, preparation, own_base
+        )
         if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
             prior = prior_of(inputs.prior, base)
             return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
         compressed = compress_recordings(pool, friction_plan(base), recordings)
         recordings = with_speeds(recordings, compressed)
+        if cutoffs is not None:
+            notes = [cutoffs.note, *notes]
         problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
-        problem = dataclasses.replace(problem, shape_spread=spread)
+        problem = dataclasses.replace(problem, cutoffs=cutoffs, shape_spread=spread)
         if not modulated:
             return problem
         extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
@@ -189,8 +194,10 @@ def _choose_friction_and_cutoffs(
     recordings: list[Recording],
     settings: Preparation,
     base: BaseParameters | None,
-) -> tuple[BaseParameters, list[Recording], np.ndarray]:
+) -> tuple[BaseParameters, list[Recording], ChosenCutoffs | None, np.ndarray]:
     """Return the base parameters with the shapes of dry friction, the recordings with their cutoffs, and errors by the shapes.
+
+    Before the errors stands how the cutoffs were chosen.
 
     Slow rows of joints that never reverse are left out of the recordings. The errors are those of `refined_widths`.
     """
@@ -198,7 +205,7 @@ def _choose_friction_and_cutoffs(
     directions = unshaped_friction(terms, equations)
     if not directions:
         base = base_with_terms(robot, terms, base, elastic)
-        return base, with_explained_cutoffs(base, recordings, settings), np.zeros((base.count, 0))
+        return base, *with_pooled_cutoffs(base, recordings, settings), np.zeros((base.count, 0))
     extent = Extent.of([r.extent(np.array(list(directions.values()))) for r in recordings])
     widths = None if settings.slow is None else friction_widths(settings.slow, robot.n)
     never_reverses = one_way(extent.low, extent.high)
@@ -212,18 +219,18 @@ def _choose_friction_and_cutoffs(
     ]
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
-    recordings = with_explained_cutoffs(base, recordings, settings)
+    recordings, cutoffs = with_pooled_cutoffs(base, recordings, settings)
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
         extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
         if elastic:
-            return base, recordings, np.zeros((base.count, 0))
+            return base, recordings, cutoffs, np.zeros((base.count, 0))
         better, spread = refined_widths(base, recordings, list(extents))
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes | better), base, elastic)
-        return base, recordings, spread
-    return base, recordings, np.zeros((base.count, 0))
+        return base, recordings, cutoffs, spread
+    return base, recordings, cutoffs, np.zeros((base.count, 0))
 
 
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:

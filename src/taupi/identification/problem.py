@@ -13,6 +13,7 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
@@ -54,6 +55,7 @@ class Problem:
         shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
+        cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
     """
 
     robot: Robot
@@ -72,6 +74,7 @@ class Problem:
     shrinkage: tuple[JointFactor, ...] = ()
     shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     springs: SpringAnalysis | None = None
+    cutoffs: ChosenCutoffs | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from taupi.identification.problem import Problem, Weights
 from taupi.identification.rows.factors import JointFactor, residual_squares
 from taupi.identification.solve import WEAK, Solution
 
+# The share of the noise of a joint over all files in that of one file.
+_SHARED = 0.5
+
 
 def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
     """Return the solution, and the weights 1 / sigma of each (file, joint), taken anew from the residuals `iterations` times."""
@@ -21,14 +24,19 @@ def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK
 
 
 def first_weights(problem: Problem) -> Weights:
-    """Return 1 / rms(tau) of each (file, joint): until residuals are known, noise is assumed proportional to torque.
+    """Return 1 / rms(tau) of each joint over all files: until residuals are known, noise is assumed proportional to torque.
 
-    A link behind a spring has the weight of its motor.
+    A joint without torque in a file has no weight there; a link behind a spring has the weight of its motor.
     """
-    result: Weights = {}
+    rows: dict[int, int] = {}
+    powers: dict[int, float] = {}
     for f in problem.factors:
-        power = float(f.r[:, -1] @ f.r[:, -1])
-        result[f.file, f.joint] = float(np.sqrt(f.rows / power)) if power > 0 else 0.0
+        rows[f.joint] = rows.get(f.joint, 0) + f.rows
+        powers[f.joint] = powers.get(f.joint, 0.0) + _power(f)
+    result: Weights = {
+        (f.file, f.joint): float(np.sqrt(rows[f.joint] / powers[f.joint])) if _power(f) > 0 else 0.0
+        for f in problem.factors
+    }
     equations = Equations.of(problem.base)
     for file, row in list(result):
         if row in equations.unmeasured:
@@ -37,25 +45,54 @@ def first_weights(problem: Problem) -> Weights:
 
 
 def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Weights:
-    """Return 1 / sigma, with sigma^2 = |residual|^2 / (rows (1 - k / N)), if parameters take k of N independent rows.
+    """Return 1 / sigma, with sigma_ij^2 = (s_j^2 + s_ij^2) / 2 for joint j in file i.
 
-    The row of a link behind a spring has no measured torque, and smaller parameters leave a smaller residual there, however badly
-    they fit. So sigma is the residual's share of the spring's torque, times the spring's torque in the first solution.
+    s_ij^2 is the noise of the joint in that file, as in `noise_variances`, and s_j^2 the same over all files. A file in which a
+    joint hardly needs torque is explained well by parameters that are zero; with a weight of its own, it would draw them there.
+    So no file has more than twice the weight of its joint's mean, in squares; a file with more noise may have much less.
+    """
+    own = noise_variances(problem, solution, weights)
+    sums: dict[int, tuple[float, float]] = {}  # of squares and of degrees of freedom, by joint
+    for (_, joint), (variance, freedom) in own.items():
+        squares, total = sums.get(joint, (0.0, 0.0))
+        sums[joint] = squares + freedom * variance, total + freedom
+    shared = {joint: squares / max(total, 1e-300) for joint, (squares, total) in sums.items()}
+    return {
+        key: 1 / float(np.sqrt(_SHARED * shared[key[1]] + (1 - _SHARED) * variance)) if freedom else 0.0
+        for key, (variance, freedom) in own.items()
+    }
+
+
+def noise_variances(
+    problem: Problem, solution: Solution, weights: Weights
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return s^2 = |residual|^2 / freedom of each (file, joint), and the freedom: rows (1 - k / N).
+
+    k parameters are determined by N independent rows.
+
+    The freedom is 0 where there is no torque. The row of a link behind a spring has no measured torque, and smaller parameters
+    leave a smaller residual there, however badly they fit. So s is the residual's share of the spring's torque, times the
+    spring's torque in the first solution.
     """
     squares, scales = residual_squares(problem.factors, solution.x), spring_scales(problem, solution.x)
-    result: Weights = {}
+    result: dict[tuple[int, int], tuple[float, float]] = {}
     for f in problem.factors:
         key = (f.file, f.joint)
         power, scale = torque_squares(problem, f, solution.x), scales[key]
         if not f.rows or power == 0 or scale == 0:
-            result[key] = 0.0
+            result[key] = 0.0, 0.0
             continue
         determined = float(np.sum((weights[key] * f.r[:, :-1] @ solution.spread) ** 2))
         freedom = f.rows * max(1 - determined / f.independent, 0.1)
         # The residual of noiseless torques is rounding error, which says nothing about weights.
-        floor = 1e-9 * np.sqrt(power / f.rows)
-        result[key] = 1 / max(scale * float(np.sqrt(squares[key] / freedom)), scale * floor)
+        floor = 1e-18 * power / f.rows
+        result[key] = scale**2 * max(squares[key] / freedom, floor), freedom
     return result
+
+
+def _power(factor: JointFactor) -> float:
+    """Return |tau|^2 of a factor."""
+    return float(factor.r[:, -1] @ factor.r[:, -1])
 
 
 def spring_scales(problem: Problem, x: np.ndarray) -> Weights:

@@ -11,23 +11,10 @@ import numpy as np
 
 from taupi.checks import positive, whole_number
 from taupi.errors import Argument, TaupiError
-
-GIVE_CUTOFF = ("Give ", Argument("cutoff_hz"), ".")
+from taupi.signals.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
 
 # What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this.
 _FORGOTTEN = 1e-12
-# Ratio of signal to noise, in power, down to which a frequency still counts as motion: 20 dB.
-_SNR = 100.0
-# The cutoff lies this far above the frequency at which the motion meets the noise, because torques contain sums of the motion's
-# frequencies.
-_MARGIN = 2.5
-# With encoders so good that vibrations stand out of their noise, it lies instead this far above the frequency below which 99.99 %
-# of the velocity's energy lies: friction jumps at each reversal, which puts torque at several times the motion's frequencies.
-_ENERGY, _ABOVE_ENERGY = 0.9999, 5.0
-# A line of the spectrum belongs to the motion if its velocity has at least this share of the strongest line's power ...
-_STRONG = 1e-2
-# ... and if it lies within a good octave of the line below it; resonances far above the motion do not.
-_OCTAVE = 2.2
 
 
 def noise_bandwidth_hz(cutoff_hz: float, order: int = 4, causal: bool = False) -> float:
@@ -200,17 +187,17 @@ def choose_cutoff(
         raise TaupiError(
             Argument("q"), f" has {len(q)} samples, expected at least 32 to see a spectrum.", remedy=GIVE_CUTOFF
         )
-    noise, energy = _motion_band(q, rate_hz)
+    noise, energy = motion_band(spectrum_of(q, rate_hz))
     moving = noise > 0
     if not moving.any():
         raise TaupiError(
             Argument("q"), " does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF
         )
     noise_hz, energy_hz = float(np.median(noise[moving])), float(np.median(energy[moving]))
-    most = min(_MARGIN * noise_hz, 0.4 * rate_hz)
-    hz = min(_ABOVE_ENERGY * energy_hz, most)
-    reason = f"q meets its noise at {noise_hz:.3g} Hz, and {_ENERGY:.2%} of its velocity lies below {energy_hz:.3g} Hz"
-    motion = np.minimum(noise, _ABOVE_ENERGY / _MARGIN * energy)
+    most = min(MARGIN * noise_hz, 0.4 * rate_hz)
+    hz = min(ABOVE_ENERGY * energy_hz, most)
+    reason = f"q meets its noise at {noise_hz:.3g} Hz, and {ENERGY:.2%} of its velocity lies below {energy_hz:.3g} Hz"
+    motion = np.minimum(noise, ABOVE_ENERGY / MARGIN * energy)
     if score is None:
         return Cutoff(hz, motion, reason, min(energy_hz, most), most)
     frequencies = hz * np.geomspace(1 / 3, 3, 9) if candidates is None else candidates
@@ -227,50 +214,6 @@ def _best_candidate(
     least = min(scores)
     k = next(i for i, s in enumerate(scores) if s <= least + 0.01 * abs(least))
     return Cutoff(frequencies[k], motion, f"score {scores[k]:.4g}, the least of {len(frequencies)} candidates")
-
-
-def _motion_band(q: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return, per joint, the frequency where the spectrum meets the noise and the one below which the velocity's energy lies.
-
-    Both are 0 for a joint that does not move.
-    """
-    steps = np.diff(q, axis=0)
-    speed = np.abs(np.fft.rfft(steps * np.hanning(len(steps) + 2)[1:-1, None], axis=0)) ** 2
-    f = np.fft.rfftfreq(len(steps), 1 / rate_hz)
-    power = speed.copy()
-    power[1:] /= (4 * np.sin(np.pi * f[1:] / rate_hz) ** 2)[:, None]
-    power[0] = power[1]
-    upper = (f > 0.25 * rate_hz) & (f < 0.475 * rate_hz)
-    floor = np.median(power[upper], axis=0) / math.log(
-        2
-    )  # mean of an exponential law, which noise power obeys, from its median
-    smooth = _moving_mean(power, max(3, round(0.5 / f[1])))
-    noise, energy = np.zeros(q.shape[1]), np.zeros(q.shape[1])
-    for j in np.flatnonzero(np.ptp(q, axis=0) > 0):
-        peak = int(np.argmax(speed[:, j]))
-        loud = smooth[:, j] > _SNR * floor[j]
-        end = _end_of_motion(f, loud, loud & (speed[:, j] > _STRONG * speed[peak, j]), peak)
-        share = np.cumsum(speed[: end + 1, j])
-        noise[j] = max(f[end], f[1])
-        energy[j] = max(f[np.searchsorted(share, _ENERGY * share[-1])], f[1])
-    return noise, energy
-
-
-def _end_of_motion(f: np.ndarray, loud: np.ndarray, strong: np.ndarray, at: int) -> int:
-    """Return the end of the loud stretch around `at`, continued as long as a strong line follows within an octave."""
-    while True:
-        quiet = np.flatnonzero(~loud[at:])
-        end = at + int(quiet[0]) if len(quiet) else len(f) - 1
-        near = np.flatnonzero(strong & (f > f[end]) & (f <= _OCTAVE * f[end]))
-        if not len(near):
-            return end
-        at = int(near[-1])
-
-
-def _moving_mean(x: np.ndarray, width: int) -> np.ndarray:
-    sums = np.cumsum(np.pad(x, ((width // 2, width), (0, 0)), "edge"), axis=0)
-    sums = np.concatenate((np.zeros((1, x.shape[1])), sums))
-    return (sums[width:] - sums[:-width])[: len(x)] / width
 
 
 def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:

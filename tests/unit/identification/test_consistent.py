@@ -1,11 +1,16 @@
 """The default estimator: weighted least squares among robots that can exist."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from problems import assert_real, problem_of, real_truth
 
 import taupi as tp
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, TaupiWarning
+from taupi.identification.results.fit import Outcome
+from taupi.identification.results.uncertainty import loss_significance
+from taupi.identification.rows.factors import JointFactor
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,9 @@ def test_friction_that_is_clearly_negative_stays_so(robot):
     layout = tp.base_parameters(robot, terms=("rotor", "viscous", "coulomb", "offset")).standard.names
     truth[layout.index("elbow_joint.viscous")] = -5.0
     problem = problem_of(robot, truth, noise=0.1, samples=300)
-    fit = tp.estimators.Consistent().fit(problem)
+    with pytest.warns(TaupiWarning, match=r"Friction is clearly negative and stays so: elbow_joint\.viscous\."):
+        fit = tp.estimators.Consistent().fit(problem)
+    assert fit.estimator == "consistent"
     found = dict(zip(fit.names, fit.values, strict=True))
     assert found["elbow_joint.viscous"] == pytest.approx(-5.0, rel=0.1)
     others = [v for n, v in found.items() if n.endswith((".viscous", ".coulomb")) and not n.startswith("elbow")]
@@ -70,9 +77,40 @@ def test_a_wrong_sign_is_told(robot):
     assert "No robot that can exist explains the logs: the relative error would rise from" in reason.sentence
     assert np.allclose(fit.values, tp.estimators.WeightedLeastSquares().fit(problem).values)
     assert "Check signs, units, gears" in fit.notes[-1]
+    assert fit.status.outcome is Outcome.REPLACED and fit.status.ok
+    again = tp.Fit.from_dict(fit.to_dict(), robot)
+    assert again.estimator == "wls" and again.status == fit.status
 
 
-@pytest.mark.parametrize("clearly", [0, -1.0, True, "x", float("nan")])
-def test_bad_settings(clearly):
-    with pytest.raises(TaupiError, match="clearly is"):
-        tp.estimators.Consistent(clearly=clearly)
+def test_a_small_contradiction_is_no_reason_to_leave_real_bodies(robot):
+    """A rotor of negative inertia: it raises the error several times over, significantly, but by 3 % of the torque only."""
+    layout = tp.base_parameters(robot, terms=("rotor", "viscous", "coulomb", "offset")).standard.names
+    truth = real_truth(robot, np.random.default_rng(3))
+    truth[layout.index("shoulder_pan_joint.rotor")] = -5.0
+    problem = problem_of(robot, truth, noise=0.01, samples=400)
+    fit, free = tp.estimators.Consistent().fit(problem), tp.estimators.WeightedLeastSquares().fit(problem)
+    assert fit.estimator == "consistent" and fit.relative > 2 * free.relative
+    assert_real(fit.parameters.values, 6)
+    replaced = tp.estimators.Consistent(size=0.01).fit(problem)
+    assert replaced.estimator == "wls" and "No robot that can exist explains the logs" in replaced.status.message
+
+
+def test_what_is_significant_is_counted_in_stretches_of_time():
+    """Differences d_k of 1 and 4 in turn: z = sum d_k / sqrt(sum (d_k - 2.5)^2); with no spread, z has no bound."""
+
+    def pieces(squares):
+        return [JointFactor(0, 0, np.array([[0.0, np.sqrt(s)], [1.0, 0.0]]), 2, 0.0, k) for k, s in enumerate(squares)]
+
+    zero = np.zeros(1)
+    assert loss_significance(pieces([1.0]), {}, zero, zero) == 0
+    x = np.ones(1)  # |(1, 0) - ...|^2: one more in each stretch, whatever its torque
+    assert loss_significance(pieces([4.0] * 9), {}, x, zero) > 1e6
+    other = [dataclasses.replace(f, r=f.r * (1 + k % 2)) for k, f in enumerate(pieces([0.0] * 16))]
+    assert loss_significance(other, {}, x, zero) == pytest.approx(16 * 2.5 / np.sqrt(16 * 1.5**2))
+
+
+@pytest.mark.parametrize("value", [0, -1.0, True, "x", float("nan")])
+@pytest.mark.parametrize("name", ["significance", "size"])
+def test_bad_settings(name, value):
+    with pytest.raises(TaupiError, match=f"{name} is"):
+        tp.estimators.Consistent(**{name: value})

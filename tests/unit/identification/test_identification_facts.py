@@ -16,7 +16,7 @@ from taupi.identification.rows.recording import Extent
 from taupi.identification.rows.row_maker import Filter, RowMaker
 from taupi.identification.rows.samples import Samples
 from taupi.identification.tuning.friction_shape import _least_residual, default_shapes
-from taupi.identification.tuning.model_bandwidth import _bandwidth
+from taupi.identification.tuning.model_bandwidth import bandwidths_of
 
 
 def test_real_bodies_are_said_to_be_so_and_how_far_they_are():
@@ -50,14 +50,29 @@ def test_a_point_is_moved_no_farther_than_into_the_cone():
 
 def test_a_model_that_explains_everything_has_the_whole_band():
     tau = np.random.default_rng(0).normal(size=(4000, 1))
-    assert np.isclose(_bandwidth(tau, 1e-3 * tau, Filter(100.0, 20.0)), 50.0)
+    assert np.allclose(bandwidths_of([(tau, 1e-3 * tau, 100.0)], 20.0), 50.0)
 
 
 def test_a_model_that_explains_slow_torques_has_the_band_up_to_the_others():
     tau = np.random.default_rng(1).normal(size=8000)
     f = np.fft.rfftfreq(len(tau), 0.01)
-    residual = np.fft.irfft(np.where(f > 10, np.fft.rfft(tau), 0), len(tau))  # all of the torque above 10 Hz
-    assert 7 < _bandwidth(tau[:, None], residual[:, None], Filter(100.0, 20.0)) < 14
+    residual = np.fft.irfft(np.where(f > 10, 1.2 * np.fft.rfft(tau), 0), len(tau))  # more than the torque above 10 Hz
+    half, equal = bandwidths_of([(tau[:, None], residual[:, None], 100.0)], 20.0)
+    assert 7 < half <= equal < 14
+
+
+def test_short_signals_together_show_what_each_alone_does_not():
+    """Twenty stretches of 2 s with the same slow torque: together as one of 40 s."""
+    rng = np.random.default_rng(2)
+    tau = rng.normal(size=8000)
+    f = np.fft.rfftfreq(len(tau), 0.005)
+    slow = np.fft.irfft(np.where(f < 10, np.fft.rfft(tau), 0), len(tau))
+    residual = 1.2 * (tau - slow)  # more than the torque above 10 Hz
+    parts = [(tau[k : k + 400, None], residual[k : k + 400, None], 200.0) for k in range(0, 8000, 400)]
+    half, equal = bandwidths_of(parts, 20.0)
+    assert 6 < half <= equal < 14
+    noise = rng.normal(size=(4000, 1))
+    assert bandwidths_of([(noise, noise, 100.0)], 20.0) is None  # nothing is explained
 
 
 def test_springs_are_scaled_by_the_torque_of_the_first_solution(monkeypatch):

@@ -61,14 +61,18 @@ def test_ols_is_numpy_lstsq_on_the_stacked_matrix(arm):
 
 
 def test_wls_solves_the_weighted_equations(arm):
-    """Its own noise levels, put into a dense weighted problem, give its own answer; and they are the noise that was added."""
-    logs = [prepared(arm, 0, np.array([0.2, 2.0])), prepared(arm, 1, np.array([1.0, 0.1]))]
+    """Its own noise levels, put into a dense weighted problem, give its own answer.
+
+    They are sigma_ij^2 = (s_j^2 + s_ij^2) / 2, with the noise s_ij that was added and s_j, its mean over the logs.
+    """
+    added = np.array([[0.2, 2.0], [1.0, 0.1]])
+    logs = [prepared(arm, k, noise) for k, noise in enumerate(added)]
     problem = tp.estimators.build_problem(arm, logs, terms=TERMS, preparation=tp.Preparation(slow=0))
     from taupi.identification.weighting import weighted_least_squares
 
     solution, weights = weighted_least_squares(problem, 5)
     sigma = np.array([[1 / weights[f, j] for j in range(2)] for f in range(2)])
-    assert sigma == pytest.approx(np.array([[0.2, 2.0], [1.0, 0.1]]), rel=0.1)
+    assert sigma == pytest.approx(np.sqrt(0.5 * (np.mean(added**2, axis=0) + added**2)), rel=0.1)
     W, tau = [], []
     for k in range(2):
         for r in problem.rows(k):
@@ -329,7 +333,9 @@ def test_rows_that_are_all_too_slow_are_told(arm):
 def test_a_short_log_keeps_the_cutoff_that_it_is_long_enough_for(arm):
     log = fourier(arm, TERMS, 0, 300, 200.0, noise=100.0)  # the model explains none of it, so lower cutoffs are tried
     fit = tp.identify(arm, log, "wls")
-    assert fit.provenance["logs"][0]["cutoff_hz"] == pytest.approx(tp.signals.choose_cutoff(log.q, 200.0).hz)
+    assert fit.cutoffs.half_hz is None and fit.cutoffs.least_hz == pytest.approx(16 / 1.5, rel=0.02)
+    suggested = tp.signals.choose_cutoff(log.q, 200.0).hz
+    assert fit.provenance["logs"][0]["cutoff_hz"] == pytest.approx(max(suggested, 16 / 1.5), rel=0.02)
 
 
 def test_friction_whose_shape_is_stated_for_some_joints_is_sgn_for_the_others():

@@ -164,8 +164,8 @@ def test_the_cutoff_is_where_the_model_ends(arm):
     quiet, noisy = (tp.identify(arm, x).provenance["logs"][0]["cutoff_hz"] for x in (log, loud))
     assert noisy < 0.7 * quiet and 0.8 < noisy < 4.5
     problem = tp.estimators.build_problem(arm, loud)
-    assert "the model explains the torque up to" in " ".join(problem.notes)
-    assert explained_bandwidths(problem.base, problem.recordings)[0] < 4.5
+    assert "the model explains half of the torque's power up to" in " ".join(problem.notes)
+    assert explained_bandwidths(problem.base.linear, problem.recordings).half_hz < 4.5
     given = tp.identify(arm, loud, cutoff_hz=12).provenance["logs"][0]["cutoff_hz"]
     assert given == 12
 

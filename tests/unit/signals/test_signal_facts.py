@@ -6,7 +6,7 @@ import pytest
 import taupi as tp
 from taupi.signals.check import _beyond
 from taupi.signals.derivatives import central
-from taupi.signals.filters import _motion_band
+from taupi.signals.motion_spectrum import motion_band, spectrum_of
 
 
 def test_how_far_a_signal_is_beyond_its_limits():
@@ -52,7 +52,7 @@ def test_a_weak_line_above_a_quiet_band_is_no_motion():
     noise = 1e-5 * np.random.default_rng(0).normal(size=t.shape)
     plain = np.sin(2 * np.pi * 4 * t) + noise
     weak, strong = (plain + a * np.sin(2 * np.pi * 7 * t) for a in (1e-3, 0.5))
-    ends, _ = _motion_band(np.stack((plain, weak, strong), axis=1), 100.0)
+    ends, _ = motion_band(spectrum_of(np.stack((plain, weak, strong), axis=1), 100.0))
     assert 4 < ends[0] < 6.5
     assert 4 < ends[1] < 6.5
     assert 7 < ends[2] < 9

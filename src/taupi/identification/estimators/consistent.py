@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from taupi.checks import or_none, positive
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning, warn
 from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
-from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit, Outcome, Status
-from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import Solution
-from taupi.identification.weighting import Weights, weighted_least_squares
+from taupi.identification.results.uncertainty import loss_significance
 
-_ROUNDS = 5
-# Constraints that make the weighted residual this many times larger contradict the log. They are worth a warning if the residual
-# grows by more than this share of the torque, so that it is not rounding.
-_FARTHEST, _SUSPECT = 2.0, 0.02
 _FRICTION = ("viscous", "coulomb")
+# Friction that has a smaller share of a joint's torque is not worth leaving the robots that can exist.
+_VISIBLE = 0.002
 
 
 def consistent_values(problem: Problem) -> np.ndarray:
@@ -31,10 +27,12 @@ def consistent_values(problem: Problem) -> np.ndarray:
 
     If no real bodies come near the logs, they are those of weighted least squares.
     """
-    try:
-        return Consistent().fit(problem).values
-    except TaupiError:
-        return weighted_least_squares(problem, _ROUNDS)[0].x
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TaupiWarning)
+        try:
+            return Consistent().fit(problem).values
+        except TaupiError:
+            return WeightedLeastSquares().fit(problem).values
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +42,24 @@ class Consistent:
     If real bodies can have the parameters of weighted least squares, the result is that of "wls". Otherwise it predicts other
     motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
 
-    There are two exceptions. Friction stays negative if keeping it positive would increase the joint's sum of squares by more
-    than the share `clearly`, 0.1 by default: a torque sensor beyond the gear, or a drive that compensates its friction, measures
-    that. And if no robot that can exist comes near the logs, the result is that of "wls", and is called so; the verdict says why.
-    "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`, none by default: see
-    "feasible".
+    There are two exceptions, both only if the logs contradict the constraints significantly. Friction stays negative, with a
+    warning, if it lies more than `significance` standard errors below zero, 4 by default, which few data widen as they do
+    confidence intervals, and if it makes up more than 0.2 % of a joint's torque: a torque sensor beyond the gear, or a drive that
+    compensates its friction, measures that. And if the relative error of all robots that can exist is larger than that of "wls"
+    by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of "wls"; `fit.estimator`
+    and the verdict say so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or with a `prior_weight`,
+    none by default: see "feasible".
     """
 
-    clearly: float = 0.1
+    significance: float = 4.0
+    size: float = 0.05
     bounds: Bounds | None = None
     prior_weight: float | None = None
     name: ClassVar[str] = "consistent"
 
     def __post_init__(self) -> None:
-        positive("clearly", self.clearly)
+        positive("significance", self.significance)
+        positive("size", self.size)
         or_none(positive)("prior_weight", self.prior_weight)
 
     def with_bounds(self, bounds: Bounds) -> Consistent:
@@ -75,71 +77,89 @@ class Consistent:
         bounded = Feasible(prior_weight=self.prior_weight)
         return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
 
+    def _settings(self) -> dict[str, Any]:
+        return {"significance": self.significance, "size": self.size}
+
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
         bounded = self._bounded()
         if bounded is not None:
             return bounded.fit_as(self.name, bounded.settings(), problem)
-        entries = problem.base.parameters.layout.entries
-        friction = [n for n, e in zip(problem.names, entries, strict=True) if e.kind in _FRICTION]
         try:
-            strict = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem)
-            if strict.status.outcome is Outcome.UNCONSTRAINED:
-                return strict
-            loose = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, friction)
-            negative = self._clearly_negative(problem, strict, loose)
-            if not negative:
-                return self._unless_contradicted(problem, strict)
-            note = (
-                f"Friction is clearly negative and stays so: {', '.join(negative)}. Does something other than a motor current "
-                "measure the torque, or does the drive compensate friction?"
-            )
-            fit = Feasible().fit_as(self.name, {"clearly": self.clearly}, problem, negative, [note])
-            return self._unless_contradicted(problem, fit)
+            fit = Feasible().fit_as(self.name, self._settings(), problem)
+            if fit.status.outcome is Outcome.UNCONSTRAINED:
+                return fit
+            fit, warning = self._with_negative_friction(problem, fit)
         except NotIdentifiedError as error:
-            solution, weights = weighted_least_squares(problem, _ROUNDS)
-            message = f"The fit among real bodies failed ({error}); this is weighted least squares."
-            return self._fallback(problem, solution, weights, Status(Outcome.FELL_BACK, message))
-
-    def _unless_contradicted(self, problem: Problem, fit: Fit) -> Fit:
-        """Return the fit, or the one without constraints if they more than double the weighted residual."""
-        solution, weights = weighted_least_squares(problem, _ROUNDS)
-        r = stack_factors(problem.factors, weights)
-        least, constrained = (float(np.linalg.norm(r @ np.append(x, -1.0))) for x in (solution.x, fit.values))
-        if constrained <= _FARTHEST * least:
+            free = WeightedLeastSquares().fit(problem)
+            return self._replaced(free, f"The fit among real bodies failed ({error}).")
+        free = WeightedLeastSquares().fit(problem)
+        if not self._contradicted(problem, fit, free):
+            if warning:
+                warn(warning)
             return fit
-        torque = max(float(np.linalg.norm(r[:, -1])), 1e-300)
-        message = (
-            f"No robot that can exist explains the logs: the relative error would rise from {least / torque:.2%} to "
-            f"{constrained / torque:.2%}. Check signs, units, gears and the order of joints. This is weighted least squares."
+        before, after = (_weighted_relative(f, free) for f in (free, fit))
+        return self._replaced(
+            free,
+            f"No robot that can exist explains the logs: the relative error would rise from {before:.2%} to {after:.2%}. "
+            "Check signs, units, gears and the order of joints.",
         )
-        suspect = constrained - least > _SUSPECT * torque
-        outcome = Outcome.FELL_BACK if suspect else Outcome.NEARLY_CONSISTENT
-        return self._fallback(problem, solution, weights, Status(outcome, message))
 
-    def _fallback(self, problem: Problem, solution: Solution, weights: Weights, status: Status) -> Fit:
-        """Return the fit of weighted least squares under its own name, with the reason for it."""
-        settings = {"iterations": _ROUNDS, "instead_of": self.name, "clearly": self.clearly}
-        name = WeightedLeastSquares.name
-        return assemble(problem, name, settings, solution, weights, status=status, notes=[status.message])
+    def _with_negative_friction(self, problem: Problem, fit: Fit) -> tuple[Fit, str]:
+        """Return the fit, or one in which friction that is clearly negative stays so, and what to warn of."""
+        from scipy.stats import norm, t
 
-    def _clearly_negative(self, problem: Problem, strict: Fit, loose: Fit) -> list[str]:
-        """Return the friction parameters whose negative sign the log clearly shows.
+        entries = problem.base.parameters.layout.entries
+        friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
+        loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
+        # With few degrees of freedom, wider, as confidence intervals are.
+        least = self.significance * t.ppf(0.975, np.maximum(loose.freedom, 1.0)) / norm.ppf(0.975)
+        names = [
+            problem.names[k]
+            for k in friction
+            if loose.values[k] < -least[k] * loose.stderr[k]
+            and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
+        ]
+        if not names:
+            return fit, ""
+        note = (
+            f"Friction is clearly negative and stays so: {', '.join(names)}. Does something other than a motor current "
+            "measure the torque, or does the drive compensate friction?"
+        )
+        return Feasible().fit_as(self.name, self._settings(), problem, names, [note]), note
 
-        `loose` is the fit in which friction may be negative, `strict` the one in which it may not. A parameter counts if it is
-        negative in `loose`, if `strict` explains the torque of some joint clearly worse, and if the torque that the parameter
-        contributes to that joint is clearly visible in its residual.
-        """
-        pairs = zip(strict.joints, loose.joints, strict=True)
-        worse = {j for j, (a, b) in enumerate(pairs) if a.rms**2 > (1 + self.clearly) * b.rms**2}
-        result = []
-        for k, e in enumerate(problem.base.parameters.layout.entries):
-            if e.kind not in _FRICTION or loose.values[k] >= 0:
-                continue
-            for j in worse:
-                squares = sum(
-                    float(np.sum((f.r[:, k] * loose.values[k]) ** 2)) for f in problem.factors if f.joint == j
-                )
-                if squares > self.clearly * loose.joints[j].rms ** 2 * loose.joints[j].rows:
-                    result.append(problem.names[k])
-        return list(dict.fromkeys(result))
+    def _contradicted(self, problem: Problem, fit: Fit, free: Fit) -> bool:
+        """Return whether the constraints raise the error over all joints significantly, and by more than `size` of the torque."""
+        rise = _weighted_relative(fit, free) - _weighted_relative(free, free)
+        weights = {
+            (f.file, f.joint): 1 / free.joints[f.joint].noise for f in problem.factors if free.joints[f.joint].noise
+        }
+        return rise > self.size and (
+            loss_significance(problem.pieces, weights, fit.values, free.values) > self.significance
+        )
+
+    def _replaced(self, free: Fit, reason: str) -> Fit:
+        """Return the fit by weighted least squares in place of one by this estimator, for a `reason` that is said."""
+        message = f"{reason} This is weighted least squares."
+        return replace(
+            free,
+            settings={**free.settings, "instead_of": self.name},
+            status=Status(Outcome.REPLACED, message),
+            notes=(*free.notes, message),
+        )
+
+
+def _share_of_torque(problem: Problem, k: int, value: float) -> float:
+    """Return the largest share that parameter `k` of this value has in the torque of a joint, root mean squares over all logs."""
+    squares: dict[int, np.ndarray] = {}  # of the parameter's torque and of all torque, by joint
+    for f in problem.factors:
+        own, torque = value * f.r[:, k], f.r[:, -1]
+        squares[f.joint] = squares.get(f.joint, np.zeros(2)) + np.array([own @ own, torque @ torque])
+    return max(float(np.sqrt(own / torque)) if torque > 0 else 0.0 for own, torque in squares.values())
+
+
+def _weighted_relative(fit: Fit, free: Fit) -> float:
+    """Return |R (x, -1)| / |tau|, with the parameters of a fit, and the rows and weights of weighted least squares."""
+    assert free.triangle is not None
+    torque = max(float(np.linalg.norm(free.triangle[:, -1])), 1e-300)
+    return float(np.linalg.norm(free.triangle @ np.append(fit.values, -1.0))) / torque

@@ -11,6 +11,7 @@ from taupi.errors import NotIdentifiedError
 from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.results.uncertainty import Uncertainty, uncertainty
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution
@@ -48,23 +49,38 @@ def assemble(
         uncertain = uncertainty(problem.pieces, weights, solution.x, solution.spread)
     elif uncertain is None:
         uncertain = uncertainty(pieces or (), {}, solution.x, solution.spread)
+    covariance, undetermined = (
+        uncertain.covariance + _shape_covariance(problem),
+        solution.undetermined | uncertain.unknown,
+    )
+    fitted = (problem.pieces, weights) if pieces is None else (pieces, {})
+    moved = shifts(*fitted, solution.x, solution.spread)
+    sensitive = sensitivity_note(problem.names, solution.x, covariance, moved, undetermined)
     return Fit(
         robot=problem.robot,
         terms=problem.terms,
         basis=problem.base,
         values=solution.x,
-        covariance=uncertain.covariance + _shape_covariance(problem),
-        undetermined=solution.undetermined | uncertain.unknown,
+        covariance=covariance,
+        undetermined=undetermined,
         freedom=uncertain.freedom,
         estimator=estimator,
         settings=dict(settings) | {"preparation": problem.preparation.to_dict()} | _row_settings(problem),
         status=status,
         conditioning=problem.conditioning.to_dict(),
         joints=statistics(problem, solution.x, weights),
-        notes=(*problem.notes, *_undetermined_notes(problem, solution), *_few_rows_notes(problem, uncertain), *notes),
+        notes=(
+            *problem.notes,
+            *_undetermined_notes(problem, solution),
+            *_few_rows_notes(problem, uncertain),
+            *([sensitive] if sensitive else []),
+            *notes,
+        ),
         logs=tuple(r.record for r in problem.recordings),
         record=fit_record(problem.robot, problem.seed),
         prior=problem.prior,
+        cutoffs=problem.cutoffs,
+        shifts=moved,
         standard=standard,
         triangle=problem.stack(weights) if pieces is None else problem.shrunk(stack_factors(pieces), weights),
         springs=() if problem.springs is None else problem.springs.records,

@@ -16,6 +16,7 @@ from taupi.dynamics.terms import Term
 from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.results.verdict import Verdict
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
 from taupi.identification.springs.records import SpringRecord
@@ -40,8 +41,7 @@ class Outcome(Enum):
     SOLVED = ("solved", ())
     UNCONSTRAINED = ("no constraint is active", ())
     CONSTRAINED = ("solved, with active constraints", ())
-    FELL_BACK = ("solved by weighted least squares: no robot that can exist explains the logs", ())
-    NEARLY_CONSISTENT = ("solved by weighted least squares: all but those of real bodies", ())
+    REPLACED = ("another estimator was used than the one asked for", ())
     NOT_CONVERGED = (
         "did not converge",
         ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
@@ -147,6 +147,8 @@ class Fit:
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
         springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
         judged: The verdict of `taupi.identify`, which looked at the logs too; None for a fit that was made in another way.
+        cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
+        shifts: How far each estimate (b,) moves at most if one of four parts of the logs is left out; None if that is not known.
     """
 
     robot: Robot
@@ -168,6 +170,8 @@ class Fit:
     standard: np.ndarray | None = None
     triangle: np.ndarray | None = field(default=None, compare=False)
     springs: tuple[SpringRecord, ...] = ()
+    cutoffs: ChosenCutoffs | None = None
+    shifts: np.ndarray | None = field(default=None, compare=False)
     judged: Verdict | None = None
 
     @cached_property

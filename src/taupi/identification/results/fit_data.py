@@ -14,6 +14,7 @@ from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
 from taupi.identification.results.verdict import Verdict
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.recording import LogRecord
 from taupi.identification.springs.records import SpringRecord
 from taupi.model.robot import Robot
@@ -61,6 +62,8 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "joints": [dataclasses.asdict(j) for j in fit.joints],
         "springs": [spring.to_dict() for spring in fit.springs],
         "conditioning": dict(fit.conditioning),
+        "shifts": None if fit.shifts is None else fit.shifts.tolist(),
+        "cutoffs": None if fit.cutoffs is None else fit.cutoffs.to_dict(),
         "notes": list(fit.notes),
         "provenance": fit.provenance,
     }
@@ -101,6 +104,8 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
         judged=Verdict.from_dict(data["verdict"]) if "verdict" in data else None,
+        shifts=None if data.get("shifts") is None else np.array(data["shifts"], dtype=float),
+        cutoffs=None if data.get("cutoffs") is None else ChosenCutoffs.from_dict(data["cutoffs"]),
     )
 
 

@@ -22,7 +22,6 @@ LIGHTER = 0.03
 # A spring this many times stiffer or softer than described is an error of units, signs or gears, or noise.
 SPRING_FACTOR = 10.0
 
-_FALLBACKS = {Outcome.FELL_BACK: Level.DOUBTFUL, Outcome.NEARLY_CONSISTENT: Level.GOOD}
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
@@ -61,7 +60,8 @@ def reasons_of_springs(fit: Fit) -> tuple[Reason, ...]:
         if not name.endswith(".stiffness") or undetermined or stated <= 0:
             continue
         if not stated / SPRING_FACTOR <= value <= SPRING_FACTOR * stated:
-            sentence = f"{name} would be {value:.3g}, but its description says {stated:.3g}: more than {SPRING_FACTOR:g} times off."
+            off = f"more than {SPRING_FACTOR:g} times off"
+            sentence = f"{name} would be {value:.3g}, but its description says {stated:.3g}: {off}."
             remedy = "Check that theta is on the joint side of the gears and has the sign of q, and the units of both."
             numbers = {"stiffness": value, "described": stated}
             reasons.append(Reason("spring", sentence, Level.WRONG, (name.rpartition(".")[0],), numbers, remedy))
@@ -86,8 +86,8 @@ def _poor_fit(fit: Fit) -> list[Reason]:
 
 
 def _fallback(fit: Fit) -> list[Reason]:
-    level = _FALLBACKS.get(fit.status.outcome)
-    return [] if level is None else [Reason("fallback", fit.status.message, level)]
+    replaced = fit.status.outcome is Outcome.REPLACED
+    return [Reason("fallback", fit.status.message, Level.DOUBTFUL)] if replaced else []
 
 
 def _unreal_bodies(fit: Fit) -> list[Reason]:

@@ -67,6 +67,24 @@ def uncertainty(
     return Uncertainty(0.5 * (covariance + covariance.T), freedom)
 
 
+def loss_significance(
+    pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, best: np.ndarray
+) -> float:
+    """Return by how many standard errors the sum of squares at `x` is above that at `best`: a z-score over stretches of time.
+
+    z = sum_k d_k / sqrt(sum_k (d_k - d)^2), with d_k the difference of the sums of squares in stretch k and d its mean; it is
+    valid if different stretches are nearly independent, whatever the noise within one is like.
+    """
+    differences: dict[tuple[int, int], float] = {}
+    for f in pieces:
+        rows = f.r * weights.get((f.file, f.joint), 1.0)
+        losses = [float(np.sum((rows @ np.append(v, -1.0)) ** 2)) for v in (x, best)]
+        differences[f.file, f.stretch] = differences.get((f.file, f.stretch), 0.0) + losses[0] - losses[1]
+    d = np.array(list(differences.values()))
+    spread = float(np.sqrt(np.sum((d - d.mean()) ** 2))) if len(d) > 1 else np.inf
+    return float(d.sum()) / max(spread, 1e-300)
+
+
 class _Groups:
     """The rows of each (file, joint): their number of independent ones, their noise, and what it does to the scores."""
 

@@ -132,8 +132,8 @@ class Validation:
 def validate(fit: Fit, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
     """Return how well a `fit` predicts a `log`, or the log in the file at a path: tau_hat = Y_b pi_b compared with tau.
 
-    The log is prepared as the fitted logs were, with the largest of their cutoffs, except for the settings named here. Every row
-    counts, slow ones too.
+    The log is prepared as the fitted logs were, with the cutoff that was chosen for predictions, except for the settings named
+    here. Every row counts, slow ones too.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -161,7 +161,8 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
         # A log that was prepared before is prepared once more.
         source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
         if settings.cutoff_hz is None:
-            settings = dataclasses.replace(settings, cutoff_hz=_cutoff_hz(fit, source.rate_hz))
+            cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
+            settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
         validation = validate_recording(fit, Recording.of(source, equations, settings))
     warn_if_faster(validation.name, validation.faster)
     return validation
@@ -169,9 +170,11 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
 
 @small_algebra
 def validate_recording(fit: Fit, recording: Recording) -> Validation:
-    """Return how well a fit predicts a recording in memory, with the largest of the fit's cutoffs; every row counts."""
+    """Return how well a fit predicts a recording in memory, with the fit's cutoff for predictions; every row counts."""
     equations = recording.equations
-    cutoff_hz = _cutoff_hz(fit, recording.source.rate_hz) if fit.preparation.cutoff_hz is None else None
+    source, cutoff_hz = recording.source, None
+    if fit.preparation.cutoff_hz is None:
+        cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
     if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
         recording = recording.with_cutoff(cutoff_hz)
     recording = dataclasses.replace(
@@ -182,7 +185,6 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
         raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
     time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
-    source = recording.source
     (log,) = source.blocks()
     recorded = without_delays(log, recording.encoder_delays) if equations.sprung else log
     recorded = recorded.rows(np.rint((time - log.time[0]) * source.rate_hz).astype(int))
@@ -403,7 +405,13 @@ def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
     raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")
 
 
-def _cutoff_hz(fit: Fit, rate_hz: float) -> float | None:
-    """Return the largest cutoff of the fitted logs, as far as the rate of a log allows; None if they all came prepared."""
+def _cutoff_hz(fit: Fit, rate_hz: float, lowest_hz: float = 0.0) -> float | None:
+    """Return the cutoff of predictions, as far as a log's rate and length allow; None if all fitted logs came prepared.
+
+    It is the one that was chosen for predictions, the median over the fitted logs, or else the largest of their own cutoffs.
+    """
+    chosen = [log.validation_hz for log in fit.logs if log.validation_hz]
     cutoffs = [log.cutoff_hz for log in fit.logs if log.cutoff_hz]
-    return min(max(cutoffs), 0.4 * rate_hz) if cutoffs else None
+    if not cutoffs:
+        return None
+    return min(max(float(np.median(chosen)) if chosen else max(cutoffs), lowest_hz), 0.4 * rate_hz)

@@ -24,6 +24,8 @@ from taupi.signals.stretches import median_step
 
 # Larger files (in bytes) are streamed if their format allows it: about 300 000 samples of a 7-joint arm.
 STREAMED_BYTES = 64 << 20
+# Periods of the lowest cutoff in a log: one at each end is cut, and one of three times the frequency, which is half of them.
+_PERIODS = 16 / 3
 # A block with fewer samples shows neither a rate nor a standstill.
 _LEAST = 64
 
@@ -54,6 +56,11 @@ class BlockSource:
         """The time span of the motion, s, half a sample wider at both ends."""
         start = float(self.first.time[0])
         return start + (self.motion.start - 0.5) / self.rate_hz, start + (self.motion.stop - 0.5) / self.rate_hz
+
+    @property
+    def lowest_cutoff_hz(self) -> float:
+        """The lowest cutoff, Hz, of which half of the motion is left once a period of each of two filters is cut at each end."""
+        return _PERIODS * self.rate_hz / max(self.motion.stop - self.motion.start, 1)
 
     def recorded(self, samples: int) -> Log:
         """Return the log as it was recorded, with whatever is wrong with it; of a stream, the first samples of its motion."""

@@ -180,25 +180,42 @@ def residual_squares(factors: Sequence[JointFactor], x: np.ndarray) -> dict[tupl
     return {(f.file, f.joint): float(np.sum((f.r @ np.append(x, -1.0)) ** 2)) for f in factors}
 
 
-def reweighted_least_squares(rows: Sequence[np.ndarray], counts: Sequence[int]) -> tuple[np.ndarray, list[float]]:
-    """Return x of weighted least squares on factors [Y tau] of `counts` rows each, and the weights, 1 / rms of the residuals.
+def reweighted_least_squares(
+    rows: Sequence[np.ndarray], counts: Sequence[int], joints: Sequence[int]
+) -> tuple[np.ndarray, list[float]]:
+    """Return x of weighted least squares on factors [Y tau] of `counts` rows each, and their weights 1 / sigma.
 
-    The weights begin as 1 / rms of the torques, and are taken anew from the residuals twice. A factor without torque has no
+    sigma^2 is the mean of the residual's mean square in the factor itself and in all factors with the same number in `joints`.
+    It begins as that of the torques of the joint, and is taken anew from the residuals twice. A factor without torque has no
     weight; the residual of noiseless torques is rounding error, which says nothing about weights.
 
     >>> import numpy as np
     >>> precise, noisy = np.array([[1.0, 2.0], [0.0, 0.1]]), np.array([[1.0, 2.0], [0.0, 10.0]])
-    >>> x, weights = reweighted_least_squares([precise, noisy], [2, 2])
+    >>> x, weights = reweighted_least_squares([precise, noisy], [2, 2], joints=[0, 1])
     >>> x.round(3).tolist(), round(weights[0] / weights[1])
     ([2.0], 100)
+    >>> x, weights = reweighted_least_squares([precise, noisy], [2, 2], joints=[0, 0])
+    >>> round((weights[0] / weights[1]) ** 2, 1)  # at most twice the mean, which is half of the larger variance
+    3.0
     """
-    torques = [float(np.linalg.norm(r[:, -1])) for r in rows]
-    residuals, x, weights = torques, np.zeros(rows[0].shape[1] - 1), [0.0] * len(rows)
+    which, sizes = np.asarray(joints), np.maximum(np.asarray(counts, dtype=float), 1.0)
+    torques = np.array([float(np.sum(r[:, -1] ** 2)) for r in rows])
+    with_torque = (torques > 0) & (np.asarray(counts) > 0)
+    sums = np.zeros((2, which.max(initial=0) + 1))
+
+    def over_joint(squares: np.ndarray) -> np.ndarray:
+        sums[:] = 0
+        np.add.at(sums[0], which, squares)
+        np.add.at(sums[1], which, sizes * with_torque)
+        return (sums[0] / np.maximum(sums[1], 1.0))[which]
+
+    variances, x, weights = over_joint(torques), np.zeros(rows[0].shape[1] - 1), np.zeros(len(rows))
     for again in (True, True, False):
-        norms = zip(residuals, torques, counts, strict=True)
-        weights = [float(np.sqrt(m)) / max(a, 1e-9 * torque) if torque else 0.0 for a, torque, m in norms]
+        weights = np.where(with_torque, 1 / np.sqrt(np.where(with_torque, variances, 1.0)), 0.0)
         r = triangle(np.vstack([w * r for w, r in zip(weights, rows, strict=True)]))
         x = np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=WEAKEST)[0]
         if again:
-            residuals = [float(np.linalg.norm(r @ np.append(x, -1.0))) for r in rows]
-    return x, weights
+            squares = np.array([float(np.sum((r @ np.append(x, -1.0)) ** 2)) for r in rows]) * with_torque
+            squares = np.maximum(squares, 1e-18 * torques)
+            variances = 0.5 * (over_joint(squares) + squares / sizes)
+    return x, weights.tolist()

@@ -20,6 +20,8 @@ from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
 from taupi.signals.periodic import period_of
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
+from taupi.signals.smoothing import LOCAL_DERIVATIVES
+from taupi.signals.standstill import MotionRows
 
 # Samples of a log in memory that are passed on at once.
 _CHUNK = 50_000
@@ -77,6 +79,7 @@ class LogRecord:
         sha256: The hash of the file.
         rate_hz: Rows per second.
         cutoff_hz: The cutoff of the filter that its rows have passed, Hz; None for a log that came prepared.
+        validation_hz: The cutoff up to which its motion predicts torques, Hz, if that was chosen too.
         least_speeds: The speeds (n,) below which rows were not used.
         speeds: The largest speeds (n,) among the rows that were used, rad/s or m/s; empty if they are not known.
         notes: What was done to it, in words.
@@ -90,6 +93,7 @@ class LogRecord:
     least_speeds: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
     speeds: tuple[float, ...] = ()
+    validation_hz: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain data."""
@@ -151,6 +155,7 @@ class Recording:
     )  # the signs of velocities that never reverse, by owner
     preparation: Preparation = field(default_factory=Preparation, repr=False)
     speeds: tuple[float, ...] = ()  # the largest speed of each row, once the rows have been made
+    validation_hz: float | None = None  # the cutoff up to which its motion predicts torques, if that was chosen
 
     @classmethod
     def of(
@@ -265,6 +270,23 @@ class Recording:
         other = Recording.of(self.source, self.equations, preparation, self.cutoff)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
 
+    def beginning(self, samples: int) -> Recording:
+        """Return the recording of the first recorded `samples` of its motion, in memory; the same if it came prepared.
+
+        It is the recording itself if its derivatives need the whole record.
+        """
+        if self.cutoff is None or self.preparation.derivatives not in LOCAL_DERIVATIVES:
+            return self
+        log = self.source.head(samples)
+        source = BlockSource(lambda: iter([log]), log, len(log), self.source.rate_hz, MotionRows(0, len(log), len(log)))
+        # The velocities are those of the whole recording.
+        preparation, smoother = self.preparation, self.blocks.smoother
+        if preparation.derivatives != "recorded":
+            velocity = "measured" if smoother is not None and smoother.measured else "position"
+            preparation = replace(preparation, velocity=velocity)
+        other = Recording.of(source, self.equations, preparation, self.cutoff)
+        return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
+
     def unfiltered(self) -> Recording:
         """Return the recording without the filter of its rows, using every row."""
         every = np.zeros(len(self.least_speeds))
@@ -284,7 +306,7 @@ class Recording:
         """What a fit records of it."""
         source = self.source.first.source
         least, facts = tuple(self.least_speeds.tolist()), (source.path, source.sha256, self.rate_hz, self.cutoff_hz)
-        return LogRecord(self.source.name, *facts, least, self.notes, self.speeds)
+        return LogRecord(self.source.name, *facts, least, self.notes, self.speeds, self.validation_hz)
 
     def _head(self) -> Iterator[Log]:
         """Yield the first `HEAD` samples of the time span used, and some before for the filter, but no long standstill."""

@@ -117,7 +117,7 @@ def _clearest_rows(recordings: list[Triangles], equations: Equations, p: int) ->
     def errors(drives: Sequence[int]) -> list[float]:
         every = [t for triangles in used for t in chosen(triangles, drives)]
         rows = [r[:, np.append(np.arange(p), -1)] for r, _ in every]
-        x, _ = reweighted_least_squares(rows, [m for _, m in every])
+        x, _ = reweighted_least_squares(rows, [m for _, m in every], list(range(count)) * len(used))
         squares = np.array([float(np.sum((r @ np.append(x, -1.0)) ** 2)) for r in rows]).reshape(len(used), count)
         return [float(np.sqrt(squares[:, equations.motors[link]].sum())) for link in sprung]
 
@@ -131,6 +131,7 @@ def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p
     places = np.array(plan.places)
     chosen = [0] * len(owners)
     every = [t for triangles in recordings for t in triangles]
+    joint_numbers = [j for triangles in recordings for j in range(len(triangles))]
     if not every:  # no row is used, which is reported later
         return chosen
 
@@ -141,7 +142,8 @@ def _sweep(recordings: list[Triangles], plan: FrictionPlan, owners: list[int], p
 
     for _ in range(_SWEEPS):
         before = list(chosen)
-        weights = iter(reweighted_least_squares([r[:, columns(chosen)] for r, _ in every], [m for _, m in every])[1])
+        compressed = [r[:, columns(chosen)] for r, _ in every]
+        weights = iter(reweighted_least_squares(compressed, [m for _, m in every], joint_numbers)[1])
         weighted = [[next(weights) * r for r, _ in triangles] for triangles in recordings]
         joints = [triangle(np.vstack(several)) for several in zip(*(w for w in weighted if w), strict=True)]
         for a, i in enumerate(owners):

@@ -77,7 +77,8 @@ def _weighted(
     if not every:
         return None, []
     present = _columns(plan, chosen, p, -1, _CENTRE)
-    _, weights = reweighted_least_squares([r[:, present] for r, _ in every], [m for _, m in every])
+    joints = [j for triangles in parts for j in range(len(triangles))]
+    _, weights = reweighted_least_squares([r[:, present] for r, _ in every], [m for _, m in every], joints)
     rows = triangle(np.vstack([w * r for w, (r, _) in zip(weights, every, strict=True)]))
     return rows, [sum(m for _, m in triangles) for triangles in parts]
 
