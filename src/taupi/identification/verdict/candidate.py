@@ -163,8 +163,12 @@ def tried(trials: Trials, candidate: Candidate) -> Tried:
 
 
 def best_of(several: Iterable[Tried]) -> Tried | None:
-    """Return the first of those that explain the logs about as well as any; None if none explains them."""
+    """Return the first of those that explain the logs about as well as any; None if none explains them.
+
+    What the torque tells comes before what the description tells.
+    """
     likely = [each for each in several if each.explains]
+    likely = [each for each in likely if each.explains_torque or each.makes_possible] or likely
     if not likely:
         return None
     least = min(each.after.merit for each in likely)
