@@ -346,6 +346,9 @@ def identify(
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
     and is kept in the fit's record.
 
+    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
+    is a warning, too.
+
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
@@ -822,8 +825,8 @@ def validate(
 ) -> Validation:
     """Return how well a `fit` predicts a `log`, or the log in the file at a path: tau_hat = Y_b pi_b compared with tau.
 
-    The log is prepared as the fitted logs were, with the largest of their cutoffs, except for the settings named here. Every row
-    counts, slow ones too.
+    The log is prepared as the fitted logs were, with the cutoff that was chosen for predictions, except for the settings named
+    here. Every row counts, slow ones too.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

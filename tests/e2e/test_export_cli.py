@@ -1,5 +1,7 @@
 """The identified robot as URDF, TOML and C: `taupi identify --urdf --toml --c`, and `taupi export`."""
 
+import json
+
 import numpy as np
 import pytest
 from cli_runs import RESULTS, motion
@@ -70,7 +72,7 @@ def two(command, tmp_path):
             "--estimator",
             "feasible",
         ]
-        assert command(*arguments, "-o", tmp_path / "out", "--cutoff", "15")[0] == 0
+        assert command(*arguments, "-o", tmp_path / "out", "--cutoff", "15")[0] == (0 if sign > 0 else 4)
         (tmp_path / "two.urdf").unlink()
         return tmp_path / "out", log
 
@@ -98,16 +100,17 @@ def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):
     fit, _ = two(-1)
     for name in ("new.urdf", "new.toml", "c"):
         code, out, err = command("export", fit, "-o", tmp_path / name)
-        assert (code, out) == (3, "") and len(err.strip().splitlines()) == 1
-        assert "Check the logs' signs" in err and "--anyway exports it all the same" in err
+        assert (code, out) == (4, "") and len(err.strip().splitlines()) == 1
+        assert "wrong sign" in err and "--anyway exports it all the same" in err
         assert not (tmp_path / name).exists()
     code, _, err = command("export", fit, "-o", tmp_path / "new.urdf", "--anyway")
     assert code == 0 and err.startswith("warning: ") and (tmp_path / "new.urdf").exists()
     (tmp_path / "two.urdf").write_text(URDF)
     arguments = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--estimator", "feasible", "--terms", "none"]
     code, _, err = command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15")
-    assert code == 3 and "--anyway" in err and not (tmp_path / "more").exists()
-    assert command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15", "--anyway")[0] == 0
+    assert code == 4 and "verdict: wrong" in err and "model.urdf is not written; --anyway" in err
+    assert sorted(path.name for path in (tmp_path / "more").iterdir()) == RESULTS
+    assert command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15", "--anyway", "--force")[0] == 0
     assert (tmp_path / "more" / "model.urdf").exists()
 
 
@@ -125,5 +128,6 @@ def test_an_export_that_differs_from_the_estimate_says_so(command, tmp_path):
     tp.write_log(tp.Log(t, q, tau=tau, names=("shoulder", "elbow")), tmp_path / "wrong.csv")
     out = tmp_path / "out"
     code, _, err = command("identify", "arm.toml", tmp_path / "wrong.csv", "--terms", "none", "-o", out, "--toml")
-    assert code == 3 or "warning: No real bodies have these base parameters" in err
-    assert (code == 0) == out.exists()
+    assert code == 4 and "verdict: wrong" in err and "tau of all joints has the wrong sign, it seems" in err
+    assert "model.toml is not written; --anyway" in err and not (out / "model.toml").exists()
+    assert json.loads((out / "fit.json").read_text())["verdict"]["level"] == "wrong"

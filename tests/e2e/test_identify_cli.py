@@ -42,13 +42,14 @@ def test_files_and_what_is_printed(done, logs):
     assert first.startswith(f"{COUNT} base parameters of elbow2r by consistent") and second.startswith(
         "held out: run3.csv"
     )
-    *warnings, last = process.stderr.splitlines()
-    assert f"next: open {out}/report.html" in last
+    lines = process.stderr.splitlines()
+    assert any(f"next: open {out}/report.html" in line for line in lines) and lines[-1] == "verdict: good"
+    faster = [line for line in lines if line.startswith("warning: ")]
     assert all(
-        line.startswith("warning: run3.csv moves faster") for line in warnings
+        line.startswith("warning: run3.csv moves faster") for line in faster
     )  # shoulder: 3.8 instead of 2.7 rad/s
     fit = tp.load_fit(out)
-    assert (out / "fit.txt").read_text().startswith(first)
+    assert (out / "fit.txt").read_text().startswith(f"verdict: good\n\n{first}")
     truth = fit.basis.project(
         tp.base_parameters(
             tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), DEFAULT_TERMS
@@ -139,7 +140,7 @@ def test_json_is_one_documented_object(command, tmp_path):
     assert code == 0
     data = json.loads(out)
     assert list(data) == [
-        "schema", "summary", "files", "estimator", "parameters", "not_determined", "not_significant", "relative_error",
+        "schema", "summary", "verdict", "files", "estimator", "parameters", "not_determined", "not_significant", "relative_error",
         "joints", "springs", "validation", "notes",
     ]  # fmt: skip
     assert data["schema"] == "taupi.identify/1" and data["estimator"] == "ols" and data["parameters"] == COUNT

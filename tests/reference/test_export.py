@@ -134,8 +134,14 @@ def wrong_logs(log):
     tau = log.tau
     return {
         "flipped": (log.with_(tau=-tau), "would weigh|far worse than the estimate"),
-        "millinewtons": (log.with_(tau=1000 * tau), r"would weigh \S+ kg, but its description says"),
-        "another unit": (log.with_(tau=tau / 100), "links would weigh less than 3%"),
+        "millinewtons": (
+            log.with_(tau=1000 * tau),
+            r"would weigh \S+ kg, but its|tau is 1\.0\S* times what the masses",
+        ),
+        "another unit": (
+            log.with_(tau=tau / 100),
+            r"links would weigh less than 3%|tau is 0\.01\S* times what the masses",
+        ),
         "other joints": (log.with_(tau=tau[:, ::-1]), "links would weigh less than 3%"),
         "noise": (
             log.with_(tau=np.random.default_rng(0).normal(size=tau.shape)),
@@ -156,7 +162,7 @@ def test_a_fit_that_is_plainly_wrong_is_not_exported(robots_dir, tmp_path, kind,
     log, words = wrong_logs(good)[kind]
     fit = tp.identify(robot, log, estimator, cutoff_hz=10)
     for write in (tp.write_urdf, tp.write_toml):
-        with pytest.raises(TaupiError, match=f"({words}).*Check the logs' signs.*anyway=True"):
+        with pytest.raises(TaupiError, match=f"({words}).*(Check |unit = ).*anyway=True"):
             write(fit, tmp_path / "x")
     assert not list(tmp_path.iterdir())
     with pytest.warns(TaupiWarning, match=words):

@@ -16,8 +16,8 @@ class ExitCode(IntEnum):
     NOT_ACHIEVED = 4
     """The input is fine, what was asked for did not come of it.
 
-    Not identifiable, not converged, a loop that diverged, a property that does not hold, a published figure that differs for
-    an unknown reason.
+    Not identifiable, not converged, a fit whose verdict is wrong (unless --anyway), a loop that diverged, a property that does
+    not hold, a published figure that differs for an unknown reason.
     """
     THRESHOLD_MISSED = 5
     """A threshold that the user set, such as --max-error, was missed."""

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
+from taupi.cli.exit_codes import ExitCode
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
 from taupi.settings import Settings
@@ -34,7 +37,7 @@ class ExportOptions(Settings):
         urdf: Write model.urdf too: the original one with the identified inertias.
         toml: Write model.toml too: the identified robot.
         c: Write c/ too: its inverse dynamics as a C99 project.
-        anyway: Export even a fit that is plainly wrong, and leave out terms that a description has no place for.
+        anyway: Export even a fit whose verdict is wrong, and end with 0; leave out terms that a description has no place for.
     """
 
     urdf: bool = False
@@ -46,6 +49,10 @@ class ExportOptions(Settings):
     def forms(self) -> tuple[str, ...]:
         """The names of the forms that are written."""
         return tuple(form for form in EXPORTS if getattr(self, form))
+
+    def refuses(self, fit: Fit) -> bool:
+        """Whether a fit is too wrong to be exported."""
+        return str(fit.verdict.level) == "wrong" and not self.anyway
 
 
 def refuse_results(output: Path, force: bool) -> None:
@@ -85,20 +92,34 @@ def write_results(
     held_out: Sequence[Validation] = (),
     fitted: Sequence[Validation] = (),
 ) -> list[Path]:
-    """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths."""
+    """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths.
+
+    A fit whose verdict is wrong is not exported unless asked for.
+    """
     from taupi.identification.results.fit_file import fit_json, fit_text
     from taupi.reporting.fit_page import fit_page
 
+    forms = () if exports.refuses(fit) else exports.forms
     texts = (fit_json(fit), fit_text(fit), fit_page(fit, held_out, fitted))
 
     def fill(folder: Path) -> None:
         for name, text in zip(RESULTS, texts, strict=True):
             (folder / name).write_text(text, encoding="utf-8")
-        for form in exports.forms:
+        for form in forms:
             export_fit(fit, form, folder / EXPORTS[form], exports.anyway)
 
     write_folder(output, fill, force, own=(*RESULTS, *EXPORTS.values()))
-    return [output / name for name in (*RESULTS, *(EXPORTS[form] for form in exports.forms))]
+    return [output / name for name in (*RESULTS, *(EXPORTS[form] for form in forms))]
+
+
+def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
+    """Say what speaks against a fit on standard error, and end with 4 if its verdict is wrong, unless asked for anyway."""
+    print("\n".join(fit.verdict.lines), file=sys.stderr)
+    if exports.refuses(fit):
+        names = ", ".join(EXPORTS[form] for form in exports.forms)
+        kept = f", and {names} is not written" if names else ""
+        print(f"taupi: the verdict is wrong{kept}; --anyway takes the fit all the same.", file=sys.stderr)
+        raise typer.Exit(ExitCode.NOT_ACHIEVED)
 
 
 def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: bool = False) -> None:

@@ -60,7 +60,7 @@ AnywayOption = Annotated[
     bool,
     typer.Option(
         "--anyway",
-        help="Export even a fit that is plainly wrong, and leave out terms that a description has no place for.",
+        help="Export even a fit whose verdict is wrong, and leave out terms that a description has no place for.",
     ),
 ]
 MaxErrorOption = Annotated[

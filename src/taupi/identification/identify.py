@@ -15,9 +15,10 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import implausible_springs
 from taupi.identification.results.validation import Validation, validate_recording
+from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
+from taupi.identification.verdict.judge import judge
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.reading import Streaming
@@ -57,6 +58,9 @@ def identify(
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
     and is kept in the fit's record.
 
+    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
+    is a warning, too.
+
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
@@ -76,7 +80,10 @@ def identify(
     True
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
+    fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
+    if fit.verdict.level is not Level.GOOD:
+        warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
+    return fit
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -112,9 +119,7 @@ def build_problem(
 
 
 def _warn_of_springs(fit: Fit) -> None:
-    """Warn of springs that cannot be right, and of those that the logs do not determine."""
-    for sentence in implausible_springs(fit):
-        warn(sentence)
+    """Warn of springs that the logs do not determine."""
     if fit.fits_deflection:
         for spring in fit.springs:
             if not spring.determined:
@@ -137,7 +142,7 @@ def fit_inputs(
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)
-    fit = fit if offer is None else replace(fit, notes=(*fit.notes, offer))
+    fit = replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))
     _warn_of_springs(fit)
     if not validated:
         return fit, ()

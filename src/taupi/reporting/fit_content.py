@@ -8,9 +8,9 @@ from typing import Any
 
 from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import implausible_springs
 from taupi.identification.results.spring_table import spring_table
 from taupi.identification.results.validation import Validation
+from taupi.identification.results.verdict import Verdict
 from taupi.reporting.traces import Trace
 
 FITTED, HELD_OUT = "fitted", "held out"
@@ -80,6 +80,7 @@ class FitContent:
     """Everything that the report of a fit tells."""
 
     robot: str
+    verdict: Verdict
     estimator: str
     settings: dict[str, Any]
     status: str
@@ -118,6 +119,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
     units = torque_units(fit)
     return FitContent(
         robot=fit.robot.name,
+        verdict=fit.verdict,
         estimator=fit.estimator,
         settings={k: v for k, v in fit.settings.items() if k != "preparation"},
         status=f"{fit.status.message[:1].upper()}{fit.status.message[1:]}. {fit.status.remedy}".strip(),
@@ -133,10 +135,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
         notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
         provenance=_provenance(fit),
         springs=tuple(spring_table(fit)),
-        spring_doubts=(
-            *(f"{r.joint}: {r.reason}" for r in fit.springs if fit.fits_deflection and not r.determined),
-            *implausible_springs(fit),
-        ),
+        spring_doubts=tuple(f"{r.joint}: {r.reason}" for r in fit.springs if fit.fits_deflection and not r.determined),
     )
 
 

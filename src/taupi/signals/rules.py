@@ -20,6 +20,8 @@ DEAD = 0.5
 STUCK = 5
 # For a joint that comes back by less than this share of its range, Coulomb friction and offset cannot be separated.
 REVERSAL = 0.01
+# At most this share of a channel's values are spikes.
+SPIKES = 0.01
 # Standstill: over a window of 0.1 s every joint moves by less than 1 % of its largest such displacement, for at least 0.25 s.
 STILL, STILL_SECONDS, STILL_WINDOW = 0.01, 0.25, 0.1
 # A recorded derivative that is off by more than this share (averaged over windows of 50 ms) is another signal.
@@ -102,6 +104,37 @@ def saturation(x: np.ndarray) -> Stretches:
         if len(stretches) >= 2:
             mask |= stretches.mask(len(x))
     return Stretches.of(mask)
+
+
+def spikes(x: np.ndarray) -> np.ndarray:
+    """Return which values of a channel (N,) stand out by more than the whole range of the others, if few of them do.
+
+    The range of the others is that between their lowest and their highest half per cent.
+
+    >>> import numpy as np
+    >>> np.flatnonzero(spikes(np.append(np.sin(np.arange(500)), 1e6)))
+    array([500])
+    """
+    known = np.isfinite(x)
+    if known.sum() < 3:
+        return np.zeros(len(x), dtype=bool)
+    low, high = np.quantile(x[known], (SPIKES / 2, 1 - SPIKES / 2))
+    with np.errstate(invalid="ignore"):
+        outside = (x < low - (high - low)) | (x > high + (high - low))
+    return outside & (high > low) & known
+
+
+def turns(q: np.ndarray) -> np.ndarray:
+    """Return after which rows an angle (N,) jumps by about a turn, between rows where it moves far less.
+
+    >>> import numpy as np
+    >>> np.flatnonzero(turns((np.linspace(0, 8, 100) + np.pi) % (2 * np.pi) - np.pi))
+    array([38])
+    """
+    steps = np.abs(np.diff(q))
+    quiet = np.quantile(steps[np.isfinite(steps)], 0.9) if np.isfinite(steps).any() else np.inf
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.abs(steps - 2 * np.pi) < 1.0) & (quiet < 0.5))
 
 
 def still_window(step: float) -> int:

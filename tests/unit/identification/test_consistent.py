@@ -68,16 +68,15 @@ def test_friction_that_is_clearly_negative_stays_so(robot):
 
 
 def test_a_wrong_sign_is_told(robot):
-    """No robot turns gravity round: the free solution, with a warning that has the numbers."""
+    """No robot turns gravity round: the free solution, under its own name, and a verdict that has the numbers."""
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(2)), noise=0.01, samples=300, sign=-1.0)
-    with pytest.warns(
-        TaupiWarning, match="No robot that can exist explains the logs: the relative error would rise from"
-    ):
-        fit = tp.estimators.Consistent().fit(problem)
+    fit = tp.estimators.Consistent().fit(problem)
+    assert fit.estimator == "wls" and "by wls:" in fit.summary and fit.settings["instead_of"] == "consistent"
+    (reason,) = (r for r in fit.verdict.details if r.cause == "fallback")
+    assert reason.level == "doubtful" and fit.verdict.level != "good"
+    assert "No robot that can exist explains the logs: the relative error would rise from" in reason.sentence
     assert np.allclose(fit.values, tp.estimators.WeightedLeastSquares().fit(problem).values)
     assert "Check signs, units, gears" in fit.notes[-1]
-    # What was used is what is named, everywhere.
-    assert fit.estimator == "wls" and "by wls" in fit.summary and fit.settings["instead_of"] == "consistent"
     assert fit.status.outcome is Outcome.REPLACED and fit.status.ok
     again = tp.Fit.from_dict(fit.to_dict(), robot)
     assert again.estimator == "wls" and again.status == fit.status
@@ -92,8 +91,8 @@ def test_a_small_contradiction_is_no_reason_to_leave_real_bodies(robot):
     fit, free = tp.estimators.Consistent().fit(problem), tp.estimators.WeightedLeastSquares().fit(problem)
     assert fit.estimator == "consistent" and fit.relative > 2 * free.relative
     assert_real(fit.parameters.values, 6)
-    with pytest.warns(TaupiWarning, match="No robot that can exist explains the logs"):
-        assert tp.estimators.Consistent(size=0.01).fit(problem).estimator == "wls"
+    replaced = tp.estimators.Consistent(size=0.01).fit(problem)
+    assert replaced.estimator == "wls" and "No robot that can exist explains the logs" in replaced.status.message
 
 
 def test_what_is_significant_is_counted_in_stretches_of_time():

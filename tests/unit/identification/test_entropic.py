@@ -220,10 +220,11 @@ def test_a_drive_that_compensates_gravity_contradicts_the_description():
     weight = tp.gravity_torque(crossed())(log.q) * [0, 1]
     with pytest.warns(TaupiWarning, match=r"The description contradicts the log: .*: joint2 \d+%"):
         fitted(log.with_(tau=log.tau - weight))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         fitted(log)
         fitted(rigid_log(noise=20.0, samples=400))  # noise is no contradiction
+    assert not any("contradicts" in str(w.message) for w in caught)
 
 
 def test_a_description_that_no_body_has_is_a_start_too():

@@ -145,7 +145,7 @@ def test_the_text_is_for_people(tmp_path):
     fit = friction_fit()
     tp.write_fit(fit, tmp_path / "fit.txt")
     lines = (tmp_path / "fit.txt").read_text().splitlines()
-    assert lines[0] == fit.summary
+    assert lines[0] == "verdict: good" and lines[2] == fit.summary
     rows = {cells[0]: cells[1:] for line in lines if (cells := line.split())}
     for e, value, error in zip(fit.basis.expressions, fit.values, fit.stderr, strict=True):
         assert f"{value:.5g}" in next(line for line in lines if line.startswith(e.name))

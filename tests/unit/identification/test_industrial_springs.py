@@ -14,7 +14,7 @@ import pytest
 from pages import Page
 
 import taupi as tp
-from taupi.identification.results.plausibility import implausible_springs
+from taupi.identification.results.plausibility import reasons_of_springs
 from taupi.identification.rows.recording import encoder_delays
 from taupi.identification.springs.deflection import Deflection
 from taupi.identification.springs.spring_rows import linearised
@@ -198,17 +198,17 @@ def test_a_spring_far_from_its_description_is_warned_of_and_not_exported(tmp_pat
     logs = industrial.logs(late_links=industrial.LATE)
     with pytest.warns(tp.TaupiWarning, match=r"joint2\.stiffness would be 5.*description says 7e.08"):
         fit = tp.identify(far, logs, "wls", cutoff_hz=CUTOFF)
-    assert [s.partition(" ")[0] for s in implausible_springs(fit)] == ["joint2.stiffness"]
+    assert [r.joints for r in reasons_of_springs(fit)] == [("joint2",)] and fit.verdict.level == "wrong"
     with pytest.raises(tp.TaupiError, match=r"joint2\.stiffness would be"):
         tp.write_toml(fit, tmp_path / "arm.toml")
 
 
 def test_a_link_explained_worse_than_by_nothing_is_warned_of():
     fit = fitted()
-    assert implausible_springs(fit) == ()
+    assert reasons_of_springs(fit) == ()
     joints = tuple(dataclasses.replace(j, relative=1.3) if j.name == "joint3.link" else j for j in fit.joints)
-    (sentence,) = implausible_springs(dataclasses.replace(fit, joints=joints))
-    assert sentence.startswith("joint3.link is explained worse than by nothing: its relative error is 130%")
+    (reason,) = reasons_of_springs(dataclasses.replace(fit, joints=joints))
+    assert str(reason).startswith("joint3.link is explained worse than by nothing: its relative error is 130 %")
 
 
 GOOD = Deflection(

@@ -7,7 +7,7 @@ import pytest
 from fits import friction_fit
 
 from taupi.identification.physical.standard_parameters import Consistency
-from taupi.identification.results.plausibility import implausibilities
+from taupi.identification.results.plausibility import reasons_of_fit
 
 
 def conditioning_of_factor(relative=0.01, before=0.01, after=0.02, masses=1.0, prior=1.0, exact=False):
@@ -18,11 +18,11 @@ def conditioning_of_factor(relative=0.01, before=0.01, after=0.02, masses=1.0, p
     values = fit.prior.copy()
     values[:20:10] *= masses
     made.__dict__["consistency"] = Consistency(values, exact, before, after, 1.0)
-    return implausibilities(made)
+    return reasons_of_fit(made)
 
 
 def test_a_good_fit_leaves_none():
-    assert implausibilities(friction_fit()) == () == conditioning_of_factor()
+    assert reasons_of_fit(friction_fit()) == () == conditioning_of_factor()
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,15 @@ def test_a_good_fit_leaves_none():
 def test_each_reason_by_itself(change, words):
     import re
 
-    (told,) = conditioning_of_factor(**change)
-    assert re.search(words, told) and "Check the logs' signs" in told
+    (reason,) = conditioning_of_factor(**change)
+    assert re.search(words, str(reason)) and "Check the logs' signs" in reason.remedy
+    assert reason.level == ("good" if "links would weigh less" in words else "wrong")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"relative": 0.49},
+        {"relative": 0.31},
         {"before": 0.3, "after": 0.39},  # a poor log, not made worse
         {"before": 0.01, "after": 0.5, "exact": True},
         {"masses": [1.0, 9.0]},

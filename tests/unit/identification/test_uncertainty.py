@@ -174,4 +174,4 @@ def test_the_width_of_friction_is_found_and_its_error_counts():
         known = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), "wls", terms, cutoff_hz=20.0, trim=False, slow=0.12)
         plain.append(fit.stderr[at] / known.stderr[at])
     assert np.sqrt(np.mean(np.square(z))) < 1.6  # of 24 numbers, one is at most 1.4 by chance in 99 of 100
-    assert np.median(plain) > 1.3  # by as much as the width is uncertain
+    assert np.median(plain) > 1.1  # by as much as the width is uncertain; 1 if it did not count

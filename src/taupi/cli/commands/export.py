@@ -24,6 +24,8 @@ def export(
 ) -> None:
     """Write the identified robot of a fit: as the URDF it was read from, as TOML, or its inverse dynamics as C.
 
+    A fit whose verdict is wrong is refused, and the command ends with 4, unless --anyway.
+
     \b
     taupi export out -o better.urdf
     taupi export out/fit.json -o c
@@ -34,6 +36,8 @@ def export(
     if form is None:
         raise TaupiError(f"output is {str(output)!r}, expected a name ending in .urdf or .toml, or a directory for C.")
     loaded = tp.load_fit(fit)
+    if str(loaded.verdict.level) == "doubtful":
+        print("\n".join(loaded.verdict.lines), file=sys.stderr)
     export_fit(loaded, form, output, anyway, force)
     if not loaded.consistency.exact:
         print(f"warning: {loaded.consistency.sentence}", file=sys.stderr)

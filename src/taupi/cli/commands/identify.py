@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from taupi.cli.description import Description
-from taupi.cli.fit_folder import ExportOptions, refuse_logs, refuse_results, with_record, write_results
+from taupi.cli.fit_folder import ExportOptions, exit_if_wrong, refuse_logs, refuse_results, with_record, write_results
 from taupi.cli.options import ForceOption, JsonOption, LogsArgument, MaxErrorOption, RobotArgument, ValidateOption
 from taupi.cli.parsing import names
 from taupi.cli.threshold import check_threshold, exit_if_missed
@@ -82,7 +82,9 @@ def identify(
     preparation: Preparation,
     description: Description,
 ) -> None:
-    """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none.
+    """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none, and a verdict on standard error.
+
+    If the verdict is wrong, nothing is exported and the command ends with 4, unless --anyway.
 
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
@@ -115,9 +117,10 @@ def identify(
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
-    if exports.forms and not fit.consistency.exact:
+    if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
     print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
+    exit_if_wrong(fit, exports)
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -24,7 +23,7 @@ _VISIBLE = 0.002
 
 
 def consistent_values(problem: Problem) -> np.ndarray:
-    """Return the base parameters of the default estimator, without its warnings: a first fit, which another one follows.
+    """Return the base parameters of the default estimator: a first fit, which another one follows.
 
     If no real bodies come near the logs, they are those of weighted least squares.
     """
@@ -43,13 +42,13 @@ class Consistent:
     If real bodies can have the parameters of weighted least squares, the result is that of "wls". Otherwise it predicts other
     motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
 
-    There are two exceptions, both with a warning, and both only if the logs contradict the constraints significantly. Friction
-    may be negative if that of its kind, viscous or dry, lies more than `significance` standard errors below zero at some joint, 3
-    by default, which few data widen as they do confidence intervals, and makes up more than 0.2 % of its torque: a torque sensor
+    There are two exceptions, both only if the logs contradict the constraints significantly. Friction may be negative, with a
+    warning, if that of its kind, viscous or dry, lies more than `significance` standard errors below zero at some joint, 3 by
+    default, which few data widen as they do confidence intervals, and makes up more than 0.2 % of its torque: a torque sensor
     beyond the gear, or a drive that compensates its friction, measures that. And if the relative error of all robots that can
     exist is larger than that of "wls" by as many standard errors, and by more than `size` (0.05, of the torque), the result is
-    that of "wls", and `fit.estimator` says so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or
-    with a `prior_weight`, none by default: see "feasible".
+    that of "wls"; `fit.estimator` and the verdict say so. "feasible" makes no exceptions. Nor are there any within `bounds` of
+    links, or with a `prior_weight`, none by default: see "feasible".
     """
 
     significance: float = 3.0
@@ -146,8 +145,7 @@ class Consistent:
     def _replaced(self, free: Fit, reason: str) -> Fit:
         """Return the fit by weighted least squares in place of one by this estimator, for a `reason` that is said."""
         message = f"{reason} This is weighted least squares."
-        warn(message)
-        return dataclasses.replace(
+        return replace(
             free,
             settings={**free.settings, "instead_of": self.name},
             status=Status(Outcome.REPLACED, message),

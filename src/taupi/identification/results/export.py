@@ -9,10 +9,11 @@ from functools import singledispatch
 from typing import Any
 
 from taupi.dynamics.terms import modulated_terms
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.plausibility import implausibilities
+from taupi.identification.results.plausibility import reasons_of_bodies
+from taupi.identification.results.verdict import Level, Verdict
 from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter
 from taupi.model.robot import Robot
@@ -26,7 +27,7 @@ def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
     """Return the robot with the parameters of a fit: inertias of links, friction, rotors and springs of joints.
 
     tau = inverse_dynamics(robot, terms=fit.terms), or elastic_inverse_dynamics, is then what the fit predicts. Refused, with the
-    reason, are parameters that no real bodies have, a fit that is plainly wrong, and terms for which a description has no place
+    reason, are parameters that no real bodies have, a fit whose verdict is wrong, and terms for which a description has no place
     (springs to a rest position, friction of coupled motors). With `anyway` the last two are warnings, and such terms are left
     out.
     """
@@ -43,7 +44,8 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
             f"{wrong[0]}{more}",
             remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
         )
-    _refuse(implausibilities(fit), anyway)
+    against = fit.verdict if fit.verdict.level is Level.WRONG else Verdict.of(reasons_of_bodies(fit))
+    _refuse(against.reasons, anyway, NotIdentifiedError)
     robot = fit.robot
     links = len(robot.parameters)
     values: dict[str, list[Any]] = {}
@@ -56,12 +58,12 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
     return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
 
 
-def _refuse(sentences: Sequence[str], anyway: bool) -> None:
+def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = TaupiError) -> None:
     """Refuse an export for the reasons in `sentences`, if there are any; with `anyway`, warn instead."""
     if not sentences:
         return
     if not anyway:
-        raise TaupiError(
+        raise kind(
             f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " exports it all the same.")
         )
     warnings.warn(TaupiWarning(" ".join(sentences)), stacklevel=4)
@@ -111,8 +113,8 @@ def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = 
     """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
 
     A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason; what the format has no
-    place for, such as friction that depends on load, is left out with a warning. A fit that is plainly wrong, for example from a
-    torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only with `force`. See
+    place for, such as friction that depends on load, is left out with a warning. A fit whose verdict is wrong, for example from
+    a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only with `force`. See
     `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
 
     >>> import tempfile, pathlib, taupi as tp
@@ -157,8 +159,8 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
 def write_toml(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
 
-    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit that is plainly wrong, or
-    that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
+    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit whose verdict is wrong,
+    or that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
     `force`.
 
     >>> import tempfile, taupi as tp

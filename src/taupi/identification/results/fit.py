@@ -15,6 +15,7 @@ from taupi.checks import is_number
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
@@ -145,6 +146,7 @@ class Fit:
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
         springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
+        judged: The verdict of `taupi.identify`, which looked at the logs too; None for a fit that was made in another way.
         cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
         shifts: How far each estimate (b,) moves at most if one of four parts of the logs is left out; None if that is not known.
     """
@@ -170,6 +172,14 @@ class Fit:
     springs: tuple[SpringRecord, ...] = ()
     cutoffs: ChosenCutoffs | None = None
     shifts: np.ndarray | None = field(default=None, compare=False)
+    judged: Verdict | None = None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether to use the fit: `.level` is "good", "doubtful" or "wrong", `.reasons` say why, with the likely cause."""
+        from taupi.identification.results.plausibility import reasons_of_fit
+
+        return self.judged if self.judged is not None else Verdict.of(reasons_of_fit(self))
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
@@ -214,7 +224,8 @@ class Fit:
     def robot_identified(self, anyway: bool = False) -> Robot:
         """Return the robot with the identified parameters, friction and rotors, for programs, C source and files.
 
-        A fit that is plainly wrong, or has terms that a description cannot hold, is refused with the reason, unless `anyway`.
+        A fit whose verdict is wrong, or that has terms that a description cannot hold, is refused with the reason, unless
+        `anyway`.
         """
         from taupi.identification.results.export import identified_robot
 

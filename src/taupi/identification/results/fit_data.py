@@ -13,6 +13,7 @@ from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
 from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.recording import LogRecord
 from taupi.identification.springs.records import SpringRecord
@@ -48,6 +49,7 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
         "elastic": fit.basis.elastic,
         "coupling": fit.basis.coupling,
         "terms": [term_to_dict(t) for t in fit.terms],
+        "verdict": fit.verdict.to_dict(),
         "estimator": fit.estimator,
         "settings": dict(fit.settings),
         "status": fit.status.to_dict(),
@@ -101,6 +103,7 @@ def fit_from_dict(data: Mapping[str, Any], robot: Robot) -> Fit:
         prior=np.array(data["prior"]),
         standard=None if data["standard"] is None else np.array(data["standard"]),
         triangle=None if data.get("triangle") is None else np.array(data["triangle"]),
+        judged=Verdict.from_dict(data["verdict"]) if "verdict" in data else None,
         shifts=None if data.get("shifts") is None else np.array(data["shifts"], dtype=float),
         cutoffs=None if data.get("cutoffs") is None else ChosenCutoffs.from_dict(data["cutoffs"]),
     )

@@ -91,13 +91,14 @@ def fit_json(fit: Fit) -> str:
 
 
 def fit_text(fit: Fit) -> str:
-    """Return a fit as text: the table of parameters, the errors of each joint, what each parameter stands for, and the record."""
+    """Return a fit as text: the verdict, the parameters, the errors of each joint, what each parameter stands for, the record."""
     joints = [("joint", "rows", "rms", "relative", "R2", "noise")]
     joints += [
         (j.name, str(j.rows), f"{j.rms:.4g}", f"{j.relative:.2%}", f"{j.r2:.4f}", f"{j.noise:.4g}") for j in fit.joints
     ]
     meanings = [("parameter", "stands for"), *((e.name, str(e)) for e in fit.basis.expressions)]
     parts = [
+        fit.verdict.lines,
         repr(fit).splitlines(),
         ["torque on the fitted logs", *table(joints)],
         *([["springs and encoders", *table(spring_table(fit))]] if fit.springs else []),

@@ -1,13 +1,17 @@
-"""Fits that should not be exported: what is plainly wrong with one, in sentences."""
+"""What speaks against a fit by itself, without a look at its logs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from taupi.errors import TaupiError
 from taupi.identification.physical.standard_parameters import FARTHEST
-from taupi.identification.results.fit import Fit
+from taupi.identification.results.fit import Fit, Outcome
+from taupi.identification.results.verdict import Level, Reason, percent
 from taupi.model.parameters import LINK_SIZE
 
+# Above this relative error, a tenth of the power of the fitted torque is not explained.
+WEAK = 0.1**0.5
 # Above this relative error, a quarter of the power of the fitted torque is not explained: this is not a model of the robot.
 POOR = 0.5
 # A link this many times as heavy as described, and heavier than the whole robot should be, is an error, not a tool.
@@ -21,78 +25,105 @@ SPRING_FACTOR = 10.0
 _CHECK = "Check the logs' signs, units and order of joints"
 
 
-def implausibilities(fit: Fit) -> tuple[str, ...]:
-    """Return one sentence for each reason not to export the parameters of a fit; none if it may be exported.
+def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
+    """Return the reasons for which a fit is doubtful or wrong, as far as the fit itself tells; none for a good one.
 
-    The reasons are: the fit explains little of the torque; no real bodies have the estimate, and the nearest real bodies explain
-    the torque far worse (a wrong sign); masses or springs differ from the description by an order of magnitude or more; a link
-    behind a spring is explained worse than by nothing.
+    The fit explains little of the torque, the estimator fell back to another one, or its bodies or springs speak against it.
     """
-    return (*_poor_fit(fit), *_unreal_bodies(fit), *_implausible_masses(fit), *implausible_springs(fit))
+    return (*reasons_of_errors(fit), *reasons_of_bodies(fit))
 
 
-def implausible_springs(fit: Fit) -> tuple[str, ...]:
-    """Return one sentence for each spring that cannot be right.
+def reasons_of_errors(fit: Fit) -> tuple[Reason, ...]:
+    """Return those of the reasons that cost nothing to find."""
+    return (*_poor_fit(fit), *_fallback(fit), *reasons_of_springs(fit))
+
+
+def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
+    """Return those of the reasons for which standard parameters are needed, which may take seconds.
+
+    No real bodies have the estimate, and the nearest real bodies explain the torque far worse (a wrong sign); or masses differ
+    from the description by an order of magnitude or more.
+    """
+    return (*_unreal_bodies(fit), *_implausible_masses(fit))
+
+
+def reasons_of_springs(fit: Fit) -> tuple[Reason, ...]:
+    """Return one reason for each spring that cannot be right.
 
     Its stiffness is more than ten times off the description, or the torque that its link needs explains the torque of the spring
     worse than nothing does.
     """
     described = dict(zip(fit.basis.standard.names, fit.basis.standard.values, strict=True))
-    estimates = zip(fit.names, fit.values.tolist(), fit.undetermined, strict=True)
-    sentences = []
-    for name, value, undetermined in estimates:
+    reasons = []
+    for name, value, undetermined in zip(fit.names, fit.values.tolist(), fit.undetermined, strict=True):
         stated = float(described.get(name, 0.0))
         if not name.endswith(".stiffness") or undetermined or stated <= 0:
             continue
         if not stated / SPRING_FACTOR <= value <= SPRING_FACTOR * stated:
-            sentences.append(
-                f"{name} would be {value:.3g}, but its description says {stated:.3g}: more than {SPRING_FACTOR:g} times off. "
-                "Check that theta is on the joint side of the gears and has the sign of q, and the units of both."
-            )
+            off = f"more than {SPRING_FACTOR:g} times off"
+            sentence = f"{name} would be {value:.3g}, but its description says {stated:.3g}: {off}."
+            remedy = "Check that theta is on the joint side of the gears and has the sign of q, and the units of both."
+            numbers = {"stiffness": value, "described": stated}
+            reasons.append(Reason("spring", sentence, Level.WRONG, (name.rpartition(".")[0],), numbers, remedy))
     for j in fit.joints:
         if j.name.endswith(".link") and j.rows and j.relative > 1:
-            error = f"{j.relative:.0%}" if j.relative < 99 else "more than 9900%"
-            sentences.append(
-                f"{j.name} is explained worse than by nothing: its relative error is {error}. Its spring and its link "
-                "do not belong together in these logs: check theta, or take the joint as rigid."
+            sentence = f"{j.name} is explained worse than by nothing: its relative error is {percent(j.relative)}."
+            remedy = (
+                "Its spring and its link do not belong together in these logs: check theta, or take the joint as rigid."
             )
-    return tuple(sentences)
+            reasons.append(Reason("spring", sentence, Level.WRONG, (j.name,), {"error": j.relative}, remedy))
+    return tuple(reasons)
 
 
-def _poor_fit(fit: Fit) -> list[str]:
-    if fit.relative <= POOR:
+def _poor_fit(fit: Fit) -> list[Reason]:
+    if fit.relative <= WEAK:
         return []
-    worst = max(fit.joints, key=lambda j: j.relative)
-    return [
-        f"The fit leaves {fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name}). "
-        f"{_CHECK}, and the terms."
-    ]
+    worst, level = max(fit.joints, key=lambda j: j.relative), Level.WRONG if fit.relative > POOR else Level.DOUBTFUL
+    left = f"{fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name})"
+    sentence = f"The fit leaves {left}."
+    numbers = {"error": fit.relative, "worst": worst.relative}
+    return [Reason("unexplained", sentence, level, (worst.name,), numbers, f"{_CHECK}, and the terms.")]
 
 
-def _unreal_bodies(fit: Fit) -> list[str]:
-    consistency = fit.consistency
+def _fallback(fit: Fit) -> list[Reason]:
+    replaced = fit.status.outcome is Outcome.REPLACED
+    return [Reason("fallback", fit.status.message, Level.DOUBTFUL)] if replaced else []
+
+
+def _unreal_bodies(fit: Fit) -> list[Reason]:
+    try:
+        consistency = fit.consistency
+    except TaupiError as error:
+        return [Reason("unreal", str(error), Level.WRONG)]
     if consistency.exact or consistency.after - consistency.before <= FARTHEST:
         return []
-    return [
+    sentence = (
         f"Real bodies explain the logs far worse than the estimate, with a relative error of {consistency.after:.0%} instead of "
-        f"{consistency.before:.1%}. {_CHECK}."
-    ]
+        f"{consistency.before:.1%}."
+    )
+    numbers = {"error_real": consistency.after, "error": consistency.before}
+    return [Reason("unreal", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
 
 
-def _implausible_masses(fit: Fit) -> list[str]:
+def _implausible_masses(fit: Fit) -> list[Reason]:
     links = slice(0, len(fit.robot.parameters), LINK_SIZE)
-    masses, prior = fit.consistency.values[links], fit.prior[links]
+    try:
+        masses, prior = fit.consistency.values[links], fit.prior[links]
+    except TaupiError:
+        return []
     stated = prior > 0
     if not stated.any():
         return []
     k = int(np.argmax(masses / np.maximum(HEAVIER * prior, prior.sum())))
     name = fit.robot.link_names[k]
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
-        return [f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg. {_CHECK}."]
+        sentence = f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg."
+        numbers = {"mass": float(masses[k]), "described": float(prior[k])}
+        return [Reason("masses", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
-        return [
-            f"{int(light.sum())} of {int(stated.sum())} links would weigh less than {LIGHTER:.0%} of what their description "
-            f"says. {_CHECK}."
-        ]
+        links_text = f"{int(light.sum())} of {int(stated.sum())} links"
+        sentence = f"{links_text} would weigh less than {LIGHTER:.0%} of what their description says."
+        # Springs and controllers that carry the arm do that, too: no reason against the fit, but one against an export.
+        return [Reason("masses", sentence, Level.GOOD, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []

@@ -35,7 +35,7 @@ class BlockSource:
     """Complete samples at uniform time steps, block by block.
 
     `first` is the first block, for names, signals and notes; `motion` are the rows between the standstills at the ends, or all
-    rows if these are not to be trimmed.
+    rows if these are not to be trimmed. `raw` is a log in memory as it was before it was cleaned.
     """
 
     blocks: Callable[[], Iterator[Log]] = field(repr=False)
@@ -44,6 +44,7 @@ class BlockSource:
     rate_hz: float
     motion: MotionRows
     streamed: bool = False
+    raw: Log | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -60,6 +61,10 @@ class BlockSource:
     def lowest_cutoff_hz(self) -> float:
         """The lowest cutoff, Hz, of which half of the motion is left once a period of each of two filters is cut at each end."""
         return _PERIODS * self.rate_hz / max(self.motion.stop - self.motion.start, 1)
+
+    def recorded(self, samples: int) -> Log:
+        """Return the log as it was recorded, with whatever is wrong with it; of a stream, the first samples of its motion."""
+        return self.head(samples) if self.raw is None else self.raw
 
     def head(self, samples: int) -> Log:
         """Return the first samples of the motion, from which settings are chosen: the same for blocks of any size."""
@@ -137,10 +142,11 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
     refuse_silence(log)
     refuse_slow(log)
     refuse_absurd(log)
+    raw = log
     if not log.is_prepared:
         log = clean_log(log, gaps=preparation)
     motion = _motion(lambda: iter([log]), log, len(log), preparation)
-    return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion)
+    return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion, raw=raw)
 
 
 def _streamed(

@@ -68,7 +68,8 @@ class Filter:
 
 
 @lru_cache(maxsize=8)
-def _kernel(program: Program) -> Callable[..., np.ndarray]:
+def compiled_rows(program: Program) -> Callable[..., np.ndarray]:
+    """Return a regressor as machine code that gives its rows (p, n, N) for a motion of N samples."""
     kernel: Callable[..., np.ndarray] = program.compile("cpu", layout="batch_last")
     return kernel
 
@@ -81,7 +82,7 @@ class RowMaker:
     """Makes rows from samples that come block by block: the same, to 1e-9, as from all samples at once."""
 
     def __init__(self, plan: FrictionPlan, shapes: Shapes | None = None) -> None:
-        self._kernel = _kernel(plan.program)
+        self._kernel = compiled_rows(plan.program)
         self._plan, self._shapes = plan, shapes
         self._shape_size = (0, 0)
         self._modulation = plan.modulation

@@ -17,9 +17,9 @@ from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.tuning.friction_shape import Triangles, compress_shapes, rounded
 
-# Logarithms of the widths that are tried, relative to the present one, in three rounds: from the grid of `friction_shape`, a
+# Logarithms of the widths that are tried, relative to the present one, in four rounds: from the grid of `friction_shape`, a
 # factor of 2 is the farthest, and near the minimum a parabola is nearly right.
-_ROUNDS = tuple(reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) for reach in (0.5, 0.25, 0.12))
+_ROUNDS = tuple(reach * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) for reach in (0.7, 0.5, 0.25, 0.12))
 _CENTRE = 2
 
 
@@ -92,7 +92,7 @@ def _parabola(logs: np.ndarray, candidates: Sequence[np.ndarray], share: float) 
     squares = [float(np.sum((r @ np.append(x, -1.0)) ** 2)) for r, x in zip(candidates, solutions, strict=True)]
     a, b, _ = np.polyfit(logs, squares, 2)
     slope, farthest = np.polyfit(logs, np.array(solutions), 1)[0], float(_ROUNDS[0][-1])
-    if a <= 0:  # the log does not tell: as uncertain as the widths that were tried at first
-        return 0.0, farthest, slope
+    if a <= 0:  # far from a minimum, or the log does not tell: as uncertain as the widths that were tried at first
+        return float(logs[int(np.argmin(squares))]), farthest, slope
     step = float(np.clip(-b / (2 * a), logs[0], logs[-1]))
     return step, min(float(np.sqrt(1 / (share * a))), farthest), slope

@@ -11,11 +11,13 @@ from taupi.reporting.sections.fit.springs import SpringsSection
 from taupi.reporting.sections.fit.summary import SummarySection
 from taupi.reporting.sections.fit.torque import TorqueSection
 from taupi.reporting.sections.fit.validation import ValidationSection
+from taupi.reporting.sections.fit.verdict import VerdictSection
 from taupi.reporting.sections.fit.warnings import WarningsSection
 from taupi.reporting.sections.provenance import ProvenanceSection
 
 # `taupi.report(fit, ...)`; a section gets a `FitContent`.
 FIT_SECTIONS: tuple[Section, ...] = (
+    VerdictSection(),
     SummarySection(),
     TorqueSection(),
     ValidationSection(),

@@ -1,0 +1,110 @@
+"""A constant that was added to the position of a joint: an encoder whose zero is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.identification.verdict.candidate import Candidate
+from taupi.identification.verdict.trials import Mending, Trials, changed_signals
+from taupi.signals.log import Log
+
+# Smaller offsets than this, rad or m, are those of calibration.
+_LEAST = 0.02
+# A joint is looked at more closely if an offset would lower the cost to this share, to first order.
+_PROMISING = 0.8
+# Where to begin beside the first step of Newton's method, rad or m: the torque is far from linear in an angle.
+_STARTS = (-1.6, -0.8, 0.8, 1.6, 3.0)
+_STEPS, _LONGEST = 6, 0.7
+# Where the description is asked, rad or m: what lies between is found from there.
+_COARSE_STEP = 0.6
+_COARSE = tuple(_COARSE_STEP * k for k in (-4, -3, -2, -1, 1, 2, 3, 4))
+
+
+def shifted(log: Log, by: np.ndarray) -> Log:
+    """Return a log with constants (n,) added to q."""
+    return changed_signals(log, ("q",), lambda value: value + by)
+
+
+class OffsetOfQ:
+    """A q that is off by a constant at one joint."""
+
+    name: ClassVar[str] = "offset"
+
+    def candidates(self, trials: Trials) -> Iterator[Candidate]:
+        """Return a candidate for each joint where an offset would explain more, with the offset that explains most."""
+        errors, rows = trials.baseline, trials.own_derivatives
+        for j in range(trials.n):
+            (step,), cost = rows.coefficients(rows.offsets[:, :, [j]])
+            if cost > _PROMISING * errors.cost:
+                continue
+            by = _best_offset(trials, j, float(step))
+            if abs(by) < _LEAST:
+                continue
+            yield _candidate(trials, j, by)
+
+
+class OffsetOfQByDescription:
+    """The same, where the fit takes up the offset in its parameters, but the description does not agree with the log."""
+
+    name: ClassVar[str] = "offset"
+
+    def candidates(self, trials: Trials) -> Iterator[Candidate]:
+        """Return a candidate for each joint with the offset for which the description explains most."""
+        from scipy.optimize import minimize_scalar
+
+        before = trials.baseline.described_cost
+        for j in range(trials.n):
+            unit = np.eye(trials.n)[j]
+
+            def cost(by: float, unit: np.ndarray = unit) -> float:
+                return trials.errors(Mending(partial(shifted, by=by * unit))).described_cost
+
+            costs = {by: cost(by) for by in _COARSE}
+            start = min(costs, key=lambda by: costs[by])
+            if costs[start] > _PROMISING * before:
+                continue
+            bounds = start - _COARSE_STEP, start + _COARSE_STEP
+            best = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 5e-3, "maxiter": 12})
+            if abs(best.x) >= _LEAST:
+                yield _candidate(trials, j, float(best.x))
+
+
+def _candidate(trials: Trials, joint: int, by: float) -> Candidate:
+    name = trials.robot.joint_names[joint]
+    unit = "m" if trials.robot.driving_joints[joint].prismatic else "rad"
+    says = f"q of {name} is off by {-by:.3g} {unit}, it seems: without that"
+    remedy = f"Add {by:.3g} {unit} to q of {name}, or check where its zero is."
+    mending = Mending(partial(shifted, by=by * np.eye(trials.n)[joint]))
+    return Candidate(OffsetOfQ.name, says, remedy, mending, (joint,), {"offset": -by})
+
+
+def _best_offset(trials: Trials, joint: int, step: float) -> float:
+    """Return what has to be added to q of a joint, by damped Newton steps from the best of some starts."""
+    unit = np.eye(trials.n)[joint]
+
+    def cost(by: float) -> float:
+        return trials.errors(Mending(partial(shifted, by=by * unit))).cost
+
+    by = min((float(np.clip(step, -_LONGEST, _LONGEST)), *_STARTS), key=cost)
+    least = cost(by)
+    for _ in range(_STEPS):
+        mending = Mending(partial(shifted, by=by * unit))
+        try:
+            rows = trials.differentiated(mending, trials.rows(mending).solved()[0].x)
+        except TaupiError:
+            break
+        (more,), _ = rows.coefficients(rows.offsets[:, :, [joint]])
+        ahead = by + float(np.clip(more, -_LONGEST, _LONGEST))
+        reached = cost(ahead)
+        if reached >= least:
+            break
+        small = abs(ahead - by) < 1e-3
+        by, least = ahead, reached
+        if small:
+            break
+    return by

@@ -1,0 +1,136 @@
+"""The verdict on a fit: what speaks against it by itself, and the likely cause, which is looked for in its logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.identification.problem import Problem
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.plausibility import reasons_of_bodies, reasons_of_errors
+from taupi.identification.results.verdict import Level, Reason, Verdict, percent
+from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, symptom_of, tried
+from taupi.identification.verdict.causes import CONTRADICTING, SILENT, TRIED
+from taupi.identification.verdict.clipping import clipping_reasons
+from taupi.identification.verdict.sample import heads_of
+from taupi.identification.verdict.scale import scale_reason
+from taupi.identification.verdict.trials import Trials
+from taupi.threads import small_algebra
+
+# Mistakes that take a second to try are tried if a joint of a trial has a larger error than this, ...
+_SUSPICIOUS = 0.15
+# ... and no others once one of them brings the errors of all joints below it, or the cost to this share.
+_SETTLED = 0.05
+# A trial needs this many equations per parameter to say anything.
+_LEAST_EQUATIONS = 3
+# If every joint explains its torque alone, but all together leave more than this, the description is that of another arm.
+_ANOTHER = 0.2
+# Above this error, what is recorded as torque has nothing to do with the motion.
+_UNRELATED = 0.9
+
+
+@small_algebra
+def judge(fit: Fit, problem: Problem) -> Verdict:
+    """Return the verdict on the fit of a problem, with the likely cause if something is wrong."""
+    heads = heads_of(problem.recordings)
+    trials = Trials(problem, heads)
+    can_be_tried = _can_be_tried(trials)
+    reasons = list(reasons_of_errors(fit))
+    # Bodies of an estimator that does not give them take seconds to find: only if the estimate may not be one of real bodies.
+    if fit.standard is not None or reasons or (can_be_tried and trials.baseline.impossible.any()):
+        reasons += reasons_of_bodies(fit)
+    doubted = bool(reasons)  # a remark is enough to look for its cause
+    reasons += clipping_reasons(heads, problem.robot.joint_names)
+    if can_be_tried:
+        reasons += _causes(trials, doubted)
+    return Verdict.of(reasons)
+
+
+def _can_be_tried(trials: Trials) -> bool:
+    """Tell whether trials say something: a rigid robot, and enough rows."""
+    if trials.equations.elastic:
+        return False
+    try:
+        rows, errors = trials.own_rows, trials.baseline
+    except (TaupiError, np.linalg.LinAlgError):
+        return False
+    enough = rows.tau.size >= _LEAST_EQUATIONS * rows.y.shape[2]
+    return enough and bool(np.isfinite(errors.joints).all())
+
+
+def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
+    """Yield what the logs themselves tell, and the likely cause."""
+    scale = scale_reason(trials)
+    if scale is not None:
+        yield scale
+    seen: list[Tried] = []
+    best = _search(trials, SILENT, seen)
+    if best is None and (doubted or _suspicious(trials)):
+        best = _search(trials, TRIED, seen)
+        if best is None:
+            yield from _without_cause(trials)
+    elif best is None and _contradicted(trials):
+        best = _search(trials, CONTRADICTING, seen)
+    names = trials.robot.joint_names
+    if best is not None:
+        yield best.reason(names)
+    yield from (symptom_of(each.candidate, names) for each in seen if each.candidate.symptom and each is not best)
+
+
+def _search(trials: Trials, causes: Iterable[Cause], seen: list[Tried]) -> Tried | None:
+    """Return the candidate that explains the logs best, among those of the causes and those `seen` before."""
+    best = None
+    for cause in causes:
+        seen += (tried(trials, candidate) for candidate in cause.candidates(trials))
+        best = best_of(seen)
+        if best is not None and _settled(best):
+            break
+    return best
+
+
+def _settled(best: Tried) -> bool:
+    after = best.after
+    small = after.joints.max() < _SUSPICIOUS or after.cost < _SETTLED * best.before.cost
+    return bool(small and not after.impossible.any() and best.explains_torque)
+
+
+def _suspicious(trials: Trials) -> bool:
+    """Tell whether a mistake is likely enough for a second's work."""
+    errors = trials.baseline
+    described = errors.described
+    odd = len(described) > 0 and np.median(described) <= CREDIBLE < described.max()
+    return bool(errors.joints.max() > _SUSPICIOUS or errors.impossible.any() or odd)
+
+
+def _contradicted(trials: Trials) -> bool:
+    """Tell whether the description states masses that explain little of the torque."""
+    described = trials.baseline.described
+    return len(described) > 0 and bool(np.median(described) > CREDIBLE)
+
+
+def _without_cause(trials: Trials) -> Iterator[Reason]:
+    """Yield what can be said if no mistake in the log explains a poor fit."""
+    errors, separate = trials.baseline, trials.own_rows.separate_errors()
+    worst = int(np.argmax(errors.joints**2 - separate**2))
+    name = trials.robot.joint_names[worst]
+    if errors.total > _UNRELATED:
+        yield Reason(
+            "unrelated",
+            f"The motion explains next to nothing of the torque: {percent(errors.total)} of it is left, whatever is tried.",
+            Level.WRONG,
+            (),
+            {"error": errors.total},
+            "Check that q and tau belong to the same run, and to this robot.",
+        )
+    elif errors.joints[worst] > _ANOTHER and separate[worst] <= HALVED * errors.joints[worst]:
+        yield Reason(
+            "other_robot",
+            f"No robot of these dimensions moves like that: at {name} {percent(errors.joints[worst])} of the torque is left if "
+            f"all joints share their links, and {percent(float(separate[worst]))} if each had its own.",
+            Level.WRONG if errors.total > 0.5 else Level.DOUBTFUL,
+            (name,),
+            {"error_together": float(errors.joints[worst]), "error_apart": float(separate[worst])},
+            f"Check that the log is one of {trials.robot.name}: axes, lengths, and the order of joints.",
+        )

@@ -1,0 +1,172 @@
+"""Logs with mistakes in them, as people make them, and how the public recordings are read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import taupi as tp
+from taupi.signals.log import Log
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("TAUPI_RECORDINGS") or ROOT.parent / "shared" / "data")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A robot, its logs, and how they are fitted."""
+
+    name: str
+    robot: tp.Robot
+    logs: tuple[Log, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def identify(self) -> tp.Fit:
+        """Return the fit with default settings."""
+        return tp.identify(self.robot, list(self.logs), **self.settings)
+
+    def changed(self, change: Callable[[Log], Log]) -> Case:
+        """Return the case with every log changed."""
+        return Case(self.name, self.robot, tuple(change(log) for log in self.logs), self.settings)
+
+
+# Mistakes in logs ------------------------------------------------------------------------------------------------------
+
+MOTION = ("q", "qd", "qdd")
+
+
+def on(log: Log, signals: tuple[str, ...], change: Callable[[np.ndarray], np.ndarray]) -> Log:
+    """Return a log with some of its signals changed."""
+    return log.with_(**{name: change(value) for name, value in log.signals.items() if name in signals})
+
+
+def degrees(log: Log) -> Log:
+    turning = np.array([unit == "rad" for unit in log.units])
+    return on(log, MOTION, lambda v: np.where(turning, np.degrees(v), v))
+
+
+def milliseconds(log: Log, factor: float = 1e3) -> Log:
+    return log.with_(time=log.time * factor)
+
+
+def swapped(log: Log, i: int, j: int, signals: tuple[str, ...] = (*MOTION, "tau")) -> Log:
+    order = list(range(log.n))
+    order[i], order[j] = j, i
+    return on(log, signals, lambda v: v[:, order])
+
+
+def flipped(log: Log, j: int, signals: tuple[str, ...]) -> Log:
+    signs = np.ones(log.n)
+    signs[j] = -1
+    return on(log, signals, lambda v: v * signs)
+
+
+def scaled(log: Log, j: int, factor: float) -> Log:
+    factors = np.ones(log.n)
+    factors[j] = factor
+    return on(log, ("tau",), lambda v: v * factors)
+
+
+def offset(log: Log, j: int, by: float) -> Log:
+    return on(log, ("q",), lambda v: v + by * (np.arange(log.n) == j))
+
+
+def wrapped(log: Log, j: int) -> Log:
+    """Return a log whose angle jumps by a turn in the middle of its range."""
+    turn = np.arange(log.n) == j
+    middle = np.median(log.q[:, j])
+    return on(log, ("q",), lambda v: np.where(turn, (v - middle) % (2 * np.pi) + middle - np.pi, v))
+
+
+def spiked(log: Log, j: int, by: float = 1e6) -> Log:
+    row = len(log) // 2
+    return on(log, ("tau",), lambda v: v + by * np.outer(np.arange(len(v)) == row, np.arange(log.n) == j))
+
+
+def clipped(log: Log, share: float = 0.6) -> Log:
+    """Return a log whose torques stop at a share of their largest value."""
+    return on(log, ("tau",), lambda v: np.clip(v, share * v.min(axis=0), share * v.max(axis=0)))
+
+
+def delayed(log: Log, seconds: float) -> Log:
+    at = np.clip(log.time - seconds, log.time[0], None)
+    return on(log, ("tau",), lambda v: np.stack([np.interp(at, log.time, c) for c in v.T], axis=1))
+
+
+def noise(log: Log) -> Log:
+    rng = np.random.default_rng(0)
+    return on(log, ("tau",), lambda v: rng.normal(size=v.shape) * v.std(axis=0))
+
+
+# Recordings --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def mappings() -> dict[str, dict[str, Any]]:
+    """Return the mappings of docs/howto/recordings.md, by name."""
+    import tomllib
+
+    page = (ROOT / "docs" / "howto" / "recordings.md").read_text(encoding="utf-8")
+    blocks = re.findall(r'^```toml title="([\w.]+)"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
+    return {name.removesuffix(".toml"): tomllib.loads(text) for name, text in blocks}
+
+
+def read(folder: str, files: list[str], robot: tp.Robot, columns: Any) -> tuple[Log, ...]:
+    return tuple(tp.read_log(DATA / folder / f"{name}.csv.gz", robot, columns=columns) for name in files)
+
+
+def ur10e() -> Case:
+    robot = tp.load(DATA / "ur10e" / "ur10e.urdf")
+    return Case("UR10e", robot, read("ur10e", ["exc_30s_12harm"], robot, mappings()["ur10e"]))
+
+
+def ur10e_two() -> Case:
+    robot = tp.load(DATA / "ur10e" / "ur10e.urdf")
+    files = ["exc_50s_12harm", "exc_50s_14harm_unloaded"]
+    return Case("UR10e, two runs", robot, read("ur10e", files, robot, mappings()["ur10e"]))
+
+
+def xmate() -> Case:
+    robot = tp.load(DATA / "xmate7p" / "XM7p.urdf")
+    return Case("xMate 7", robot, read("xmate7p", ["traj_1", "traj_3"], robot, mappings()["xmate"]))
+
+
+def tx40() -> Case:
+    robot = tp.load(DATA / "tx40" / "tx40_mdh.urdf")
+    mapping = mappings()["tx40"]
+    return Case("TX40", robot, read("tx40", ["exc"], robot, mapping), {"columns": mapping})
+
+
+def tiago() -> Case:
+    robot = tp.load(DATA / "tiago" / "tiago_torso_arm.urdf")
+    (log,) = read("tiago", ["exc"], robot, mappings()["tiago"])
+    return Case("TIAGo", robot, (log.rows(slice(921, 6791)),))
+
+
+def lbr_med7() -> Case:
+    robot = tp.load(DATA / "lbr_med7" / "robot.urdf")
+    return Case("LBR Med 7", robot, read("lbr_med7", ["fit_0_70s"], robot, None))
+
+
+def schunk() -> Case:
+    robot = tp.load(DATA / "schunk_lwa4p_tum" / "robot.urdf")
+    files = sorted(path.name.removesuffix(".csv.gz") for path in (DATA / "schunk_lwa4p_tum" / "fit").iterdir())
+    return Case("Schunk LWA-4P", robot, read("schunk_lwa4p_tum/fit", files[::4], robot, None))
+
+
+def double_pendulum() -> Case:
+    robot = tp.load(DATA / "dfki_double_pendulum_A0" / "robot.urdf")
+    files = [f"run_0{k}" for k in range(6)]
+    return Case("double pendulum", robot, read("dfki_double_pendulum_A0", files, robot, None))
+
+
+RECORDINGS: dict[str, Callable[[], Case]] = {
+    f.__name__: f for f in (ur10e, ur10e_two, xmate, tx40, tiago, lbr_med7, schunk, double_pendulum)
+}
