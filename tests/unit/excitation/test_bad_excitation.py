@@ -38,7 +38,7 @@ def excite(robot=ARM, duration=4.0, limits=LIMITS, starts=1, **settings):
         ({"harmonics": 5}, "harmonics has no meaning for the motion 'bspline'"),
         ({"points": 20, "bandwidth": 2.0}, "points and bandwidth are both given"),
         ({"points": 4}, "points is 4, expected a whole number of at least 12"),
-        ({"criterion": "dopt"}, "No criterion 'dopt'"),
+        ({"criterion": "dopt"}, "criterion is 'dopt', expected one of"),
         ({"only": "forearm.*"}, "criterion='ds'"),
         ({"criterion": "ds"}, "only="),
         ({"criterion": "ds", "only": "hand.*"}, "No parameter 'hand"),
