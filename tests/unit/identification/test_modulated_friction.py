@@ -8,6 +8,7 @@ import pytest
 import taupi as tp
 from taupi.identification.estimators import ESTIMATORS
 from taupi.identification.friction.dry_friction import friction_plan
+from taupi.signals.filters import noise_bandwidth_hz
 
 LINEAR = ("rotor", "viscous", "coulomb", "offset")
 MU, BEND = (0.05, 0.08), (0.4, -0.3)
@@ -196,7 +197,7 @@ def test_the_prior_is_as_strong_as_it_says():
     )
     assert np.array_equal(problem.first, first.values)
     recording = problem.recordings[0]
-    share, speed = 2 * 10 / recording.rate_hz, np.array(problem.terms[-1].velocity)
+    share, speed = 2 * noise_bandwidth_hz(10.0) / recording.rate_hz, np.array(problem.terms[-1].velocity)
     level = np.abs(values_of(first, "coulomb")) + np.abs(values_of(first, "viscous")) * speed
     for j, name in enumerate(problem.robot.joint_names):
         pulls = problem.shrinkage[j].r
