@@ -119,7 +119,7 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
         sentence = f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg."
         numbers = {"mass": float(masses[k]), "described": float(prior[k])}
-        return [Reason("masses", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
+        return [Reason("masses", sentence, Level.WRONG, (), numbers, _remedy_of_masses(fit))]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
         links_text = f"{int(light.sum())} of {int(stated.sum())} links"
@@ -127,3 +127,10 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
         # Springs and controllers that carry the arm do that, too: no reason against the fit, but one against an export.
         return [Reason("masses", sentence, Level.GOOD, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []
+
+
+def _remedy_of_masses(fit: Fit) -> str:
+    """Return what to do about a link that is far too heavy: a log that leaves parameters open may be the only reason."""
+    if not (unknown := int(fit.undetermined.sum())):
+        return f"{_CHECK}."
+    return f"The logs leave {unknown} parameters open: record a longer motion, or use the estimator 'entropic'. {_CHECK}, too."
