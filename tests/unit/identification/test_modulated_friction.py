@@ -213,6 +213,9 @@ def test_terms_decide(tmp_path):
     only = identify(log, "wls", terms=("load", "coulomb", tp.terms.Curve(share=0.5, velocity=4.0), "viscous"))
     assert [t.name for t in only.terms] == ["coulomb", "viscous", "load", "curve"]
     assert only.terms[-1] == tp.terms.Curve(0.5, 4.0)
+    half = identify(log, "wls", terms=("coulomb", tp.terms.Curve(velocity=(4.0, 0.0)), "viscous"))
+    fastest = identify(log, "wls", terms=("coulomb", "curve", "viscous")).terms[-1].velocity[1]
+    assert half.terms[-1] == tp.terms.Curve(velocity=(4.0, fastest))  # stated for the first joint alone
     base = tp.base_parameters(tp.load("elbow2r"), terms=(*LINEAR, "load", "curve"))
     assert np.allclose(identify(log, "wls", base=base).values, identify(log, "wls").values, rtol=1e-9)
     with pytest.raises(tp.TaupiError, match="changes dry friction, and there is none"):

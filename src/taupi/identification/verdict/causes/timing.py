@@ -50,5 +50,8 @@ class DelayedTorque:
             return
         late, early = ("tau", "q") if delay > 0 else ("q", "tau")
         says = f"{late} lags behind {early} by {1e3 * abs(delay):.3g} ms, it seems: shifted by as much,"
-        remedy = f"Shift it before the fit: taupi.signals.remove_delay(log, 'tau', {delay:.4g})."
+        remedy = (
+            f"State it in the mapping, {late} = {{columns = ..., delay = {abs(delay):.4g}}}, or shift tau in Python: "
+        )
+        remedy += f"taupi.signals.remove_delay(log, 'tau', {delay:.4g})."
         yield Candidate(self.name, says, remedy, Mending(partial(earlier, seconds=delay)), (), {"delay": delay})
