@@ -10,6 +10,7 @@ from taupi.excitation.writers.samples import Samples
 from taupi.files import write_text
 
 FILE = "excitation.script"
+JOINTS = 6
 # s: the control period of the CB3, and four of the e-Series: the program runs on both.
 PERIOD = 0.008
 # s and 1, of servoj: how far it looks ahead to smooth the way, and its gain.
@@ -20,7 +21,6 @@ APPROACH_SPEED, APPROACH_ACCELERATION = 0.3, 0.5
 
 def write(samples: Samples, folder: Path) -> None:
     """Write the program: it moves slowly to the start, and then sends a position every 8 ms."""
-    samples.require_joints(6, "URScript")
     time, motion = samples.ticks(PERIOD)
     settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"
     lines = [
