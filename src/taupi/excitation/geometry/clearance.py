@@ -26,7 +26,7 @@ from taupi.simulation.references import Piecewise
 # Distances at samples are kept this share above the clearance, so that what happens between samples does not fall below it.
 RESERVE = 0.1
 # Reasons that need no list of pairs in a sentence.
-_COUNTED = {Reason.NEIGHBOURS: "neighbours", Reason.NEVER: "that never come near, as proven"}
+_COUNTED = {Reason.NEIGHBOURS: "as neighbours", Reason.NEVER: "proven never to come near"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Clearance:
             count = sum(item.why is why for item in self.left_out)
             left_out += [f"{count} {words}"] if count else []
         left_out += [f"{item.pair} ({item.reason})" for item in self.left_out if item.why not in _COUNTED]
-        pairs = f"{len(set(self.pairs))} pairs are watched; left out are {', '.join(left_out) or 'none'}."
+        pairs = f"{len(set(self.pairs))} pairs are watched; left out: {', '.join(left_out) or 'none'}."
         close = (
             f"Built close, so that they only have to keep from overlapping: {', '.join(map(str, self.built_close))}."
         )

@@ -24,7 +24,8 @@ def write(samples: Samples, folder: Path) -> None:
     time, motion = samples.ticks(PERIOD)
     settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"
     lines = [
-        f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s. Try it slowly first.",
+        f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s, at {samples.speed:g} of the speed of the design.",
+        "# Limits and clearance hold from the first of them on. The way to it, by movej, is not checked: see that it is free.",
         "def excitation():",
         f"  movej({_row(motion.q[0])}, a={APPROACH_ACCELERATION:g}, v={APPROACH_SPEED:g})",
         *(f"  servoj({_row(q)}, {settings})" for q in motion.q),
