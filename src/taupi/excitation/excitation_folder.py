@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ from taupi.errors import Argument, NotIdentifiedError
 from taupi.excitation.excitation import Excitation
 from taupi.excitation.limits.certificates import torque_certificate
 from taupi.excitation.motions.bounded import slowed
+from taupi.excitation.writers import FORMATS
 from taupi.excitation.writers.write import checked_formats, samples_of
 from taupi.excitation.writers.write import fill as fill_formats
 from taupi.files import refuse_to_replace, write_folder
 
 RESULTS = ("excitation.json", "excitation.txt", "report.html")
 # What formats may have written beside them; a new result without them takes the old ones away.
-MOTIONS = tuple(f"excitation.{ending}" for ending in ("csv", "npz", "ros2.yaml", "script", "franka.csv"))
+MOTIONS = tuple(str(import_module(module).FILE) for module in FORMATS.values())
 
 
 def excitation_json(plan: Excitation) -> str:

@@ -14,10 +14,11 @@ from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument, TermsOption
 from taupi.cli.parsing import names, one_or_each
 from taupi.excitation.settings import Course, Goal, Margins, Search
+from taupi.excitation.writers import FORMATS
 
 OutputOption = Annotated[Path, typer.Option("-o", "--output", help="Directory for the results.")]
 FormatsOption = Annotated[
-    str, typer.Option("--formats", help="Of the motion, separated by commas: csv, ros2, urscript, franka, npz.")
+    str, typer.Option("--formats", help=f"Of the motion, separated by commas: {', '.join(FORMATS)}.")
 ]
 SpeedOption = Annotated[
     float, typer.Option("--speed", help="Share of the speed at which the motion is written; 0.3 for the first try.")
