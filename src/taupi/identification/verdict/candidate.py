@@ -129,6 +129,8 @@ class Tried:
         if not len(before.described) or not len(after.described) or not self._no_worse:
             return False
         far_more = after.described_cost <= HALVED**2 * before.described_cost
+        if not self.candidate.joints:  # what concerns all joints is not told by one of them
+            far_more = far_more and np.nanmedian(after.described) <= HALVED * np.nanmedian(before.described)
         return bool(far_more and np.nanmedian(after.described) <= CREDIBLE < np.nanmax(before.described))
 
     @property
