@@ -190,10 +190,11 @@ def tried(trials: Trials, candidate: Candidate) -> Tried:
 def best_of(several: Iterable[Tried]) -> Tried | None:
     """Return the first of those that explain the logs about as well as any; None if none explains them.
 
-    What the torque tells comes before what the description tells.
+    What the torque tells comes before what the description tells, and there what concerns some joints before what concerns all.
     """
     likely = [each for each in several if each.explains]
     likely = [each for each in likely if each.explains_torque or each.makes_possible] or likely
+    likely = [each for each in likely if each.explains_torque or each.makes_possible or each.candidate.joints] or likely
     if not likely:
         return None
     least = min(each.after.merit for each in likely)
