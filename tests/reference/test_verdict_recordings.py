@@ -28,7 +28,8 @@ MISTAKES = {
     "sign of all tau": (lambda log: log.with_(tau=-log.tau), {"sign"}),
     "tau times 1000": (lambda log: log.with_(tau=1000 * log.tau), {"torque_unit", "masses"}),
     "gear of joint 2": (partial(spoilt.scaled, j=1, factor=3.0), {"torque_factor"}),
-    "q 2 off by 1 rad": (partial(spoilt.offset, j=1, by=1.0), {"offset"}),
+    # Of the last joint, an offset turns the frame of its link, and no torque tells of it: of two joints, the first.
+    "q 2 off by 1 rad": (lambda log: spoilt.offset(log, min(1, log.n - 2), 1.0), {"offset"}),
     "q of joint 2 wrapped": (partial(spoilt.wrapped, j=1), {"wrapped"}),
     "one spike of 1e6": (partial(spoilt.spiked, j=1), {"spikes"}),
     "tau clipped at 60 %": (spoilt.clipped, {"clipped"}),

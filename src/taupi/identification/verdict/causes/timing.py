@@ -30,8 +30,8 @@ class DelayedTorque:
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return a candidate with the delay that explains most, if there is one."""
         errors, rows = trials.baseline, trials.own_derivatives
-        (step,), cost = rows.coefficients(rows.rates[:, :, None])
-        if cost > _PROMISING * errors.cost:
+        (step,), first = rows.coefficients(rows.rates[:, :, None])
+        if first.cost > _PROMISING * errors.cost:
             return
         delay, least = 0.0, errors.cost
         for _ in range(_STEPS):
