@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.causes.signs import MOTION
+from taupi.identification.verdict.trials import MOTION
 from taupi.identification.verdict.trials import Mending, Trials
 from taupi.signals.log import Log
 
