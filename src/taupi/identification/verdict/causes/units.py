@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.trials import MOTION
-from taupi.identification.verdict.trials import Mending, Trials
+from taupi.identification.verdict.trials import MOTION, Mending, Trials
 from taupi.signals.log import Log
 
 # An arm that turns further than this, rad, turns in degrees; one that turns less than the other may have been converted twice.
