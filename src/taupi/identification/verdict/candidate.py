@@ -158,8 +158,9 @@ class Tried:
             before, after = float(self.before.described[j]), float(self.after.described[j])
             clause = f"the description's own error at {names[j]} falls from {percent(before)} to {percent(after)}"
             numbers = {"described_before": before, "described_after": after}
-            # A description that is wrong about every joint is a weak witness: worth knowing, no reason against the fit.
-            level = Level.DOUBTFUL if candidate.joints else Level.GOOD
+            # Signs and directions that differ at every joint are conventions: worth knowing, but no doubt. A wrong unit is one.
+            of_log = candidate.mending.log is not None
+            level = Level.DOUBTFUL if candidate.joints or of_log else Level.GOOD
         joints = tuple(names[i] for i in candidate.joints)
         sentence = f"{candidate.says} {clause}."
         return Reason(candidate.cause, sentence, level, joints, {**candidate.numbers, **numbers}, candidate.remedy)
