@@ -277,7 +277,7 @@ def excite(
     - `uncertainty` (0.0): Share by which each of those parameters may be off.
     - `clearance` (0.02): Metres that links keep from each other, from the floor and from the walls of the box.
     - `floor`: Height in m of the floor; by default there is none.
-    - `box`: Corners x, y, z, x, y, z in m of a box that the arm stays in; by default there is none.
+    - `box`: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is none.
     - `ignore` (()): Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
     - `capsules` ('auto'): "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked; else a TOML file with a capsule table for each.
     - `packages` (()): Folders in which the packages of meshes are looked for, besides those above the description.

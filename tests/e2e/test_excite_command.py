@@ -89,6 +89,7 @@ def assert_identified(folder, sigma, promised):
     ("arguments", "code", "sentence"),
     [
         (("--formats", "csv,xlsx"), 3, "No --formats 'xlsx'"),
+        (("--formats", "franka"), 3, "'franka' is for arms with 7 joints, elbow2r has 2. Leave it out of --formats"),
         (("--speed", "2"), 3, "--speed is 2, expected at most 1"),
         (("--duration", "0.01"), 3, "--duration is 0.01 s, too short"),
         (("--criterion", "ds"), 3, "--only"),
@@ -106,13 +107,16 @@ def test_bad_input_is_one_sentence(folder, arguments, code, sentence):
 
 def test_missing_limits_say_what_to_give(tmp_path):
     done = taupi("excite", "puma560", "-o", "out", cwd=tmp_path)
-    assert done.returncode == 3 and "puma560 has no velocity limit" in done.stderr and "--limits" in done.stderr
+    assert done.returncode == 3 and "puma560 has no velocity limit" in done.stderr
+    assert "Give --limits FILE.toml with joint1.velocity = ..., joint1.effort = ..." in done.stderr
 
 
 def test_slower_motion_takes_longer(folder):
     done = excite("-o", "out", "--speed", "0.5", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["schema"] == "taupi.excitation/1"
+    data = json.loads(done.stdout)
+    assert data["schema"] == "taupi.excitation/1" and data["provenance"]["speed"] == 0.5
+    assert "--speed 0.3" not in done.stderr
     log = tp.read_log(folder / "out" / "excitation.csv", tp.load("elbow2r"))
     assert log.time[-1] == pytest.approx(10.0) and np.abs(log.qd).max() <= 1.5
 

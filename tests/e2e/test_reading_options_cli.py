@@ -92,7 +92,8 @@ def test_a_faster_log_is_predicted_with_a_warning(folder):
 
 def test_a_suggestion_is_written_and_read(folder):
     done = taupi("log", "run1.csv", "--suggest", "columns.toml", "--robot", "arm.toml", "--force", cwd=folder)
-    assert done.returncode == 0 and not done.stdout and "next: taupi log run1.csv --columns columns.toml" in done.stderr
+    assert done.returncode == 0 and not done.stdout
+    assert "next: taupi log run1.csv --columns columns.toml --robot arm.toml" in done.stderr
     again = taupi("log", "run1.csv", "--columns", "columns.toml", "--robot", "arm.toml", "--json", cwd=folder)
     assert json.loads(again.stdout)["joints"] == ["shoulder", "elbow"]
     (folder / "gap.csv").write_text("q0,q1,q3\n" + "1,2,3\n" * 5)

@@ -117,8 +117,8 @@ def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
     print("\n".join(fit.verdict.lines), file=sys.stderr)
     if exports.refuses(fit):
         names = ", ".join(EXPORTS[form] for form in exports.forms)
-        kept = f", and {names} is not written" if names else ""
-        print(f"taupi: the verdict is wrong{kept}; --anyway takes the fit all the same.", file=sys.stderr)
+        kept = f"; not written: {names}" if names else ""
+        print(f"taupi: this fit is wrong by its verdict{kept}. Use it all the same with --anyway.", file=sys.stderr)
         raise typer.Exit(ExitCode.NOT_ACHIEVED)
 
 

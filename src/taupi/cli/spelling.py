@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from taupi.errors import Argument, InPython, Spelling
@@ -46,6 +48,9 @@ def spelled(option: Any, argument: Argument) -> str:
     >>> columns = SimpleNamespace(opts=["--columns"], secondary_opts=[], metavar="FILE")
     >>> spelled(columns, Argument("columns", {"time": ...}))
     "--columns FILE with {'time': ...}"
+    >>> limits = SimpleNamespace(opts=["--limits"], secondary_opts=[], metavar="FILE.toml")
+    >>> spelled(limits, Argument("limits", {"joint1": {"lower": -1, "upper": ...}}))
+    '--limits FILE.toml with joint1.lower = -1, joint1.upper = ...'
     >>> elastic = SimpleNamespace(opts=["--elastic"], secondary_opts=["--rigid"], metavar=None)
     >>> spelled(elastic, Argument("elastic", False))
     '--rigid'
@@ -58,9 +63,21 @@ def spelled(option: Any, argument: Argument) -> str:
     placeholder = option.metavar or "VALUE"
     if value is ...:
         return f"{flag} {placeholder}"
+    if isinstance(value, Mapping) and placeholder.endswith(".toml"):
+        return f"{flag} {placeholder} with {', '.join(_toml(value))}"
     if isinstance(value, Mapping | set):  # the content of a file
         return f"{flag} {placeholder} with {argument.value_text()}"
     return f"{flag} {shlex.quote(str(value))}"
+
+
+def _toml(table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table, keys of inner tables with a dot."""
+    for key, value in table.items():
+        name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key)
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{line}" for line in _toml(value))
+        else:
+            yield f"{name} = {'...' if value is ... else json.dumps(value)}"
 
 
 def _long(flags: Iterable[str]) -> str:

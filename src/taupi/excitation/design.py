@@ -157,6 +157,7 @@ def prepared(
     family, notes = choose_family(course, lowest_resonance(robot, *ends))
     program = information_program(robot, smoothed(chosen_terms))
     _require_time(robot, course, goal, program.base.count)
+    _require_rate(family, course, goal)
     chosen = choose(goal, program.base)
     noise, about_noise = noise_of(robot, sigma, known.effort)
     prior = earlier_information(robot, chosen_terms, given, noise, goal.rate)
@@ -183,6 +184,19 @@ def _require_masses(robot: Robot) -> None:
         raise TaupiError(
             f"{robot.name} has no masses, so that no torque can be kept below its limit.",
             remedy=("Use a description with masses, or leave torques unchecked by ", Argument("effort", 0), "."),
+        )
+
+
+def _require_rate(family: Family, course: Course, goal: Goal) -> None:
+    """Refuse content that the samples of the design do not see."""
+    if family.content_hz > goal.rate / 2:
+        named = next((name for name in ("bandwidth", "points", "harmonics") if getattr(course, name) is not None), None)
+        change = ("Use a longer ", Argument("duration")) if named is None else ("Use a smaller ", Argument(named))
+        raise TaupiError(
+            f"The motion has content up to {family.content_hz:.3g} Hz, more than half of ",
+            Argument("rate"),
+            f" ({goal.rate:g} Hz).",
+            remedy=(*change, ", or a higher rate."),
         )
 
 
@@ -260,6 +274,12 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
     fitted = information_program(design.robot, design.terms)
     information = Information(fitted, design.noise, design.prior, "numpy").matrix(*states)
     samples = len(problem.times) * design.course.periods
+    factor, stopped = _std_factor(design, problem, x), stop.asked or len(found) < design.search.starts
+    poor = (
+        ("It was stopped before it was better than random motions: let it run longer.",)
+        if stopped and factor < 1
+        else ()
+    )
     return Excitation(
         robot=design.robot,
         terms=design.terms,
@@ -273,10 +293,10 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
         sigma=design.sigma,
         information=information,
         phi=best.candidate.phi / count + (np.log(samples) if design.goal.criterion != "cond" else 0.0),
-        std_factor=_std_factor(design, problem, x),
+        std_factor=factor,
         certificates=best.proofs,
         unchecked=design.unchecked,
-        notes=design.notes,
+        notes=(*poor, *design.notes),
         starts=tuple(
             {
                 "phi": c.phi / count,
@@ -288,7 +308,7 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
             for c in found
         ),
         clearance=design.clearance,
-        stopped=stop.asked or len(found) < design.search.starts,
+        stopped=stopped,
         record={"version": __version__, "robot": design.robot.name, "fingerprint": design.robot.fingerprint},
     )
 

@@ -109,16 +109,23 @@ class Excitation:
         """One line."""
         early = ", stopped early" if self.stopped else ""
         return (
-            f"{self.duration:.4g} s of {self.robot.name} for {self.base.count} parameters: standard deviations "
-            f"{self.std_factor:.2f} times smaller than of random motions, condition {self.conditioning.scaled_condition:.3g} "
-            f"with columns of length one{early}"
+            f"{self.duration:.4g} s of {self.robot.name} for {self.base.count} parameters: {self.gain}, "
+            f"condition number {self.conditioning.scaled_condition:.3g} with columns of length one{early}"
         )
+
+    @property
+    def gain(self) -> str:
+        """What the motion is worth beside random ones, in words."""
+        less, factor = self.std_factor < 1, self.std_factor
+        how = f"{1 / factor:.2f} times larger" if less else f"{factor:.2f} times smaller"
+        return f"standard deviations {how} than those of random motions"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is proven, what was not checked, and what was assumed."""
         return (
             *(c.sentence for c in self.certificates.values()),
+            *(() if self.clearance is None else self.clearance.sentences),
             *(f"{name} is not checked: {reason}" for name, reason in self.unchecked.items()),
             *self.notes,
         )
@@ -166,6 +173,7 @@ class Excitation:
         `formats` are names: "csv", "ros2", "urscript", "franka", "npz". `speed` is a share of the speed at which the motion is
         written: 0.3 is for the first try. Results that are there already are kept unless `force` is true.
         """
-        from taupi.excitation.excitation_folder import write_excitation
+        from taupi.excitation.excitation_folder import at_speed, write_excitation
+        from taupi.excitation.writers.write import checked_speed
 
-        return write_excitation(self, folder, formats, speed, force)
+        return write_excitation(at_speed(self, checked_speed(speed)), folder, formats, speed, force)

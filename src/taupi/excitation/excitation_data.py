@@ -41,6 +41,7 @@ def excitation_to_dict(plan: Excitation) -> dict[str, Any]:
             ],
             "certified": plan.certified,
             "certificates": {name: c.to_dict() for name, c in plan.certificates.items()},
+            "clearance": None if plan.clearance is None else plan.clearance.to_dict(),
             "unchecked": dict(plan.unchecked),
             "starts": [dict(s) for s in plan.starts],
             "stopped": plan.stopped,

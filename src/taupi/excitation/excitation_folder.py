@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from taupi.errors import Argument, NotIdentifiedError
 from taupi.excitation.excitation import Excitation
+from taupi.excitation.limits.certificates import torque_certificate
+from taupi.excitation.motions.bounded import slowed
+from taupi.excitation.writers import FORMATS
 from taupi.excitation.writers.write import checked_formats, samples_of
 from taupi.excitation.writers.write import fill as fill_formats
 from taupi.files import refuse_to_replace, write_folder
 
 RESULTS = ("excitation.json", "excitation.txt", "report.html")
 # What formats may have written beside them; a new result without them takes the old ones away.
-MOTIONS = tuple(f"excitation.{ending}" for ending in ("csv", "npz", "ros2.yaml", "script", "franka.csv"))
+MOTIONS = tuple(str(import_module(module).FILE) for module in FORMATS.values())
 
 
 def excitation_json(plan: Excitation) -> str:
@@ -25,12 +31,37 @@ def excitation_json(plan: Excitation) -> str:
 def excitation_text(plan: Excitation) -> str:
     """Return a design as text: what is proven, what was assumed, and the errors to be expected."""
     record = [f"{k}: {v}" for k, v in plan.record.items()]
-    return "\n\n".join(["\n".join(part) for part in ([repr(plan)], plan.table(), record)]) + "\n"
+    left_out = [] if plan.clearance is None else [f"not watched: {item}" for item in plan.clearance.left_out]
+    parts = ([repr(plan)], plan.table(), left_out, record)
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
     """Refuse a directory that holds results already, before time is spent on new ones."""
     refuse_to_replace(folder, (*RESULTS, *MOTIONS), force)
+
+
+def at_speed(plan: Excitation, speed: float) -> Excitation:
+    """Return a design whose motion is written at a share of its `speed`, with the proof of its torques at that speed.
+
+    What helps against gravity at full speed is missing from a slow motion, so that its torques can be larger.
+    """
+    if speed == 1:
+        return plan
+    quantity = f"torque at {speed:.3g} of the speed"
+    note = f"Files have the motion at {speed:.3g} of its speed: {plan.duration / speed:.4g} s."
+    proofs = dict(plan.certificates)
+    if plan.margins.effort is not None:
+        motion = slowed(plan.motion, speed)
+        proof = torque_certificate(plan.robot, motion, plan.limits, plan.margins.effort, plan.margins.uncertainty)
+        proofs[quantity] = dataclasses.replace(proof, quantity=quantity)
+        if not proof.ok:
+            raise NotIdentifiedError(
+                f"{proofs[quantity].sentence} Gravity is no longer helped by the motion.",
+                remedy=("Use another ", Argument("speed"), ", or a smaller ", Argument("effort"), "."),
+            )
+    plan = dataclasses.replace(plan, certificates=proofs, notes=(note, *plan.notes))
+    return plan.with_record(speed=speed)
 
 
 def write_excitation(
@@ -42,8 +73,8 @@ def write_excitation(
     more: dict[str, str] | None = None,
 ) -> list[Path]:
     """Write a design, all files or none; `more` are further texts by their names, such as a report."""
+    samples, chosen = samples_of(plan.motion, plan.robot, speed), checked_formats(formats, plan.robot)
     texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
-    samples, chosen = samples_of(plan.motion, plan.robot, speed), checked_formats(formats)
     written: list[str] = []
 
     def fill(staged: Path) -> None:

@@ -11,6 +11,7 @@ from taupi.excitation.excitation import Excitation
 from taupi.excitation.limits.motion_limits import LimitsLike
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.model.robot import Robot
+from taupi.progress import progress
 from taupi.settings import takes
 from taupi.threads import small_algebra
 
@@ -55,4 +56,7 @@ def excite(
     >>> run = tp.simulate(tp.RigidPlant(arm), tp.ComputedTorque(arm, 5.0), plan.motion, duration=plan.duration)
     """
     require_numbers(robot)
-    return searched(prepared(robot, terms, sigma, given, start, limits, course, goal, margins, search))
+    with progress("excite", 1) as step:
+        step("limits and geometry")
+        design = prepared(robot, terms, sigma, given, start, limits, course, goal, margins, search)
+    return searched(design)

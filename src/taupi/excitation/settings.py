@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -61,13 +62,18 @@ def _text(name: str, value: Any) -> str:
 
 
 def _box(name: str, value: Any) -> tuple[float, ...]:
-    numbers = one_or_each(finite)(name, value)
-    good = isinstance(numbers, tuple) and len(numbers) == 6
+    """Return two corners as six numbers, infinite where there is no wall; in Python they may be pairs, and None is no wall."""
+    items = list(value) if isinstance(value, list | tuple) else []
+    if len(items) == 2 and all(isinstance(corner, list | tuple) for corner in items):
+        items = [*items[0], *items[1]]
+    ends = [-math.inf] * 3 + [math.inf] * 3
+    numbers = [end if v is None or v == end else v for v, end in zip(items, ends, strict=False)]
+    good = len(items) == 6 and all(is_number(v) or v == end for v, end in zip(numbers, ends, strict=True))
     if not good or not all(a < b for a, b in zip(numbers[:3], numbers[3:], strict=True)):
         raise TaupiError(
             Argument(name), f" is {shown(value)}, expected x, y, z of the lowest corner, then of the highest, in m."
         )
-    return tuple(numbers)
+    return tuple(float(v) for v in numbers)
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,8 @@ class Margins(Settings):
         uncertainty: Share by which each of those parameters may be off.
         clearance: Metres that links keep from each other, from the floor and from the walls of the box.
         floor: Height in m of the floor; by default there is none.
-        box: Corners x, y, z, x, y, z in m of a box that the arm stays in; by default there is none.
+        box: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is
+            none.
         ignore: Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
         capsules: "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked;
             else a TOML file with a capsule table for each.

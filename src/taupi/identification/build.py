@@ -141,8 +141,8 @@ def _problem(
         preparation=preparation,
         notes=(
             *rank_notes,
-            *_recording_notes(recordings),
             *notes,
+            *_recording_notes(recordings),
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
             *_known_torque_notes(recordings),

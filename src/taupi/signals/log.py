@@ -37,6 +37,8 @@ SIGNALS: dict[str, str] = {
     "tau_m": "N m",
     "tau_known": "N m",
 }
+# The constants of motors, in a mapping, with which the torque follows from what drives them.
+_CONSTANTS = {"current": "torque_per_ampere", "voltage": "torque_per_volt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +192,10 @@ class Log:
                 raise unknown("signal", name, SIGNALS)
             if name not in recorded:
                 place = f" in {self.source.path}" if self.source.path else ""
+                constant = next((c for effort, c in _CONSTANTS.items() if name == "tau" and effort in recorded), "")
+                motor = f", or state motor.{constant} in the mapping" if constant else ""
                 raise TaupiError(
-                    f"{name} is missing{place}. The log has {', '.join(recorded)}; map the columns of {name}."
+                    f"{name} is missing{place}. The log has {', '.join(recorded)}; map the columns of {name}{motor}."
                 )
         return tuple(recorded[name] for name in names)
 

@@ -65,7 +65,8 @@ def suggest_mapping(path: PathLike, robot: Robot | None = None, *, reading: Read
     ranges, error = _ranges(path, chosen, reading)
     if error and not missing:
         missing.append(error)
-    lines = _introduction(table.where, robot)
+    count = _joint_count(chosen, table.widths)
+    lines = _introduction(table.where, robot, count)
     for signal in DIMENSION:
         if signal in chosen:
             lines.append(f"{signal} = {values[signal]}{_comment(signal, chosen[signal], ranges)}")
@@ -74,7 +75,7 @@ def suggest_mapping(path: PathLike, robot: Robot | None = None, *, reading: Read
     unused = [h.name for h in headers if not h.measured]
     unknown_names = [name for name in table.columns if parse_header(name) is None]
     lines += _listed("Left out, as they are not measured", unused) + _listed("Not recognised", unknown_names)
-    return Suggestion("\n".join([*lines, *_motor(chosen)]) + "\n", tuple(missing))
+    return Suggestion("\n".join([*lines, *_motor(chosen, count)]) + "\n", tuple(missing))
 
 
 Group = tuple[tuple[str, ...], str]  # the columns of a signal, and their unit
@@ -167,14 +168,20 @@ def _comment(signal: str, group: Group, ranges: Mapping[str, tuple[float, float]
     return f"  # {', '.join(parts)}" if parts else ""
 
 
-def _introduction(where: str, robot: Robot | None) -> list[str]:
+def _joint_count(chosen: Mapping[str, Group], widths: Mapping[str, int]) -> int:
+    """Return how many joints the columns of positions, or else of other signals, are of; 2 for an example if there are none."""
+    counts = {signal: sum(widths[name] for name in names) for signal, (names, _) in chosen.items() if signal != "time"}
+    return next((counts[signal] for signal in ("q", "theta") if signal in counts), max(counts.values(), default=2))
+
+
+def _introduction(where: str, robot: Robot | None, count: int) -> list[str]:
     lines = [
         f"# Which columns of {where} hold which signals, as guessed from their headers: check it, and complete it.",
         '# Each signal may have a unit, gain, sign, offset and delay: {columns = ..., unit = "deg", sign = [1, -1]}.',
         "",
     ]
-    names = f"{json.dumps(list(robot.joint_names), ensure_ascii=False)}" if robot else '["joint1", "joint2"]'
-    return [*lines, f"# joints = {names}  # in the order of the columns", ""]
+    names = list(robot.joint_names) if robot else [f"joint{k + 1}" for k in range(count)]
+    return [*lines, f"# joints = {json.dumps(names, ensure_ascii=False)}  # in the order of the columns", ""]
 
 
 def _placeholders(chosen: Mapping[str, Group], reading: Reading) -> list[str]:
@@ -198,13 +205,13 @@ def _listed(what: str, names: Sequence[str]) -> list[str]:
     return ["", f"# {what}: {listed if len(listed) <= _WIDTH else listed[:_WIDTH].rpartition(', ')[0] + ', ...'}"]
 
 
-def _motor(chosen: Mapping[str, Group]) -> list[str]:
+def _motor(chosen: Mapping[str, Group], count: int) -> list[str]:
     """Return the table of the motors, in comments, where only their side was recorded."""
     lines = []
     if "q" not in chosen and "theta" in chosen:
-        lines.append("# ratio = [100, 100]  # d(motor angle)/d(joint angle)")
+        lines.append(f"# ratio = {[100] * count}  # d(motor angle)/d(joint angle)")
     if "tau" not in chosen and "current" in chosen:
-        lines.append("# torque_per_ampere = [0.1, 0.1]  # N m/A at the motor")
+        lines.append(f"# torque_per_ampere = {[0.1] * count}  # N m/A at the motor")
     if "tau" not in chosen and "voltage" in chosen:
-        lines.append("# torque_per_volt = [0.1, 0.1]  # N m/V at the motor")
+        lines.append(f"# torque_per_volt = {[0.1] * count}  # N m/V at the motor")
     return ["", "# [motor]", *lines] if lines else []

@@ -1,5 +1,6 @@
 """The verb: certified motions of rigid, elastic and coupled arms, what they promise, and how they go on in a simulation."""
 
+import dataclasses
 import functools
 import json
 import signal
@@ -9,7 +10,11 @@ import numpy as np
 import pytest
 
 import taupi as tp
+from taupi.errors import NotIdentifiedError
 from taupi.excitation.limits.motion_limits import motion_limits
+from taupi.excitation.motions.bounded import slowed
+from taupi.excitation.settings import Margins
+from taupi.reporting.report import report_text
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
 ARM = tp.load("elbow2r")
@@ -209,6 +214,51 @@ def test_result_is_plain_data_and_readable():
     assert data["motion"][0]["kind"] == "bspline" and len(data["expected"]) == 10
     again = tp.BSpline(data["motion"][0]["points"], data["motion"][0]["duration"])
     np.testing.assert_array_equal(again(1.234).q, plan().motion(1.234).q)
-    assert "times smaller than of random motions" in repr(plan())
+    assert "times smaller than those of random motions" in repr(plan())
     assert "clearance is not checked" in repr(plan())
     assert "<li>" in plan()._repr_html_()
+
+
+def test_torques_are_told_as_shares_of_the_limits_themselves():
+    proof = plan().certificates["torque"]
+    assert proof.allowed == 0.9 and proof.used.max() <= 0.9 + 1e-9
+    np.testing.assert_array_equal(proof.limit, plan().limits.effort)
+    assert "%" in proof.sentence and ", 90% allowed, by" in proof.sentence
+
+
+def test_a_motion_that_is_worse_than_random_ones_says_so():
+    worse = dataclasses.replace(plan(), std_factor=0.5)
+    assert "standard deviations 2.00 times larger than those of random motions" in repr(worse)
+    assert "times larger standard deviations than random motions" in report_text(worse)
+
+
+def test_slower_motion_is_proven_again_and_says_that_it_is_slower(tmp_path):
+    plan().write(tmp_path / "slow", speed=0.3)
+    text = (tmp_path / "slow" / "excitation.txt").read_text()
+    assert f"Files have the motion at 0.3 of its speed: {plan().duration / 0.3:.4g} s." in text
+    assert "torque at 0.3 of the speed keeps its limits" in text
+    data = json.loads((tmp_path / "slow" / "excitation.json").read_text())
+    assert data["provenance"]["speed"] == 0.3
+    t = np.linspace(0, plan().duration / 0.3, 20_001)
+    tau = tp.inverse_dynamics(ARM)(*slowed(plan().motion, 0.3)(t))
+    bound = [joint["bound"] for joint in data["certificates"]["torque at 0.3 of the speed"]["joints"].values()]
+    assert (np.abs(tau).max(axis=0) <= np.array(bound)).all()
+
+
+def test_slow_motion_that_gravity_is_too_much_for_is_refused(tmp_path):
+    """The limits are put below what the arm needs to stand still where it passes at full speed."""
+    t = np.linspace(0, plan().duration, 2001)
+    still = np.abs(tp.gravity_torque(ARM)(plan().motion(t).q)).max(axis=0)
+    weak = dataclasses.replace(plan(), limits=dataclasses.replace(plan().limits, effort=0.9 * still))
+    with pytest.raises(NotIdentifiedError, match=r"torque at 0\.01 of the speed exceeds its limits"):
+        weak.write(tmp_path / "slow", speed=0.01)
+    assert not (tmp_path / "slow").exists()
+
+
+def test_a_box_is_two_corners_or_six_numbers_with_walls_left_out():
+    corners, numbers = [(-1, -1, None), (1, 1, 2)], (-1.0, -1.0, -np.inf, 1.0, 1.0, 2.0)
+    assert Margins(box=corners).box == numbers == Margins(box=numbers).box
+    assert Margins(box=(-1, -1, None, 1, 1, 2)).box == numbers
+    for bad in ((1, 2), 3.0, [(1, 1, 1), (0, 2, 2)], [(1, 1), (2, 2)], (np.inf, 0, 0, 1, 1, 1), "box"):
+        with pytest.raises(tp.TaupiError, match=r"box is .* expected x, y, z of the lowest corner"):
+            Margins(box=bad)

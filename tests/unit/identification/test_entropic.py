@@ -173,6 +173,14 @@ def test_strength_goes_from_least_squares_to_the_description():
     assert strong.relative > 1.3 * weak.relative
 
 
+def test_a_part_of_a_log_that_shows_everything_everywhere_moves_little():
+    """By a few standard errors, as for least squares, and no note says that a part decides."""
+    fit = fitted(rigid_log(samples=2000))
+    assert (fit.shifts > 0).all() and (fit.shifts < 4 * fit.stderr).all()
+    assert (np.abs(fit.values) > 20 * fit.stderr).any()  # by all of its value, it would have been seen
+    assert not any("part of the logs" in note for note in fit.notes)
+
+
 def test_a_short_log_of_a_robot_that_is_well_described():
     """0.4 s of motion: an order of magnitude better than least squares on another motion, and bodies that can exist."""
     robot, terms = tp.load("ur10"), ("viscous", "coulomb", "offset")

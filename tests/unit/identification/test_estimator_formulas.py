@@ -78,6 +78,19 @@ def test_ridge_solves_its_normal_equations(weight):
     assert np.allclose(fit.values, want, rtol=1e-6, atol=1e-6)
 
 
+def test_ridge_without_weight_is_weighted_least_squares():
+    """Its errors too, through a filter, where rows are fewer independent samples."""
+    log = rigid_log(samples=2000)
+    log = tp.Log(log.time, log.q, tau=log.tau, names=log.names)
+    plain, ridge = (
+        tp.identify(crossed(), log, e, FRICTION, slow=0, cutoff_hz=10, trim=False)
+        for e in (tp.estimators.WeightedLeastSquares(5), tp.estimators.Ridge(weight=0.0))
+    )
+    assert np.allclose(ridge.values, plain.values, rtol=1e-6, atol=1e-9)
+    for name in ("stderr", "freedom", "shifts"):
+        assert np.allclose(getattr(ridge, name), getattr(plain, name), rtol=1e-6), name
+
+
 def periodic(seconds, period):
     """Return a log of the crossed arm that repeats a motion."""
     t = np.arange(int(seconds * 100)) / 100

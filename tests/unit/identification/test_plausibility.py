@@ -28,10 +28,10 @@ def test_a_good_fit_leaves_none():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"relative": 0.6}, "The fit leaves 60% of the torque it was fitted to unexplained"),
-        ({"before": 0.01, "after": 0.2}, "with a relative error of 20% instead of 1.0%"),
+        ({"relative": 0.6}, "The fit leaves 60 % of the torque it was fitted to unexplained"),
+        ({"before": 0.01, "after": 0.2}, "with a relative error of 20 % instead of 1 %"),
         ({"masses": [1.0, 25.0]}, r"Link 'forearm' would weigh .* kg, but its description says"),
-        ({"masses": 1e-3}, "2 of 2 links would weigh less than 3% of what their description says"),
+        ({"masses": 1e-3}, "2 of 2 links would weigh less than 3 % of what their description says"),
     ],
 )
 def test_each_reason_by_itself(change, words):

@@ -13,6 +13,9 @@ import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiWarning
 from taupi.identification.results.verdict import Level, Reason, Verdict
 from taupi.identification.verdict.causes import CAUSES
+from taupi.identification.verdict.sample import heads_of
+from taupi.identification.verdict.trials import Mending, Trials
+from taupi.model.robot_parts import Limits
 from taupi.signals import rules
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
@@ -135,6 +138,69 @@ def test_a_run_with_another_load(arm, log):
     verdict = judged(arm[0], [log, second])
     reason = next(reason for reason in verdict.details if reason.cause == "payload")
     assert verdict.level != "good" and abs(reason.numbers["mass"]) == pytest.approx(3.0, rel=0.3)
+
+
+def test_joints_out_of_their_limits_are_swapped():
+    """Two joints that friction explains as well when exchanged, but not within the limits of the description."""
+    frames = [
+        {"a": 0, "alpha": 0, "d": 0, "theta": 0, "joint": "prismatic"},
+        {"a": 0.3, "alpha": 0, "d": 0, "theta": 0, "joint": "revolute"},
+    ]
+    limits = [Limits(0.0, 0.35), Limits(-1.5, 1.5)]
+    lift = tp.Robot.from_dh(frames, limits=limits, name="lift", gravity=(0, 0, 0))
+    t = np.arange(4000) / 100
+    q = np.stack([0.17 + 0.12 * np.sin(t), 1.2 * np.sin(1.3 * t)], axis=1)
+    qd = np.stack([0.12 * np.cos(t), 1.56 * np.cos(1.3 * t)], axis=1)
+    tau = 2.0 * np.tanh(qd / 0.01) + 0.1 * np.random.default_rng(0).normal(size=q.shape)
+    recorded = tp.Log(t, q, tau=tau, names=lift.joint_names)
+    assert judged(lift, recorded).level == "good"
+    verdict = judged(lift, spoilt.swapped(recorded, 0, 1))
+    reason = next(reason for reason in verdict.details if reason.cause == "swapped")
+    assert verdict.level == "doubtful" and "within the limits" in reason.sentence and reason.joints == lift.joint_names
+
+
+def test_a_smoothed_motion_is_changed_as_a_recorded_one(arm, log, monkeypatch):
+    """Exchanging, turning and shifting commute with filters: the oracle is the change of the log before it is prepared."""
+    problems = []
+    monkeypatch.setattr(
+        "taupi.identification.identify.judge", lambda fit, problem: problems.append(problem) or Verdict()
+    )
+    judged(arm[0], log)
+    trials = Trials(problems[0], heads_of(problems[0].recordings))
+    motion, shift = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]), np.array([0.3, 0, -0.2])
+
+    def change(recorded):
+        return recorded.with_(
+            **{name: v @ motion.T + shift * (name == "q") for name, v in recorded.signals.items() if name != "tau"}
+        )
+
+    quick, slow = trials.errors(Mending(motion=motion, shift=shift)), trials.errors(Mending(change))
+    assert quick.joints == pytest.approx(slow.joints, rel=1e-3)
+    assert quick.joints != pytest.approx(trials.baseline.joints, rel=0.1)
+
+
+def test_a_dead_joint_has_no_say(arm, log):
+    """A channel that is zero, but for a few samples, sets off no trial and is named in no cause."""
+    tau = log.tau.copy()
+    tau[:, 2] = np.where(np.arange(len(tau)) % 7 == 0, np.random.default_rng(0).normal(size=len(tau)), 0.0)
+    dead = log.with_(tau=tau)
+    assert not {"sign", "swapped", "torque_factor", "offset"} & set(judged(arm[0], dead).causes)
+    verdict = judged(arm[0], spoilt.flipped(dead, 1, ("tau",)))
+    assert "sign" in verdict.causes
+
+
+def test_a_torque_that_a_model_computed(arm, log):
+    robot, t = arm[0], log.time
+    w = np.array([0.7, 1.1, 1.6])
+    q, qd, qdd = np.sin(w * t[:, None]), w * np.cos(w * t[:, None]), -w * w * np.sin(w * t[:, None])
+    tau = tp.inverse_dynamics(robot)(q, qd, qdd)
+    measured = q + 1e-5 * np.random.default_rng(0).normal(size=q.shape)
+    computed = judged(robot, tp.Log(t, measured, tau=tau, names=robot.joint_names))
+    assert computed.level == "doubtful" and "computed" in computed.causes
+    # A simulation is smooth, and a drive has friction: neither is one.
+    assert "computed" not in judged(robot, tp.Log(t, q, tau=tau, names=robot.joint_names)).causes
+    rubbing = tau + 0.05 * np.abs(tau).max(axis=0) * np.tanh(qd / 0.01)
+    assert "computed" not in judged(robot, tp.Log(t, measured, tau=rubbing, names=robot.joint_names)).causes
 
 
 def test_another_robot(arm, log):

@@ -99,6 +99,10 @@ def test_drop_gaps_and_segments():
         (lambda log: log.select([]), "joints is empty"),
         (lambda log: log.with_(torque=1), "No field 'torque' in Log"),
         (lambda log: log.with_(tau=None).need("tau"), "tau is missing. The log has q, qd"),
+        (
+            lambda log: log.with_(tau=None, current=log.tau).need("tau"),
+            "or state motor.torque_per_ampere in the mapping.",
+        ),
         (lambda log: log.need("torque"), "No signal 'torque'"),
     ],
 )

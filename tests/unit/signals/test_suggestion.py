@@ -48,6 +48,16 @@ def test_a_suggestion_chooses_among_candidates_and_names_the_others(tmp_path):
     assert np.array_equal(log.q[0], [4, 5]) and log.time[1] == pytest.approx(0.01)
 
 
+def test_a_suggestion_has_one_placeholder_per_joint(tmp_path):
+    """So that it reads once its comments are taken away."""
+    file = table(tmp_path / "run.csv", "t,q1,q2,q3,current1,current2,current3", 0.01 * np.arange(21).reshape(3, 7))
+    suggestion, path = suggested(file)
+    lines = [line.removeprefix("# ") for line in suggestion.text.splitlines()[3:]]
+    assert 'joints = ["joint1", "joint2", "joint3"]  # in the order of the columns' in lines
+    path.write_text("\n".join(lines))
+    assert np.allclose(tp.read_log(file, columns=path).tau, 0.1 * tp.read_log(file, columns=path).signals["current"])
+
+
 @pytest.mark.parametrize(
     ("header", "sentence"),
     [

@@ -14,10 +14,11 @@ from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument, TermsOption
 from taupi.cli.parsing import names, one_or_each
 from taupi.excitation.settings import Course, Goal, Margins, Search
+from taupi.excitation.writers import FORMATS
 
 OutputOption = Annotated[Path, typer.Option("-o", "--output", help="Directory for the results.")]
 FormatsOption = Annotated[
-    str, typer.Option("--formats", help="Of the motion, separated by commas: csv, ros2, urscript, franka, npz.")
+    str, typer.Option("--formats", help=f"Of the motion, separated by commas: {', '.join(FORMATS)}.")
 ]
 SpeedOption = Annotated[
     float, typer.Option("--speed", help="Share of the speed at which the motion is written; 0.3 for the first try.")
@@ -78,14 +79,15 @@ def excite(
     taupi excite puma560 --limits limits.toml --budget 10 --formats csv,ros2 -o out
     """
     import taupi as tp
-    from taupi.excitation.excitation_folder import refuse_results, write_excitation
-    from taupi.excitation.writers.write import checked_formats
+    from taupi.excitation.excitation_folder import at_speed, refuse_results, write_excitation
+    from taupi.excitation.writers.write import checked_formats, checked_speed
     from taupi.reporting.report import report_text
     from taupi.signals.formats.files import sha256
 
-    chosen = checked_formats(names(formats))
+    share = checked_speed(speed)
     refuse_results(output, force)
     arm = description.load(robot)
+    chosen = checked_formats(names(formats), arm)
     fit = sigma is not None and sigma.endswith(".json")
     plan = tp.excite(
         arm,
@@ -101,14 +103,12 @@ def excite(
     )
     files = {"description": Path(arm.source.path), "limits": limits}
     hashes = {f"{name}_sha256": sha256(path) for name, path in files.items() if path is not None and path.is_file()}
-    plan = plan.with_record(command=shlex.join(["taupi", *sys.argv[1:]]), seed=search.seed, **hashes)
-    paths = write_excitation(plan, output, chosen, speed, force, {"report.html": report_text(plan)})
+    plan = at_speed(plan, share).with_record(command=shlex.join(["taupi", *sys.argv[1:]]), seed=search.seed, **hashes)
+    paths = write_excitation(plan, output, chosen, share, force, {"report.html": report_text(plan)})
     print(json.dumps(plan.to_dict(), indent=2) if as_json else plan)
-    folder = shlex.quote(str(output))
-    print(
-        f"wrote {', '.join(map(str, paths))}; next: open {folder}/report.html, then try it at 30 % of the speed (--speed 0.3)",
-        file=sys.stderr,
-    )
+    page = shlex.quote(str(output / "report.html"))
+    first = "" if share < 1 else ", then try the motion slowly first: the same command with --speed 0.3 and another -o"
+    print(f"wrote {', '.join(map(str, paths))}; next: open {page}{first}", file=sys.stderr)
 
 
 def _posture(text: str | None) -> tuple[float, ...] | str | None:

@@ -53,6 +53,8 @@ def log(
     arm = description.load(robot) if robot else None
     if suggest is not None:
         _write_suggestion(file, suggest, arm, reading, force)
+        names = ("log", file, "--columns", suggest, *(("--robot", robot) if robot else ()))
+        print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
     report, spelling = tp.check_log(record, arm), spelling_in("identify")  # whose options the rules are about
@@ -60,7 +62,7 @@ def log(
 
 
 def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Reading, force: bool) -> None:
-    """Write the mapping that would be guessed, and say what to do next."""
+    """Write the mapping that would be guessed, and say what it lacks."""
     from taupi.signals.suggestion import suggest_mapping
 
     if reading.columns is not None:
@@ -72,4 +74,3 @@ def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Read
     write_text(path, suggestion.text, force)
     for sentence in suggestion.missing:
         print(f"to complete: {sentence}", file=sys.stderr)
-    print(f"wrote {path}; next: taupi log {shlex.quote(str(file))} --columns {shlex.quote(str(path))}", file=sys.stderr)

@@ -38,7 +38,7 @@ def noise_of(robot: Robot, sigma: Any, effort: np.ndarray) -> tuple[np.ndarray, 
                     ".",
                 ),
             )
-        return USUAL_SHARE * effort, f"Noise of torques: {USUAL_SHARE:.0%} of the effort limits."
+        return USUAL_SHARE * effort, f"Noise of torques: {USUAL_SHARE:.0%} of the effort limits is assumed."
     if isinstance(sigma, Fit):
         noise = {j.name: j.noise for j in sigma.joints}
         missing = [name for name in robot.joint_names if not noise.get(name, 0.0) > 0]

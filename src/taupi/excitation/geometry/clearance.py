@@ -14,7 +14,7 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.excitation.geometry.arrangement import Arrangement, Row
 from taupi.excitation.geometry.certificate import ClearanceCertificate, certified
 from taupi.excitation.geometry.distances import distance_program, gradient_program
-from taupi.excitation.geometry.pairs import LeftOut, Pair
+from taupi.excitation.geometry.pairs import LeftOut, Pair, Reason
 from taupi.excitation.geometry.reach import Reach
 from taupi.excitation.motions.bounded import BoundedMotion, piecewise_extent
 from taupi.model.capsule import Capsule
@@ -25,6 +25,8 @@ from taupi.simulation.references import Piecewise
 
 # Distances at samples are kept this share above the clearance, so that what happens between samples does not fall below it.
 RESERVE = 0.1
+# Reasons that need no list of pairs in a sentence.
+_COUNTED = {Reason.NEIGHBOURS: "as neighbours", Reason.NEVER: "proven never to come near"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,20 @@ class Clearance:
         bounded = _bounded(motion, self.robot.n)
         end = positive("duration", getattr(bounded, "duration", None) if duration is None else duration)
         return certified(self, bounded, end)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which pairs are watched, and which are not: those that are left out for another reason than a proof, one by one."""
+        left_out: list[str] = []
+        for why, words in _COUNTED.items():
+            count = sum(item.why is why for item in self.left_out)
+            left_out += [f"{count} {words}"] if count else []
+        left_out += [f"{item.pair} ({item.reason})" for item in self.left_out if item.why not in _COUNTED]
+        pairs = f"{len(set(self.pairs))} pairs are watched; left out: {', '.join(left_out) or 'none'}."
+        close = (
+            f"Built close, so that they only have to keep from overlapping: {', '.join(map(str, self.built_close))}."
+        )
+        return (pairs, close) if self.built_close else (pairs,)
 
     def __repr__(self) -> str:
         pairs, out = len(set(self.pairs)), len(self.left_out)

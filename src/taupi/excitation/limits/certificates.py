@@ -28,7 +28,7 @@ class Certificate:
     """What a `quantity` of each of `joints` reaches at most, `bound` (k,), at any time, beside its `limit` (k,).
 
     Positions are counted from the middle of their range. `how` says by which argument it is proven. `time` (k,), in s, is where
-    the torque is largest, NaN where no time stands out.
+    the torque is largest, NaN where no time stands out. `allowed` is the share of each limit that may be used.
     """
 
     quantity: str
@@ -37,6 +37,7 @@ class Certificate:
     limit: np.ndarray
     how: str
     time: np.ndarray
+    allowed: float = 1.0
 
     @property
     def used(self) -> np.ndarray:
@@ -45,8 +46,8 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether no limit is exceeded, at any time."""
-        return bool((self.used <= 1 + _ROUNDING).all())
+        """Whether no more than the allowed share of any limit is used, at any time."""
+        return bool((self.used <= self.allowed + _ROUNDING).all())
 
     @property
     def worst(self) -> int:
@@ -58,13 +59,16 @@ class Certificate:
         """The same in words."""
         k = self.worst
         verb = "keeps" if self.ok else "exceeds"
-        return f"{self.quantity} {verb} its limits: at most {self.used[k]:.1%} ({self.joints[k]}), by {self.how}."
+        allowed = f", {self.allowed:.0%} allowed" if self.allowed < 1 else ""
+        reached = f"at most {self.used[k]:.1%} ({self.joints[k]})"
+        return f"{self.quantity} {verb} its limits: {reached}{allowed}, by {self.how}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
             "ok": self.ok,
             "how": self.how,
+            "allowed": self.allowed,
             "joints": {
                 name: {
                     "bound": float(b),
@@ -106,7 +110,7 @@ def torque_certificate(
     else:
         found = enclosed(inverse_dynamics(robot, terms=terms), motion)
     how = INTERVALS + (f", parameters known to {uncertainty:.0%}" if uncertainty else "")
-    return Certificate("torque", robot.joint_names, found.bound, effort * limits.effort, how, found.time)
+    return Certificate("torque", robot.joint_names, found.bound, limits.effort, how, found.time, effort)
 
 
 def torque_rate_certificate(robot: Robot, motion: BoundedMotion, limits: MotionLimits) -> Certificate:

@@ -76,8 +76,12 @@ def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndar
             margins.packages,
             (lower.tolist(), upper.tolist()),
         )
-    except NoGeometryError as error:
+    except NoGeometryError:
         if asked:
             raise
-        return None, str(error)
+        # In the words of Python, the command line and the record alike.
+        return (
+            None,
+            f"{robot.name} has no collision geometry. Capsules in a TOML file, with [[capsule]] tables, would do.",
+        )
     return found, ""

@@ -7,7 +7,7 @@ import importlib
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +113,8 @@ def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) 
     notes: list[str] = []
     owners = [robot.joints.index(j) for j in robot.driving_joints]
     _fill_ranges(robot, values, stated, notes)
-    _require(robot, owners, values["velocity"], "velocity", "a speed limit")
+    needed = ("velocity", "effort") if torque else ("velocity",)
+    _require(robot, {name: [robot.joints[i].name for i in owners if math.isnan(values[name][i])] for name in needed})
     slow = np.isnan(values["acceleration"]) & ~np.isnan(values["velocity"])
     values["acceleration"][slow] = values["velocity"][slow] / RISE_TIME
     if slow.any():
@@ -121,8 +122,6 @@ def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) 
         notes.append(
             f"Accelerations are not in the description: full speed within {RISE_TIME:g} s is assumed ({listed})."
         )
-    if torque:
-        _require(robot, owners, values["effort"], "effort", "an effort limit")
     for name in QUANTITIES[2:]:
         values[name] = np.where(np.isnan(values[name]), np.inf, values[name])
     return MotionLimits(
@@ -178,19 +177,21 @@ def _fill_ranges(
         )
 
 
-def _require(robot: Robot, owners: Sequence[int], values: np.ndarray, quantity: str, what: str) -> None:
-    missing = [robot.joints[i].name for i in owners if math.isnan(values[i])]
+def _require(robot: Robot, missing: Mapping[str, list[str]]) -> None:
+    """Refuse a robot with joints that have no limit of a quantity."""
+    missing = {quantity: joints for quantity, joints in missing.items() if joints}
     if not missing:
         return
-    remedy: list[Any] = [*_give(missing[0], quantity)]
-    if quantity == "effort":
+    remedy: list[Any] = [*_give(next(iter(missing.values()))[0], *missing)]
+    if "effort" in missing:
         remedy[-1] = ", or leave torques unchecked by "
         remedy += [Argument("effort", 0), "."]
-    raise TaupiError(f"{robot.name} has no {quantity} limit of {', '.join(missing)}: {what} is needed.", remedy=remedy)
+    lacks = " and ".join(f"no {quantity} limit of {', '.join(joints)}" for quantity, joints in missing.items())
+    raise TaupiError(f"{robot.name} has {lacks}.", remedy=remedy)
 
 
 def _give(joint: str, *quantities: str) -> tuple[Any, ...]:
-    return ("Give ", Argument("limits", {joint: {q: "..." for q in quantities}}), ".")
+    return ("Give ", Argument("limits", {joint: dict.fromkeys(quantities, ...)}), ".")
 
 
 # What users state -----------------------------------------------------------------------------------------------------

@@ -148,6 +148,46 @@ class JoinedMotion(_Bounded):
         return np.min(low, axis=0), np.max(high, axis=0)
 
 
+@dataclass(frozen=True, eq=False)
+class SlowedMotion(_Bounded):
+    """A `motion` at a share `speed` of its own: q(s t), s qd(s t), s^2 qdd(s t)."""
+
+    motion: BoundedMotion
+    speed: float
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.motion.n
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the beginning to the end."""
+        return self.motion.duration / self.speed
+
+    def __call__(self, t: Any) -> Motion:
+        """Return q, qd, qdd at times (...)."""
+        q, qd, qdd = self.motion(self.speed * np.asarray(t, dtype=float))
+        return Motion(q, self.speed * qd, self.speed**2 * qdd)
+
+    def trace(self, t: Any) -> Motion:
+        """Return q, qd, qdd over SX."""
+        q, qd, qdd = self.motion.trace(self.speed * t)
+        return Motion(q, self.speed * qd, self.speed**2 * qdd)
+
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        low, high = self.motion.extent(order, spread)
+        return self.speed**order * low, self.speed**order * high
+
+
+def slowed(motion: BoundedMotion, speed: float) -> BoundedMotion:
+    """Return a motion at a share of its speed, part by part."""
+    if isinstance(motion, JoinedMotion):
+        return JoinedMotion(tuple(slowed(part, speed) for part in motion.parts))
+    return SlowedMotion(motion, speed)
+
+
 def piecewise_extent(motion: Piecewise, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest of the Bernstein coefficients of a derivative: the polynomials stay between them.
 

@@ -68,7 +68,7 @@ def _tightened(rows: SampledRows, proofs: Proofs) -> SampledRows:
     if isinstance(rows, ClearanceRows):
         more = (_MORE * proof.missing + 1e-4 * (proof.missing > 0)) / UNIT
         return dataclasses.replace(rows, lower=rows.lower + more)
-    share = 1 / np.maximum(1.01 * proof.used, 1.0)
+    share = 1 / np.maximum(1.01 * proof.used / proof.allowed, 1.0)
     return dataclasses.replace(rows, lower=share * rows.lower, upper=share * rows.upper)  # type: ignore[type-var]
 
 

@@ -1,6 +1,7 @@
 """Motions as files that a robot's controller runs, a file per format. `FORMATS` is the table in which they are looked up.
 
-A format is a module with `write(samples, folder) -> None`, which writes its files into a folder.
+A format is a module with `write(samples, folder) -> None`, which writes the file `FILE` into a folder. `JOINTS`, if
+it has one, is how many joints an arm needs for it.
 """
 
 FORMATS = {

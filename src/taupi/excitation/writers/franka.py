@@ -10,6 +10,7 @@ from taupi.excitation.writers.samples import Samples
 from taupi.files import write_text
 
 FILE = "excitation.franka.csv"
+JOINTS = 7
 PERIOD = 0.001
 # Rows that are equal at both ends: the controller starts and stops with zero speed and acceleration.
 STILL = 3
@@ -17,7 +18,6 @@ STILL = 3
 
 def write(samples: Samples, folder: Path) -> None:
     """Write positions (rad) only, without a header, comma separated."""
-    samples.require_joints(7, "The Franka format")
     _, motion = samples.ticks(PERIOD)
     q = np.vstack([motion.q[:1]] * (STILL - 1) + [motion.q] + [motion.q[-1:]] * (STILL - 1))
     write_text(folder / FILE, "".join(",".join(f"{float(v):.12f}" for v in row) + "\n" for row in q))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.model.robot import Robot
 from taupi.simulation.references import Motion
 
@@ -48,10 +48,11 @@ class Samples:
         q, qd, qdd = self.motion(np.minimum(times * self.speed, self.duration))
         return Motion(np.asarray(q), self.speed * np.asarray(qd), self.speed**2 * np.asarray(qdd))
 
-    def require_joints(self, count: int, what: str) -> None:
-        """Refuse a robot that a format does not suit."""
-        if self.robot.n != count:
-            raise TaupiError(
-                f"{what} is for arms with {count} joints, {self.robot.name} has {self.robot.n}.",
-                remedy="Leave it out of formats.",
-            )
+
+def require_joints(robot: Robot, count: int | None, name: str) -> None:
+    """Refuse a robot that a format does not suit, which is for arms with `count` joints."""
+    if count is not None and robot.n != count:
+        raise TaupiError(
+            f"The format {name!r} is for arms with {count} joints, {robot.name} has {robot.n}.",
+            remedy=("Leave it out of ", Argument("formats"), "."),
+        )

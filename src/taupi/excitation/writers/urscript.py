@@ -10,6 +10,7 @@ from taupi.excitation.writers.samples import Samples
 from taupi.files import write_text
 
 FILE = "excitation.script"
+JOINTS = 6
 # s: the control period of the CB3, and four of the e-Series: the program runs on both.
 PERIOD = 0.008
 # s and 1, of servoj: how far it looks ahead to smooth the way, and its gain.
@@ -20,11 +21,11 @@ APPROACH_SPEED, APPROACH_ACCELERATION = 0.3, 0.5
 
 def write(samples: Samples, folder: Path) -> None:
     """Write the program: it moves slowly to the start, and then sends a position every 8 ms."""
-    samples.require_joints(6, "URScript")
     time, motion = samples.ticks(PERIOD)
     settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"
     lines = [
-        f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s. Try it slowly first.",
+        f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s, at {samples.speed:g} of the speed of the design.",
+        "# Limits and clearance hold from the first of them on. The way to it, by movej, is not checked: see that it is free.",
         "def excitation():",
         f"  movej({_row(motion.q[0])}, a={APPROACH_ACCELERATION:g}, v={APPROACH_SPEED:g})",
         *(f"  servoj({_row(q)}, {settings})" for q in motion.q),

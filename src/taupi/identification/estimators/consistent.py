@@ -16,6 +16,7 @@ from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, Outcome, Status
 from taupi.identification.results.uncertainty import loss_significance
+from taupi.identification.results.verdict import percent
 
 _FRICTION = ("viscous", "coulomb")
 # Friction that has a smaller share of a joint's torque is not worth leaving the robots that can exist.
@@ -101,8 +102,8 @@ class Consistent:
         before, after = (_weighted_relative(f, free) for f in (free, fit))
         return self._replaced(
             free,
-            f"No robot that can exist explains the logs: the relative error would rise from {before:.2%} to {after:.2%}. "
-            "Check signs, units, gears and the order of joints.",
+            f"No robot that can exist explains the logs: the relative error would rise from {percent(before)} to "
+            f"{percent(after)}. Check signs, units, gears and the order of joints.",
         )
 
     def _with_negative_friction(self, problem: Problem, fit: Fit) -> tuple[Fit, str]:

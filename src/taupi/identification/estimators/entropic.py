@@ -115,7 +115,7 @@ class Entropic:
             self.name,
             asdict(self) | {"log_evidence": {f"{s:g}": e for s, e in evidence.items()}},
             # Parameters that only the prior determines are not known from the logs.
-            Solution(projection @ pi, free.spread, free.undetermined, free.condition),
+            Solution(projection @ pi, _spread(problem, step), free.undetermined, free.condition),
             step.weights,
             uncertain=Uncertainty(covariance, np.full(len(covariance), _freedom(problem, step.weights, covariance))),
             standard=pi if _is_real(problem, pi) else None,
@@ -142,6 +142,11 @@ def counted_weights(problem: Problem, weights: Weights) -> Weights:
     return {(f.file, f.joint): weights.get((f.file, f.joint), 0.0) * float(np.sqrt(f.share)) for f in problem.factors}
 
 
+def independent_share(problem: Problem) -> float:
+    """Return how many independent samples a row is worth, on average over all logs."""
+    return sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
+
+
 def _posterior(problem: Problem, step: _Step) -> np.ndarray:
     """Return the covariance (b, b) of the base parameters."""
     to_base = problem.base.projection @ step.prior.basis
@@ -151,11 +156,16 @@ def _posterior(problem: Problem, step: _Step) -> np.ndarray:
 
 def _noise(problem: Problem, step: _Step) -> Weights:
     """Return weights from the residual: parameters take as many independent rows as the log, not the prior, determines."""
+    x = problem.base.projection @ step.prior.parameters(step.solution.z)
+    solution = Solution(x, _spread(problem, step), np.zeros(len(x), dtype=bool), 1.0)
+    return noise_weights(problem, solution, step.weights)
+
+
+def _spread(problem: Problem, step: _Step) -> np.ndarray:
+    """Return A (b, p) with A A^T the covariance of the base parameters, were the rows of the factors independent."""
     values, vectors = np.linalg.eigh(step.solution.covariance)
     root = problem.base.projection @ step.prior.basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-    share = sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
-    x = problem.base.projection @ step.prior.parameters(step.solution.z)
-    return noise_weights(problem, Solution(x, np.sqrt(share) * root, np.zeros(len(x), dtype=bool), 1.0), step.weights)
+    return np.asarray(np.sqrt(independent_share(problem)) * root)
 
 
 def _freedom(problem: Problem, weights: Weights, covariance: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.checks import not_negative, or_none, whole_number
-from taupi.identification.estimators.entropic import counted_weights, first_scales
+from taupi.identification.estimators.entropic import counted_weights, first_scales, independent_share
 from taupi.identification.physical.region import parameter_scales
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
@@ -64,11 +64,10 @@ class Ridge:
             note = f"ridge: weight {weight:.3g} of the prior, by cross-validation over {_FOLDS} parts of each file; {better}."
         counted = counted_weights(problem, weights)
         solution = ridge_solution(problem, stack_factors(problem.factors, counted), weight, counted)
-        if weight > 0:  # rows counted as independent samples have a larger spread than the rows of the factors
-            share = sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
-            solution = replace(solution, spread=solution.spread * np.sqrt(share))
-        # Parameters that only the prior determines are not known from the logs.
-        solution = replace(solution, undetermined=free.undetermined)
+        # Rows counted as independent samples have a larger spread than the rows of the factors. Parameters that only the prior
+        # determines are not known from the logs.
+        spread = solution.spread * np.sqrt(independent_share(problem))
+        solution = replace(solution, spread=spread, undetermined=free.undetermined)
         return assemble(problem, self.name, asdict(self) | {"weight": weight}, solution, weights, notes=[note])
 
 

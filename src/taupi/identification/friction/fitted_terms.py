@@ -24,6 +24,7 @@ from taupi.dynamics.terms import (
     resolve_terms,
 )
 from taupi.dynamics.terms.elastic import Damping, LinkSide
+from taupi.dynamics.terms.per_joint import value_at
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
@@ -174,10 +175,12 @@ def without_shapes(terms: Sequence[Term]) -> tuple[Term, ...]:
 
 
 def with_curve_speeds(terms: Sequence[Term], speeds: Sequence[float]) -> tuple[Term, ...]:
-    """Return the terms, with the largest speed of each joint for a curve that states none."""
-    own = tuple(speeds)
+    """Return the terms, with the largest speed of each joint for which a curve states none."""
     return tuple(
-        Curve(term.share, own) if isinstance(term, Curve) and not np.any(term.velocity) else term for term in terms
+        Curve(term.share, tuple(value_at("velocity", term.velocity, i) or v for i, v in enumerate(speeds)))
+        if isinstance(term, Curve) and not np.all(term.velocity)
+        else term
+        for term in terms
     )
 
 

@@ -14,6 +14,14 @@ from taupi.signals.formats.files import read_toml
 
 _KEYS = ("mass", "centre", "box", "ellipsoid", "hull")
 _SHAPES = _KEYS[2:]
+# What each pair is, as a message has it.
+_PAIRS = {
+    "mass": "[lower, upper], kg",
+    "total_mass": "[lower, upper], kg",
+    "centre": "[[lower corner], [upper corner]], m",
+    "box": "[[lower corner], [upper corner]], m",
+    "ellipsoid": "[[centre], [radii]], m",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ class Bounds:
         shapes: dict[str, Shape] = {}
         for link, entry in data.items():
             if link == "total_mass":
+                _refuse_other_than_pair(link, entry, f"{where}{link}")
                 continue
             if not isinstance(entry, Mapping):
                 raise TaupiError(f"{where}{link} is {shown(entry)}, expected a table with some of {', '.join(_KEYS)}.")
@@ -62,19 +71,26 @@ class Bounds:
                     raise unknown("key", key, _KEYS, f"{where}{link}")
                 if key in _SHAPES and link in shapes:
                     raise TaupiError(f"{where}{link} has several shapes, expected one of {', '.join(_SHAPES)}.")
+                if key != "hull":
+                    _refuse_other_than_pair(key, bound, f"{where}{link}.{key}")
                 target: dict[str, Any] = {"mass": masses, "centre": boxes}.get(key, shapes)
-                target[link] = _shape(key, bound, f"{where}{link}.{key}") if key in _SHAPES else bound
+                target[link] = _shape(key, bound) if key in _SHAPES else bound
         return cls(masses, data.get("total_mass"), boxes, shapes)
 
 
 BoundsLike = Bounds | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
-def _shape(kind: str, value: Any, where: str) -> Shape:
+def _refuse_other_than_pair(key: str, value: Any, where: str) -> None:
+    """Refuse a bound that is not a pair: of numbers for masses, else of points."""
+    scalar = key in ("mass", "total_mass")
+    pair = not isinstance(value, str | Mapping) and hasattr(value, "__len__") and len(value) == 2
+    if not pair or not (scalar or all(hasattr(end, "__len__") for end in value)):
+        raise TaupiError(f"{where} is {shown(value)}, expected {_PAIRS[key]}.")
+
+
+def _shape(kind: str, value: Any) -> Shape:
     """Return the shape that a table states: the corners of a box, centre and radii of an ellipsoid, the points of a hull."""
     if kind == "hull":
         return Hull(value)
-    if isinstance(value, str | Mapping) or not hasattr(value, "__len__") or len(value) != 2:
-        pair = "[[lower corner], [upper corner]]" if kind == "box" else "[[centre], [radii]]"
-        raise TaupiError(f"{where} is {shown(value)}, expected {pair}, m.")
     return (Box if kind == "box" else Ellipsoid)(value[0], value[1])

@@ -45,15 +45,10 @@ def assemble(
     if not status.ok:
         raise NotIdentifiedError(f"{estimator}: {status.message}.", remedy=status.outcome.remedy)
     weights = weights or {}
-    if uncertain is None and pieces is None:
-        uncertain = uncertainty(problem.pieces, weights, solution.x, solution.spread)
-    elif uncertain is None:
-        uncertain = uncertainty(pieces or (), {}, solution.x, solution.spread)
-    covariance, undetermined = (
-        uncertain.covariance + _shape_covariance(problem),
-        solution.undetermined | uncertain.unknown,
-    )
     fitted = (problem.pieces, weights) if pieces is None else (pieces, {})
+    uncertain = uncertain or uncertainty(*fitted, solution.x, solution.spread)
+    covariance = uncertain.covariance + _shape_covariance(problem)
+    undetermined = solution.undetermined | uncertain.unknown
     moved = shifts(*fitted, solution.x, solution.spread)
     sensitive = sensitivity_note(problem.names, solution.x, covariance, moved, undetermined)
     return Fit(
@@ -146,7 +141,7 @@ def _few_rows_notes(problem: Problem, uncertain: Uncertainty) -> list[str]:
         return []
     independent, count = sum(f.independent for f in problem.factors), int(uncertain.unknown.sum())
     return [
-        f"The rows are worth {independent:.0f} independent samples (2 f_c / rate each), for {len(problem.names)} parameters: "
-        f"nothing is left that would tell the errors of {count} of them, and their standard errors are infinite. "
-        "Give longer logs."
+        f"The rows are worth {independent:.0f} independent samples (2 / rate each, times the filter's noise bandwidth), for "
+        f"{len(problem.names)} parameters: nothing is left that would tell the errors of {count} of them, and their "
+        "standard errors are infinite. Give longer logs."
     ]

@@ -79,7 +79,7 @@ def _poor_fit(fit: Fit) -> list[Reason]:
     if fit.relative <= WEAK:
         return []
     worst, level = max(fit.joints, key=lambda j: j.relative), Level.WRONG if fit.relative > POOR else Level.DOUBTFUL
-    left = f"{fit.relative:.0%} of the torque it was fitted to unexplained ({worst.relative:.0%} at {worst.name})"
+    left = f"{percent(fit.relative)} of the torque it was fitted to unexplained ({percent(worst.relative)} at {worst.name})"
     sentence = f"The fit leaves {left}."
     numbers = {"error": fit.relative, "worst": worst.relative}
     return [Reason("unexplained", sentence, level, (worst.name,), numbers, f"{_CHECK}, and the terms.")]
@@ -98,8 +98,8 @@ def _unreal_bodies(fit: Fit) -> list[Reason]:
     if consistency.exact or consistency.after - consistency.before <= FARTHEST:
         return []
     sentence = (
-        f"Real bodies explain the logs far worse than the estimate, with a relative error of {consistency.after:.0%} instead of "
-        f"{consistency.before:.1%}."
+        f"Real bodies explain the logs far worse than the estimate, with a relative error of {percent(consistency.after)} "
+        f"instead of {percent(consistency.before)}."
     )
     numbers = {"error_real": consistency.after, "error": consistency.before}
     return [Reason("unreal", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
@@ -119,11 +119,18 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
         sentence = f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg."
         numbers = {"mass": float(masses[k]), "described": float(prior[k])}
-        return [Reason("masses", sentence, Level.WRONG, (), numbers, f"{_CHECK}.")]
+        return [Reason("masses", sentence, Level.WRONG, (), numbers, _remedy_of_masses(fit))]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
         links_text = f"{int(light.sum())} of {int(stated.sum())} links"
-        sentence = f"{links_text} would weigh less than {LIGHTER:.0%} of what their description says."
+        sentence = f"{links_text} would weigh less than {percent(LIGHTER)} of what their description says."
         # Springs and controllers that carry the arm do that, too: no reason against the fit, but one against an export.
         return [Reason("masses", sentence, Level.GOOD, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []
+
+
+def _remedy_of_masses(fit: Fit) -> str:
+    """Return what to do about a link that is far too heavy: a log that leaves parameters open may be the only reason."""
+    if not (unknown := int(fit.undetermined.sum())):
+        return f"{_CHECK}."
+    return f"The logs leave {unknown} parameters open: record a longer motion, or use the estimator 'entropic'. {_CHECK}, too."

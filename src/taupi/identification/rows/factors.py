@@ -22,7 +22,7 @@ class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
 
     `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
-    `share` is how many independent samples a row is worth: filtered rows are 2 f_c / rate, with f_c the cutoff.
+    `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth.
     """
 
     file: int

@@ -292,9 +292,12 @@ class Recording:
         every = np.zeros(len(self.least_speeds))
         return replace(self, row_filter=None, least_speeds=every, leave_out="row", span=(-np.inf, np.inf))
 
-    def rows(self, maker: RowMaker, head: bool = False) -> Iterator[Rows]:
-        """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only."""
-        logs = self._head() if head else self.blocks
+    def rows(self, maker: RowMaker, head: bool = False, of: Log | None = None) -> Iterator[Rows]:
+        """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only.
+
+        `of` is a smoothed log to take instead of that of the recording.
+        """
+        logs = [of] if of is not None else self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
         samples = (
             samples_of(log, self.equations, self.least_speeds, self.span, all_joints, self.known_torque) for log in logs

@@ -65,17 +65,25 @@ class Cause(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A candidate with the errors before and after it was undone."""
+    """A candidate with the errors before and after it was undone.
+
+    `outside` are the joints (n,) that are outside of their limits before and after.
+    """
 
     candidate: Candidate
     before: Errors
     after: Errors
+    outside: tuple[np.ndarray, np.ndarray]
 
     @property
     def explains(self) -> bool:
         """Whether undoing it makes the logs so much more plausible that it is the likely cause."""
         return bool(np.isfinite(self.after.joints).all()) and (
-            self.explains_torque or self.makes_possible or self.agrees_with_description or self.restores_description
+            self.explains_torque
+            or self.makes_possible
+            or self.agrees_with_description
+            or self.restores_description
+            or self.respects_limits
         )
 
     @property
@@ -94,14 +102,23 @@ class Tried:
         return self.candidate.signs and self._no_worse and fewer and not self.after.impossible[some].any()
 
     @property
+    def respects_limits(self) -> bool:
+        """Whether joints that were outside of their limits are inside, and the torque does not clearly contradict."""
+        before, after = self.outside
+        cost = max(self.before.cost, LEAST) / HALVED
+        return bool(before[list(self.candidate.joints)].any() and not after.any() and self.after.cost <= cost)
+
+    @property
     def agrees_with_description(self) -> bool:
         """Whether the description, which explains the other joints, explains these ones too."""
         some = list(self.candidate.joints)
-        others = [j for j in range(len(self.before.joints)) if j not in some]
-        if not some or not others or not len(self.before.described) or not self._no_worse:
+        if not some or not len(self.before.described) or not self._no_worse:
+            return False
+        others = [j for j, error in enumerate(self.before.described) if j not in some and not np.isnan(error)]
+        if not others:
             return False
         before, after = self.before.described, self.after.described
-        credible = np.median(before[others]) <= CREDIBLE and np.median(after[others]) <= CREDIBLE
+        credible = np.nanmedian(before[others]) <= CREDIBLE and np.nanmedian(after[others]) <= CREDIBLE
         j = some[int(np.argmax(before[some] - after[some]))]
         return bool(credible and after[j] <= min(CREDIBLE, HALVED * before[j]) and before[j] > CREDIBLE)
 
@@ -112,7 +129,9 @@ class Tried:
         if not len(before.described) or not len(after.described) or not self._no_worse:
             return False
         far_more = after.described_cost <= HALVED**2 * before.described_cost
-        return bool(far_more and np.median(after.described) <= CREDIBLE < before.described.max())
+        if not self.candidate.joints:  # what concerns all joints is not told by one of them
+            far_more = far_more and np.nanmedian(after.described) <= HALVED * np.nanmedian(before.described)
+        return bool(far_more and np.nanmedian(after.described) <= CREDIBLE < np.nanmax(before.described))
 
     @property
     def _no_worse(self) -> bool:
@@ -129,6 +148,10 @@ class Tried:
             before, after = float(self.before.inertias[j]), float(self.after.inertias[j])
             clause = f"the inertia that {names[j]} feels is {after:.2g} instead of {before:.2g} kg m^2"
             numbers, level = {"inertia_before": before, "inertia_after": after}, Level.WRONG
+        elif not self.agrees_with_description and not self.restores_description:
+            inside = [names[j] for j in np.flatnonzero(self.outside[0])]
+            clause = f"q of {', '.join(inside)} stays within the limits of the description"
+            numbers = {"outside": len(inside)}
         else:
             some = candidate.joints or range(len(names))
             j = max(some, key=lambda j: self.before.described[j] - self.after.described[j])
@@ -159,16 +182,19 @@ def symptom_of(candidate: Candidate, names: tuple[str, ...]) -> Reason:
 
 def tried(trials: Trials, candidate: Candidate) -> Tried:
     """Return a candidate with its errors."""
-    return Tried(candidate, trials.baseline, candidate.after or trials.errors(candidate.mending))
+    after, motion = candidate.after or trials.errors(candidate.mending), candidate.mending.motion
+    outside = trials.outside_limits(None), trials.outside_limits(motion)
+    return Tried(candidate, trials.baseline, after, outside)
 
 
 def best_of(several: Iterable[Tried]) -> Tried | None:
     """Return the first of those that explain the logs about as well as any; None if none explains them.
 
-    What the torque tells comes before what the description tells.
+    What the torque tells comes before what the description tells, and there what concerns some joints before what concerns all.
     """
     likely = [each for each in several if each.explains]
     likely = [each for each in likely if each.explains_torque or each.makes_possible] or likely
+    likely = [each for each in likely if each.explains_torque or each.makes_possible or each.candidate.joints] or likely
     if not likely:
         return None
     least = min(each.after.merit for each in likely)

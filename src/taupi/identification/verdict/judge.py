@@ -12,8 +12,9 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import reasons_of_bodies, reasons_of_errors
 from taupi.identification.results.verdict import Level, Reason, Verdict, percent
 from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, symptom_of, tried
-from taupi.identification.verdict.causes import CONTRADICTING, SILENT, TRIED
+from taupi.identification.verdict.causes import CONTRADICTING, QUICK, SILENT, TRIED
 from taupi.identification.verdict.clipping import clipping_reasons
+from taupi.identification.verdict.computed import computed_reason
 from taupi.identification.verdict.sample import heads_of
 from taupi.identification.verdict.scale import scale_reason
 from taupi.identification.verdict.trials import Trials
@@ -62,17 +63,17 @@ def _can_be_tried(trials: Trials) -> bool:
 
 def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
     """Yield what the logs themselves tell, and the likely cause."""
-    scale = scale_reason(trials)
-    if scale is not None:
-        yield scale
+    yield from (reason for reason in (scale_reason(trials), computed_reason(trials)) if reason is not None)
     seen: list[Tried] = []
     best = _search(trials, SILENT, seen)
     if best is None and (doubted or _suspicious(trials)):
         best = _search(trials, TRIED, seen)
         if best is None:
             yield from _without_cause(trials)
-    elif best is None and _contradicted(trials):
-        best = _search(trials, CONTRADICTING, seen)
+    elif best is None:
+        best = _search(trials, QUICK, seen)
+        if best is None and _contradicted(trials):
+            best = _search(trials, CONTRADICTING, seen)
     names = trials.robot.joint_names
     if best is not None:
         yield best.reason(names)
@@ -100,14 +101,14 @@ def _suspicious(trials: Trials) -> bool:
     """Tell whether a mistake is likely enough for a second's work."""
     errors = trials.baseline
     described = errors.described
-    odd = len(described) > 0 and np.median(described) <= CREDIBLE < described.max()
+    odd = len(described) > 0 and np.nanmedian(described) <= CREDIBLE < np.nanmax(described)
     return bool(errors.joints.max() > _SUSPICIOUS or errors.impossible.any() or odd)
 
 
 def _contradicted(trials: Trials) -> bool:
     """Tell whether the description states masses that explain little of the torque."""
     described = trials.baseline.described
-    return len(described) > 0 and bool(np.median(described) > CREDIBLE)
+    return len(described) > 0 and bool(np.nanmedian(described) > CREDIBLE)
 
 
 def _without_cause(trials: Trials) -> Iterator[Reason]:

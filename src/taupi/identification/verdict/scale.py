@@ -47,7 +47,7 @@ def described_factors(trials: Trials) -> np.ndarray:
         own = r[:, :columns][:, free]
         matrix = np.column_stack([model, own[:, np.linalg.norm(own, axis=0) > 0]])
         size = float(np.linalg.norm(z))
-        if not size or not model.any():
+        if rows.dead[j] or not size or not model.any():
             continue
         length = np.linalg.norm(matrix, axis=0)
         x = np.linalg.lstsq(matrix / length, z, rcond=1e-6)[0]

@@ -28,7 +28,7 @@ class Errors:
         inertias: The inertia that each motor would feel (n,), kg m^2 or kg, on average over the motion.
         certain: The same in standard errors (n,).
         described: The relative error of each joint (n,) with the links of the description, friction and drives free; empty if
-            the description states no masses.
+            the description states no masses, NaN for joints that say nothing.
     """
 
     joints: np.ndarray
@@ -55,7 +55,7 @@ class Errors:
     @property
     def described_cost(self) -> float:
         """The same with the links of the description; a joint counts at most as one that is not explained at all."""
-        return float(np.sum(np.minimum(self.described, 1.0) ** 2))
+        return float(np.nansum(np.minimum(self.described, 1.0) ** 2))
 
     @property
     def merit(self) -> float:
@@ -70,7 +70,7 @@ class TrialRows:
     `inertia` (n, p) are the rows of each joint's own inertia, M_jj, on average over the motion. `offsets` (m, n, n) are the
     derivatives of the torque with respect to each q, and `rates` (m, n) those of tau with respect to time; both only if asked
     for. `files` (m,) says which of the logs a row is from. `links` (p,) are the parameters of the links as described, NaN for
-    those that a description says little about: friction and drives.
+    those that a description says little about: friction and drives. `dead` (n,) are joints that say nothing, and are left out.
     """
 
     y: np.ndarray
@@ -80,6 +80,7 @@ class TrialRows:
     rates: np.ndarray
     files: np.ndarray
     links: np.ndarray
+    dead: np.ndarray
 
     @cached_property
     def triangles(self) -> list[np.ndarray]:
@@ -91,7 +92,7 @@ class TrialRows:
         columns, n = self.y.shape[2], self.tau.shape[1]
         matrix = np.eye(n) if torque is None else torque
         parts = [(r[:, :columns], r[:, columns:] @ t) for r, t in zip(self.triangles, matrix, strict=True)]
-        powers = np.array([float(z @ z) for _, z in parts])
+        powers = np.array([0.0 if dead else float(z @ z) for (_, z), dead in zip(parts, self.dead, strict=True)])
         weights = np.where(powers > 0, 1 / np.sqrt(np.where(powers > 0, powers, 1.0)), 0.0)
         stacked = np.vstack([w * np.column_stack([y, z]) for w, (y, z) in zip(weights, parts, strict=True)])
         nothing = Solution(np.zeros(columns), np.zeros((columns, 0)), np.ones(columns, dtype=bool), 1.0)
@@ -107,7 +108,9 @@ class TrialRows:
         inertias = self.inertia @ solution.x
         deviations = np.linalg.norm(self.inertia @ solution.spread, axis=1) * noise
         certain = inertias / np.where(deviations > 0, deviations, np.inf)
-        described = np.array([self._described(*part, w) for w, part in zip(weights, parts, strict=True)])
+        described = np.array(
+            [self._described(*part, w) if w else np.nan for w, part in zip(weights, parts, strict=True)]
+        )
         described = described if np.nansum(np.abs(self.links)) else np.zeros(0)
         total = float(np.sqrt(squares.sum() / powers.sum()))
         return solution, Errors(joints, total, inertias, certain, described)
@@ -122,21 +125,26 @@ class TrialRows:
             np.linalg.norm(rest - own @ np.linalg.lstsq(own, rest, rcond=1e-6)[0]) if own.size else np.linalg.norm(rest)
         )
 
-    def coefficients(self, columns: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the coefficients (k,) of more columns (m, n, k) beside those of the rows, and the cost with them."""
+    def of_links_alone(self) -> Errors:
+        """Return the errors without friction and drives."""
+        links = ~np.isnan(self.links)
+        return replace(self, y=self.y[:, :, links], inertia=self.inertia[:, links], links=self.links[links]).solved()[1]
+
+    def coefficients(self, columns: np.ndarray) -> tuple[np.ndarray, Errors]:
+        """Return the coefficients (k,) of more columns (m, n, k) beside those of the rows, and the errors with them."""
         width, more = self.y.shape[2], columns.shape[2]
         y = np.concatenate([self.y, columns], axis=2)
         inertia = np.hstack([self.inertia, np.zeros((len(self.inertia), more))])
         links = np.append(self.links, np.zeros(more))
         solution, errors = replace(self, y=y, inertia=inertia, links=links).solved()
-        return solution.x[width:], errors.cost
+        return solution.x[width:], errors
 
     def separate_errors(self) -> np.ndarray:
         """Return the relative error (n,) of each joint if it has parameters of its own, unlike those of the other joints."""
         columns, result = self.y.shape[2], np.zeros(self.tau.shape[1])
         for j, r in enumerate(self.triangles):
             own = np.column_stack([r[:, :columns], r[:, columns + j]])
-            size = float(np.linalg.norm(own[:, -1]))
+            size = 0.0 if self.dead[j] else float(np.linalg.norm(own[:, -1]))
             residual = own @ np.append(solve(own, np.zeros(columns)).x, -1.0)
             result[j] = float(np.linalg.norm(residual)) / size if size else 0.0
         return result

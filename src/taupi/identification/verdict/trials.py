@@ -26,6 +26,7 @@ from taupi.identification.verdict.trial_rows import Errors, GravityRows, TrialRo
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.regressors.classical import regressor
+from taupi.signals import rules
 from taupi.signals.derivatives import central
 from taupi.signals.filters import Cutoff
 from taupi.signals.log import Log
@@ -36,21 +37,43 @@ _STEP = 1e-4
 # Positions of each log over which inertias are averaged.
 _POSITIONS = 24
 
+# Limits of position are exceeded if by more than this share of them: zeros of encoders are a little off.
+_MARGIN = 0.1
+# A joint that moves by less than this, rad or m, stands still.
+_STILL = 1e-3
+
+MOTION = ("q", "qd", "qdd")
 Gravity = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Mending:
-    """A change that would undo a mistake: of a log, of its torques tau -> torque tau (n, n), of gravity (3,) in world axes."""
+    """A change that would undo a mistake.
+
+    Attributes:
+        log: That of a log as it was recorded.
+        torque: Torques tau -> torque tau (n, n).
+        gravity: The gravity (3,) in world axes.
+        motion: Motions q -> motion q (n, n), a permutation with signs: it needs no second preparation of the log.
+        shift: What is added to q (n,): neither does it.
+    """
 
     log: Callable[[Log], Log] | None = None
     torque: np.ndarray | None = None
     gravity: Gravity | None = None
+    motion: np.ndarray | None = None
+    shift: np.ndarray | None = None
 
     @property
     def of_torque_only(self) -> bool:
         """Whether it needs no rows of its own."""
-        return self.log is None and self.gravity is None
+        return all(change is None for change in (self.log, self.gravity, self.motion, self.shift))
+
+    def of_smoothed(self, log: Log) -> Log:
+        """Return a smoothed log with the changes that need no second preparation."""
+        motion, shift = self.motion, self.shift
+        turned = log if motion is None else changed_signals(log, MOTION, lambda value: value @ motion.T)
+        return turned if shift is None else changed_signals(turned, ("q",), lambda value: value + shift)
 
 
 class Trials:
@@ -71,6 +94,40 @@ class Trials:
         """The base parameters of trials: without friction that depends on load, for which a first fit is needed."""
         terms = linear_terms(self.problem.base.terms)
         return base_with_terms(self.robot, terms, elastic=self.equations.elastic, coupling=self.problem.base.coupling)
+
+    @cached_property
+    def dead(self) -> np.ndarray:
+        """Which joints (n,) say nothing: their torque hardly ever changes its value, or they stand still."""
+        logs = [head.log for head in self.heads]
+        moves = np.any([np.ptp(log.q, axis=0) > _STILL for log in logs], axis=0)
+        efforts = [[v for name, v in log.signals.items() if name in rules.EFFORTS] for log in logs]
+        silent = [all(all(_constant(v[:, j]) for v in values) for values in efforts) for j in range(self.n)]
+        return np.array(silent) | ~moves
+
+    def outside_limits(self, motion: np.ndarray | None) -> np.ndarray:
+        """Return which joints (n,) are outside of their limits, by more than a tenth of these, once q -> motion q (n, n)."""
+        if any(joint.mimic or joint.also for joint in self.robot.joints):  # q is that of motors, limits those of joints
+            return np.zeros(self.n, dtype=bool)
+        change = np.eye(self.n) if motion is None else motion
+        low, high = self._reach
+        least, most = np.sort(np.stack([change @ low, change @ high]), axis=0)
+        limits = [joint.limits for joint in self.robot.driving_joints]
+        lower = np.array([-np.inf if lim.lower is None else lim.lower for lim in limits], dtype=float)
+        upper = np.array([np.inf if lim.upper is None else lim.upper for lim in limits], dtype=float)
+        stated = upper > lower
+        margin = np.where(stated & np.isfinite(upper - lower), _MARGIN * (upper - lower), 0.0)
+        return stated & ((least < lower - margin) | (most > upper + margin))
+
+    @cached_property
+    def _reach(self) -> tuple[np.ndarray, np.ndarray]:
+        """The range (2, n) of q over all logs, but for one value of a hundred at each end."""
+        reached = [np.nanquantile(head.recorded.q, (0.01, 0.99), axis=0) for head in self.heads]
+        return np.min(reached, axis=0)[0], np.max(reached, axis=0)[1]
+
+    @cached_property
+    def own_recordings(self) -> list[Recording]:
+        """The recordings of the logs as they are."""
+        return [self.recording(head, Mending()) for head in self.heads]
 
     @cached_property
     def own_rows(self) -> TrialRows:
@@ -127,9 +184,13 @@ class Trials:
         return Recording.of(source, self.equations, settings, Cutoff(chosen, np.zeros(self.n), ""))
 
     def _rows(self, mending: Mending, plan: FrictionPlan, x: np.ndarray | None = None) -> TrialRows:
-        parts = [self._rows_of(self.recording(head, mending), plan, x, k) for k, head in enumerate(self.heads)]
+        recordings = self.own_recordings
+        if mending.log is not None:
+            recordings = [self.recording(head, mending) for head in self.heads]
+        parts = [self._rows_of(recording, mending, plan, x, k) for k, recording in enumerate(recordings)]
         y, tau, offsets, rates, files, q = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return TrialRows(y, tau, self._inertia(plan.program, q), offsets, rates, files, self._links(plan.program))
+        inertia, links = self._inertia(plan.program, q), self._links(plan.program)
+        return TrialRows(y, tau, inertia, offsets, rates, files, links, self.dead)
 
     def _inertia(self, program: Program, q: np.ndarray) -> np.ndarray:
         """Return the rows (n, p) of M_jj = Y_j(q, 0, e_j) - Y_j(q, 0, 0), on average over positions q (K, n)."""
@@ -148,13 +209,13 @@ class Trials:
         return np.where(columns < links, values if own else self.problem.prior[: len(columns)], np.nan)
 
     def _rows_of(
-        self, recording: Recording, plan: FrictionPlan, x: np.ndarray | None, file: int
+        self, recording: Recording, mending: Mending, plan: FrictionPlan, x: np.ndarray | None, file: int
     ) -> tuple[np.ndarray, ...]:
-        log = recording.log
+        log = mending.of_smoothed(recording.log)
         q, qd, qdd = self.equations.motion(log)
         speed = np.abs(qd @ plan.directions.T).max(axis=0, initial=0.0)
         shaped = dataclasses.replace(plan, widths=VELOCITIES[0] * speed, distances=np.zeros(len(plan.places)))
-        blocks = list(recording.rows(RowMaker(shaped)))
+        blocks = list(recording.rows(RowMaker(shaped), of=log))
         if not blocks:
             raise TaupiError(f"{recording.source.name}: no row is left of the part that is tried.")
         y = np.concatenate([rows.y.transpose(2, 1, 0) for rows in blocks])
@@ -200,6 +261,11 @@ def _through(recording: Recording, columns: np.ndarray) -> np.ndarray:
     flat = row_filter(columns.reshape(len(columns), -1))
     kept = flat[row_filter.edge : len(flat) - row_filter.edge : row_filter.step]
     return kept.reshape(len(kept), *columns.shape[1:])
+
+
+def _constant(x: np.ndarray) -> bool:
+    """Return whether a channel hardly ever has another value."""
+    return rules.most_common(x[np.isfinite(x)])[1] > rules.DEAD
 
 
 def changed_signals(log: Log, signals: tuple[str, ...], change: Callable[[np.ndarray], np.ndarray]) -> Log:

@@ -91,7 +91,7 @@ def test_franka_rows_start_and_end_still(tmp_path):
 
 def test_all_files_or_none(tmp_path):
     robot = tp.load("panda")
-    with pytest.raises(tp.TaupiError, match="URScript is for arms with 6 joints, panda has 7"):
+    with pytest.raises(tp.TaupiError, match="'urscript' is for arms with 6 joints, panda has 7"):
         write(motion_of(7), robot, tmp_path / "out", ("csv", "urscript"))
     assert list(tmp_path.iterdir()) == []
     write(motion_of(7), robot, tmp_path / "out", ("csv", "npz", "csv"))

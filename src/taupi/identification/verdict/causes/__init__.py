@@ -30,6 +30,8 @@ TRIED: tuple[Cause, ...] = (
     SwappedJoints(),
     OffsetOfQByDescription(),
 )
+# Those of them that cost little, since the logs need no second preparation, are looked for where there is no reason, too.
+QUICK: tuple[Cause, ...] = (FlippedSigns(), TorqueFactor(), SwappedJoints())
 # Those that a description tells of which explains little of a log, though the fit is good.
 CONTRADICTING: tuple[Cause, ...] = (FlippedTorques(), Mounting(), OffsetOfQByDescription())
 CAUSES: tuple[str, ...] = tuple(dict.fromkeys(cause.name for cause in (*SILENT, *TRIED)))

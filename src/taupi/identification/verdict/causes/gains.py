@@ -42,7 +42,7 @@ def best_factor(rows: TrialRows, joint: int) -> float:
     columns, stacked = rows.y.shape[2], []
     for i, r in enumerate(rows.triangles):
         z = r[:, columns + i]
-        size = float(np.linalg.norm(z))
+        size = 0.0 if rows.dead[i] else float(np.linalg.norm(z))
         if size == 0:
             if i == joint:
                 return np.nan

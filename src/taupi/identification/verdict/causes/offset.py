@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.trials import Mending, Trials, changed_signals
-from taupi.signals.log import Log
+from taupi.identification.verdict.trials import Mending, Trials
 
 # Smaller offsets than this, rad or m, are those of calibration.
 _LEAST = 0.02
@@ -25,11 +23,6 @@ _COARSE_STEP = 0.6
 _COARSE = tuple(_COARSE_STEP * k for k in (-4, -3, -2, -1, 1, 2, 3, 4))
 
 
-def shifted(log: Log, by: np.ndarray) -> Log:
-    """Return a log with constants (n,) added to q."""
-    return changed_signals(log, ("q",), lambda value: value + by)
-
-
 class OffsetOfQ:
     """A q that is off by a constant at one joint."""
 
@@ -39,8 +32,8 @@ class OffsetOfQ:
         """Return a candidate for each joint where an offset would explain more, with the offset that explains most."""
         errors, rows = trials.baseline, trials.own_derivatives
         for j in range(trials.n):
-            (step,), cost = rows.coefficients(rows.offsets[:, :, [j]])
-            if cost > _PROMISING * errors.cost:
+            (step,), first = rows.coefficients(rows.offsets[:, :, [j]])
+            if first.cost > _PROMISING * errors.cost:
                 continue
             by = _best_offset(trials, j, float(step))
             if abs(by) < _LEAST:
@@ -58,11 +51,11 @@ class OffsetOfQByDescription:
         from scipy.optimize import minimize_scalar
 
         before = trials.baseline.described_cost
-        for j in range(trials.n):
+        for j in np.flatnonzero(~trials.dead).tolist():
             unit = np.eye(trials.n)[j]
 
             def cost(by: float, unit: np.ndarray = unit) -> float:
-                return trials.errors(Mending(partial(shifted, by=by * unit))).described_cost
+                return trials.errors(Mending(shift=by * unit)).described_cost
 
             costs = {by: cost(by) for by in _COARSE}
             start = min(costs, key=lambda by: costs[by])
@@ -79,7 +72,7 @@ def _candidate(trials: Trials, joint: int, by: float) -> Candidate:
     unit = "m" if trials.robot.driving_joints[joint].prismatic else "rad"
     says = f"q of {name} is off by {-by:.3g} {unit}, it seems: without that"
     remedy = f"Add {by:.3g} {unit} to q of {name}, or check where its zero is."
-    mending = Mending(partial(shifted, by=by * np.eye(trials.n)[joint]))
+    mending = Mending(shift=by * np.eye(trials.n)[joint])
     return Candidate(OffsetOfQ.name, says, remedy, mending, (joint,), {"offset": -by})
 
 
@@ -88,12 +81,12 @@ def _best_offset(trials: Trials, joint: int, step: float) -> float:
     unit = np.eye(trials.n)[joint]
 
     def cost(by: float) -> float:
-        return trials.errors(Mending(partial(shifted, by=by * unit))).cost
+        return trials.errors(Mending(shift=by * unit)).cost
 
     by = min((float(np.clip(step, -_LONGEST, _LONGEST)), *_STARTS), key=cost)
     least = cost(by)
     for _ in range(_STEPS):
-        mending = Mending(partial(shifted, by=by * unit))
+        mending = Mending(shift=by * unit)
         try:
             rows = trials.differentiated(mending, trials.rows(mending).solved()[0].x)
         except TaupiError:

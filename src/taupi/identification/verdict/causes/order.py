@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.causes.signs import MOTION
-from taupi.identification.verdict.trials import Mending, Trials, changed_signals
-from taupi.signals.log import Log
-
-
-def reordered_motion(log: Log, order: list[int]) -> Log:
-    """Return a log with the motions of its joints in another order."""
-    return changed_signals(log, MOTION, lambda value: value[:, order])
+from taupi.identification.verdict.trials import Mending, Trials
 
 
 class SwappedJoints:
@@ -28,14 +20,14 @@ class SwappedJoints:
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return candidates for every pair of joints."""
         names = trials.robot.joint_names
-        for i, j in combinations(range(trials.n), 2):
+        for i, j in combinations(np.flatnonzero(~trials.dead).tolist(), 2):
             order = list(range(trials.n))
             order[i], order[j] = j, i
-            torque, motion = np.eye(trials.n)[order], partial(reordered_motion, order=order)
+            exchange = np.eye(trials.n)[order]
             for what, mending in (
-                ("", Mending(motion, torque)),
-                ("q of ", Mending(motion)),
-                ("tau of ", Mending(torque=torque)),
+                ("", Mending(motion=exchange, torque=exchange)),
+                ("q of ", Mending(motion=exchange)),
+                ("tau of ", Mending(torque=exchange)),
             ):
                 says = f"{what}{names[i]} and {names[j]} {'are' if not what else 'is'} swapped, it seems: exchanged,"
                 yield Candidate(

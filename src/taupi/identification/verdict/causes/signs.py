@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.trials import Mending, Trials, changed_signals
-from taupi.signals.log import Log
-
-MOTION = ("q", "qd", "qdd")
-
-
-def flipped_motion(log: Log, signs: np.ndarray) -> Log:
-    """Return a log with the motion times `signs` (n,)."""
-    return changed_signals(log, MOTION, lambda value: value * signs)
+from taupi.identification.verdict.trials import Mending, Trials
 
 
 class FlippedTorques:
@@ -41,12 +32,13 @@ class FlippedSigns:
         """Return candidates for the torque of each joint, for its q, and for both."""
         names, unit = trials.robot.joint_names, np.eye(trials.n)
         for j, joint in enumerate(names):
-            signs = 1 - 2 * unit[j]
-            torque, motion = np.diag(signs), partial(flipped_motion, signs=signs)
+            if trials.dead[j]:
+                continue
+            flip = np.diag(1 - 2 * unit[j])
             for what, mending in (
-                ("tau", Mending(torque=torque)),
-                ("q", Mending(motion)),
-                ("q and tau", Mending(motion, torque)),
+                ("tau", Mending(torque=flip)),
+                ("q", Mending(motion=flip)),
+                ("q and tau", Mending(motion=flip, torque=flip)),
             ):
                 some = "have" if " " in what else "has"
                 says = f"{what} of {joint} {some} the wrong sign, it seems: with the other one"

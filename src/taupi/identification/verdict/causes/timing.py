@@ -30,8 +30,8 @@ class DelayedTorque:
     def candidates(self, trials: Trials) -> Iterator[Candidate]:
         """Return a candidate with the delay that explains most, if there is one."""
         errors, rows = trials.baseline, trials.own_derivatives
-        (step,), cost = rows.coefficients(rows.rates[:, :, None])
-        if cost > _PROMISING * errors.cost:
+        (step,), first = rows.coefficients(rows.rates[:, :, None])
+        if first.cost > _PROMISING * errors.cost:
             return
         delay, least = 0.0, errors.cost
         for _ in range(_STEPS):
@@ -50,5 +50,8 @@ class DelayedTorque:
             return
         late, early = ("tau", "q") if delay > 0 else ("q", "tau")
         says = f"{late} lags behind {early} by {1e3 * abs(delay):.3g} ms, it seems: shifted by as much,"
-        remedy = f"Shift it before the fit: taupi.signals.remove_delay(log, 'tau', {delay:.4g})."
+        remedy = (
+            f"State it in the mapping, {late} = {{columns = ..., delay = {abs(delay):.4g}}}, or shift tau in Python: "
+        )
+        remedy += f"taupi.signals.remove_delay(log, 'tau', {delay:.4g})."
         yield Candidate(self.name, says, remedy, Mending(partial(earlier, seconds=delay)), (), {"delay": delay})

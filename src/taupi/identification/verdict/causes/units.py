@@ -10,10 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.trials import Mending, Trials
+from taupi.identification.verdict.trials import MOTION, Mending, Trials
 from taupi.signals.log import Log
 
-_MOTION = ("q", "qd", "qdd")
 # An arm that turns further than this, rad, turns in degrees; one that turns less than the other may have been converted twice.
 _FAR, _NEAR = 2 * math.pi, 0.2
 
@@ -24,7 +23,7 @@ def scaled_motion(log: Log, factors: np.ndarray) -> Log:
     Their unit is not known to be that of the positions.
     """
     if log.is_prepared:
-        return log.with_(**{name: value * factors for name, value in log.signals.items() if name in _MOTION})
+        return log.with_(**{name: value * factors for name, value in log.signals.items() if name in MOTION})
     return log.with_(q=log.q * factors, qd=None, qdd=None)
 
 
@@ -56,21 +55,20 @@ class Degrees:
             ),
         ):
             if likely:
-                change = partial(scaled_motion, factors=np.where(slides, 1.0, factor))
-                yield self._candidate(says, unit, change, np.flatnonzero(~slides), len(slides), factor)
+                yield self._candidate(says, unit, ~slides, factor)
         for factor, says, unit in (
             (1e-3, "q of the slides looks like millimetres: with metres", "mm"),
             (1e3, "q of the slides looks like metres that were converted from millimetres: without that", "m"),
         ):
             if slides.any():
-                change = partial(scaled_motion, factors=np.where(slides, factor, 1.0))
-                yield self._candidate(says, unit, change, np.flatnonzero(slides), len(slides), factor)
+                yield self._candidate(says, unit, slides, factor)
 
-    def _candidate(self, says, unit, change, joints, n, factor) -> Candidate:  # type: ignore[no-untyped-def]
-        some = () if len(joints) == n else tuple(int(j) for j in joints)
-        return Candidate(
-            self.name, says, f"Give the unit in a mapping: unit = '{unit}'.", Mending(change), some, {"factor": factor}
-        )
+    def _candidate(self, says: str, unit: str, concerned: np.ndarray, factor: float) -> Candidate:
+        """Return the candidate of positions times a factor at the joints that are `concerned` (n,)."""
+        change = partial(scaled_motion, factors=np.where(concerned, factor, 1.0))
+        some = () if concerned.all() else tuple(np.flatnonzero(concerned).tolist())
+        remedy = f"Give the unit in a mapping: unit = '{unit}'."
+        return Candidate(self.name, says, remedy, Mending(change), some, {"factor": factor})
 
 
 class Milliseconds:

@@ -16,11 +16,12 @@ class PromiseSection:
 
     def fields(self, content: ExcitationContent) -> dict[str, str]:
         """Return figures and the table of errors."""
-        plan = content.plan
+        plan, factor = content.plan, content.plan.std_factor
+        how = "larger" if factor < 1 else "smaller"
         tiles = [
-            figure(number(plan.std_factor, 3), "times smaller standard deviations than of random motions"),
+            figure(number(max(factor, 1 / factor), 3), f"times {how} standard deviations than random motions"),
             figure(f"{plan.conditioning.rank} of {plan.base.count}", "parameters determined"),
-            figure(number(plan.conditioning.scaled_condition, 3), "condition, columns of length one"),
+            figure(number(plan.conditioning.scaled_condition, 3), "condition number, columns of length one"),
             figure(
                 "proven" if plan.certified else "not proven", "limits at all times", "" if plan.certified else "warn"
             ),

@@ -17,4 +17,5 @@ class RemarksSection:
 
     def fields(self, content: ExcitationContent) -> dict[str, str]:
         """Return a list."""
-        return {"sentences": listed((*content.plan.sentences, "Try it at 30 % of the speed first."))}
+        first = () if "speed" in content.plan.record else ("Try it at 30 % of the speed first (--speed 0.3).",)
+        return {"sentences": listed((*content.plan.sentences, *first))}
