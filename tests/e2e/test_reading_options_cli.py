@@ -45,7 +45,7 @@ def identified(folder, *arguments, out="out"):
 
 
 def test_from_and_to_leave_the_rest_out(folder):
-    assert identified(folder, "run1.csv")["relative_error"] > 0.1
+    assert identified(folder, "run1.csv", "--anyway")["relative_error"] > 0.1  # its verdict is wrong: the brakes
     part = identified(folder, "run1.csv", "--from", 5, "--to", 35)
     assert part["relative_error"] < 0.01
     streamed = identified(folder, "run1.csv", "--from", 5, "--to", 35, "--stream", "--block", 700)
@@ -74,7 +74,7 @@ def test_a_known_torque_by_option_and_by_mapping(folder):
 
 
 def test_bounds_prior_and_weight(folder):
-    identified(folder, "run1.csv", "--from", 5, "--bounds", "bounds.toml", out="bounded")
+    identified(folder, "run1.csv", "--from", 5, "--bounds", "bounds.toml", "--anyway", out="bounded")
     fit = tp.load_fit(folder / "bounded")
     names = fit.parameters.names
     assert 2.9 <= fit.parameters.values[names.index("forearm.m")] <= 3.1
