@@ -142,7 +142,10 @@ def wrong_logs(log):
             log.with_(tau=tau / 100),
             r"links would weigh less than 3%|tau is 0\.01\S* times what the masses",
         ),
-        "other joints": (log.with_(tau=tau[:, ::-1]), "tau of shoulder_pan_joint and wrist_3_joint is swapped, it seems"),
+        "other joints": (
+            log.with_(tau=tau[:, ::-1]),
+            "tau of shoulder_pan_joint and wrist_3_joint is swapped, it seems",
+        ),
         "noise": (
             log.with_(tau=np.random.default_rng(0).normal(size=tau.shape)),
             "leaves 9[0-9] % of the torque|leaves 100 %",

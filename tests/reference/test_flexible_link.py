@@ -70,7 +70,9 @@ def fitted(files):
 def test_held_out_errors_are_below_the_peers(fitted):
     told = json.loads((DATA / "baseline.json").read_text())["first half->second half"]
     errors = {j["name"]: j["relative"] for j in fitted["validation"][0]["joints"]}
-    assert errors["base.motor"] <= 1.01 * told["motor_torque_rel"]["test"]  # behind our filter; behind the peer's see below
+    assert (
+        errors["base.motor"] <= 1.01 * told["motor_torque_rel"]["test"]
+    )  # behind our filter; behind the peer's see below
     assert errors["base.link"] <= told["link_acc_rel"]["test"]
 
 
