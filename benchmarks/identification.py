@@ -145,10 +145,11 @@ def measure_arm(name: str, samples: int, repeats: int) -> dict[str, Any]:
         "estimator": "wls",
         "cutoff_hz": cutoff,
         "slow": 0.0,
+        "terms": TERMS,
     }  # what the peer does: its cutoff given, friction by sgn
     fit = tp.identify(robot, log, **same)
     prepared = tp.prepare(log, cutoff_hz=cutoff)
-    plain = tp.identify(robot, prepared, "ols", slow=0)
+    plain = tp.identify(robot, prepared, "ols", TERMS, slow=0)
     _, *other = motion(robot.n, 7, 5000)
     want, y = exact(*other), fit.basis.regressor()(*other)
     result: dict[str, Any] = {
@@ -163,7 +164,7 @@ def measure_arm(name: str, samples: int, repeats: int) -> dict[str, Any]:
             "our error": relative(want, y @ fit.values),
         },
         "rows only": {
-            "ours": best(lambda: tp.identify(robot, prepared, "ols", slow=0), repeats),
+            "ours": best(lambda: tp.identify(robot, prepared, "ols", TERMS, slow=0), repeats),
             "our error": relative(
                 prepared.tau, plain.basis.regressor()(prepared.q, prepared.qd, prepared.qdd) @ plain.values
             ),
