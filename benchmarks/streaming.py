@@ -112,7 +112,8 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def _difference(a: dict[str, Any], b: dict[str, Any]) -> float:
-    return float(np.abs(np.array(a["values"]) / np.array(b["values"]) - 1).max())
+    first, second = np.array(a["values"]), np.array(b["values"])
+    return float(np.max(np.abs(first - second) / np.maximum(np.abs(second), 1e-300)))  # both may be 0, at a bound
 
 
 def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
