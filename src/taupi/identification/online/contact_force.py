@@ -18,8 +18,8 @@ from taupi.program.program import Port, Program
 
 # Points that are tried along a link.
 _POINTS = 21
-# Hands and people push with forces of this size, N: the weak preference for small forces where several explain a torque.
-_LARGE = 300.0
+# A touch has a force of about this size, N: the weak preference for small forces where several explain a torque.
+_LARGE = 10.0
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,14 @@ class ContactForce:
     """A force on a link.
 
     Attributes:
+        link: The name of the link.
         force: (3,), in world axes, N: what the surroundings exert on the robot.
         point: (3,), in world axes, m.
         share: Where the point is between the link's own joint, 0, and the next joint or the tip, 1.
         unexplained: The share of the felt torque, by its norm, that no force along the link explains.
     """
 
+    link: str
     force: np.ndarray
     point: np.ndarray
     share: float
@@ -46,6 +48,7 @@ class ContactForce:
     def to_dict(self) -> dict[str, Any]:
         """Return the force as plain data."""
         return {
+            "link": self.link,
             "size": self.size,
             "force": self.force.tolist(),
             "point": self.point.tolist(),
@@ -55,25 +58,30 @@ class ContactForce:
 
 
 def contact_force(robot: Robot, link: int, q: np.ndarray, tau_ext: np.ndarray, spread: np.ndarray) -> ContactForce:
-    """Return the force F at a point x of the line along a `link` with J(x)^T F nearest to `tau_ext` (n,), at the position `q`.
+    """Return the force F at a point x with J(x)^T F nearest to `tau_ext` (n,), at the position `q`, on a `link` or beyond it.
 
-    Torques count in units of `spread` (n,). A force has three components, and the point is a fourth unknown: where fewer joints
-    than that feel it, several forces explain the same, and the smallest is returned.
+    Points are tried along the lines from each joint to the next. Torques count in units of their noise, `spread` (n,). A force
+    has three components, and the point is a fourth unknown: where fewer joints than that feel it, several forces explain the
+    same, and the smallest is returned.
     """
-    ends = np.asarray(_ends(robot, link)(q))
-    best: tuple[float, ContactForce] | None = None
-    jacobian = _point_jacobian(robot, link)
-    for share in np.linspace(0, 1, _POINTS):
-        x = ends[0] + share * (ends[1] - ends[0])
-        lever = np.asarray(jacobian(q, x)).T
-        rows = np.concatenate([lever / spread[:, None], np.eye(3) / _LARGE])
-        force = np.linalg.lstsq(rows, np.concatenate([tau_ext / spread, np.zeros(3)]), rcond=None)[0]
-        cost = float(np.sum((rows[:-3] @ force - tau_ext / spread) ** 2) + np.sum((force / _LARGE) ** 2))
-        if best is None or cost < best[0]:
-            missing = float(np.linalg.norm(tau_ext - lever @ force) / max(np.linalg.norm(tau_ext), 1e-300))
-            best = cost, ContactForce(force, x, float(share), missing)
-    assert best is not None
-    return best[1]
+    outwards = [k for k in range(link, len(robot.links)) if link in robot.path(k)]
+    options = [_force_on(robot, k, q, tau_ext, spread, share) for k in outwards for share in np.linspace(0, 1, _POINTS)]
+    return min(options, key=lambda option: option[0])[1]
+
+
+def _force_on(
+    robot: Robot, link: int, q: np.ndarray, tau_ext: np.ndarray, spread: np.ndarray, share: float
+) -> tuple[float, ContactForce]:
+    """Return how badly the best force at one point of a link explains the torque, and this force."""
+    near, far = np.asarray(_ends(robot, link)(q))
+    x = near + share * (far - near)
+    lever = np.asarray(_point_jacobian(robot, link)(q, x)).T
+    rows = np.concatenate([lever / spread[:, None], np.eye(3) / _LARGE])
+    wanted = np.concatenate([tau_ext / spread, np.zeros(3)])
+    force = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    missing = float(np.linalg.norm(tau_ext - lever @ force) / max(np.linalg.norm(tau_ext), 1e-300))
+    cost = float(np.sum((rows @ force - wanted) ** 2))
+    return cost, ContactForce(robot.link_names[link], force, x, float(share), missing)
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,8 @@ from taupi.signals.log import Log
 
 # Friction is learnt below this share of the threshold.
 _QUIET = 0.5
+# Thresholds are about so many standard deviations of the residual.
+_DEVIATIONS = 2.0
 # Alarms that are nearer to each other are one contact, s.
 _APART = 0.25
 
@@ -34,21 +36,24 @@ class Contact:
         start: The time of the first alarm, s.
         end: The time of the last, s.
         peak: The time of the largest torque, relative to thresholds, s.
-        joint: The outermost joint that feels it: the contact is on its link, or beyond where joints feel too little.
-        link: The link of that joint.
+        joint: The outermost joint that feels it: the contact is on its link, or beyond, where joints feel too little of it.
         tau_ext: The torque from outside (n,) at the peak, N m or N.
         level: The largest torque relative to its threshold.
-        force: The smallest force on that link that explains the torque at the peak, and where.
+        force: The smallest force that explains the torque at the peak, and the link and point where it would act.
     """
 
     start: float
     end: float
     peak: float
     joint: str
-    link: str
     tau_ext: np.ndarray
     level: float
     force: ContactForce
+
+    @property
+    def link(self) -> str:
+        """The link on which the force would act."""
+        return self.force.link
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contact as plain data."""
@@ -56,8 +61,10 @@ class Contact:
         return {**plain, "tau_ext": self.tau_ext.tolist(), "force": self.force.to_dict()}
 
     def __str__(self) -> str:
-        felt = f"{np.abs(self.tau_ext).max():.3g} N m at most, some {self.force.size:.3g} N or more"
-        return f"{self.start:.2f} to {self.end:.2f} s: on {self.link} or beyond, {felt} ({self.level:.1f} times the threshold)"
+        felt = f"felt up to {self.joint}, {np.abs(self.tau_ext).max():.3g} N m at most ({self.level:.1f} times the threshold)"
+        return (
+            f"{self.start:.3f} to {self.end:.3f} s: {felt}; about {self.force.size:.0f} N on {self.link} would do that"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,12 +128,11 @@ class ContactDetector(Component):
         outermost = int(np.flatnonzero(level[rows].max(axis=0) > 1)[-1])
         robot = self.robot
         link = robot.joints.index(robot.driving_joints[outermost])
-        spread = self._at_threshold(log, peak)
+        spread = self._at_threshold(log, peak) / _DEVIATIONS
         time = log.time
         return Contact(
             float(time[rows[0]]), float(time[rows[-1]]), float(time[peak]), robot.joint_names[outermost],
-            robot.link_names[link], tau_ext[peak], float(level[peak].max()),
-            contact_force(robot, link, log.q[peak], tau_ext[peak], spread),
+            tau_ext[peak], float(level[peak].max()), contact_force(robot, link, log.q[peak], tau_ext[peak], spread),
         )  # fmt: skip
 
     def _at_threshold(self, log: Log, row: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as cs
 import numpy as np
@@ -123,8 +123,13 @@ class MomentumObserver(Component):
                 raise TaupiError(f"{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).")
         return seconds, (q, qd, tau + known)
 
-    def calibrated(self, logs: Log | Sequence[Log], **settings: Any) -> ContactDetector:
-        """Return a detector of contacts whose thresholds come from `logs` without contacts; `settings` as `Calibration` has them.
+    def calibrated(
+        self, logs: Log | Sequence[Log], false_alarms_per_hour: float = 1.0, breakaway: float = 1.5
+    ) -> ContactDetector:
+        """Return a detector of contacts whose thresholds, per joint and speed, come from `logs` without contacts.
+
+        `false_alarms_per_hour` (1 by default) is how many alarms without a contact are accepted, over all joints. A joint at rest
+        may hold `breakaway` (1.5 by default) times its sliding dry friction: below that, a push cannot be told from friction.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t = tp.load("elbow2r"), np.arange(4000)[:, None] / 1000
@@ -135,9 +140,10 @@ class MomentumObserver(Component):
         >>> len(detector.contacts(log))
         0
         """
-        from taupi.identification.online.thresholds import calibrated
+        from taupi.identification.online.thresholds import Calibration, calibrated
 
-        return calibrated(self, [logs] if isinstance(logs, Log) else list(logs), settings)
+        calibration = Calibration(false_alarms_per_hour, breakaway)
+        return calibrated(self, [logs] if isinstance(logs, Log) else list(logs), calibration)
 
     # The program --------------------------------------------------------------------------------------------------
 

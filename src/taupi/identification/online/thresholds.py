@@ -135,11 +135,10 @@ class Thresholds:
         return "\n".join([self.sentence, *table(rows)])
 
 
-def calibrated(observer: MomentumObserver, logs: Sequence[Log], settings: Mapping[str, Any]) -> ContactDetector:
-    """Return a detector: an `observer` with thresholds from `logs` without contacts; `settings` are those of `Calibration`."""
+def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Calibration) -> ContactDetector:
+    """Return a detector: an `observer` with thresholds from `logs` without contacts, by a `calibration`."""
     from taupi.identification.online.contacts import ContactDetector
 
-    calibration = Calibration(**settings)
     if not logs:
         raise TaupiError(Argument("logs"), " is empty, expected logs of motions without contacts.")
     residuals = [Residuals.of(observer, log) for log in logs]
@@ -230,11 +229,13 @@ class Tail:
         """Return the residual that is exceeded `rate` times per hour, if so many peaks came in so many `hours`.
 
         Excesses have the distribution 1 - (1 + c x / b)^(-1/c), or 1 - exp(-x / b) for a `shape` c of 0 (Pickands 1975); b is
-        that of their median, which single outliers, such as brakes that open, do not move.
+        that of their median, which single outliers, such as brakes that open, do not move. It is taken 1 / sqrt(count) larger,
+        about its standard error, so that short logs have higher thresholds.
         """
         if not len(self.excesses):
             return max(self.level, 1e-12)
-        median, ratio = float(np.median(self.excesses)), max(len(self.excesses) / hours / rate, 1.0)
+        count = len(self.excesses)
+        median, ratio = float(np.median(self.excesses)) * (1 + 1 / np.sqrt(count)), max(count / hours / rate, 1.0)
         if abs(shape) < 1e-6:
             return self.level + median * float(np.log2(ratio))
         return self.level + median * float((ratio**shape - 1) / (2**shape - 1))

@@ -307,15 +307,23 @@ class Fit:
         model = online_model(self)
         return FrictionTracker(model, FrictionFilter.of(model, positive("seconds", seconds)))
 
-    @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-    def track(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Tracking:
-        """Return the torque predicted for a `log`, or the log in a file, while friction follows it causally: an online error.
+    if TYPE_CHECKING:
 
-        Settings are those of `validate`. The result is never to be quoted as an error of held-out data: it has seen past torques.
-        """
-        from taupi.identification.results.tracking import track
+        def track(self, log: LogLike, **settings: Any) -> Tracking:
+            """Return an online error; see below."""
+            ...
+    else:
 
-        return track(self, self.tracker(), log, reading, preparation)
+        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
+        def track(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Tracking:
+            """Return the torque predicted for a `log`, or the log in a file, while friction follows it causally.
+
+            Settings are those of `validate`. Its error is an online error, never to be quoted as one of held-out data: it has
+            seen past torques of the same log.
+            """
+            from taupi.identification.results.tracking import track
+
+            return track(self, self.tracker(), log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:

@@ -182,7 +182,7 @@ class Package:
     body: str | None = None
 
     def files(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, str]:
-        """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, `expected` are outputs and state."""
+        """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, wants the `expected` rows."""
         texts: dict[str, str] = {}
         for name, (program, _) in self.programs.items():
             texts |= files(program, name)
