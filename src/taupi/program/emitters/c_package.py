@@ -55,7 +55,7 @@ _SOURCE = """#include "{name}_{kind}.h"
 #include <string.h>
 
 {includes}
-
+{helpers}
 static const double {name}_start[{size}] = {{
 {start}
 }};
@@ -162,6 +162,7 @@ class Package:
         costs: The sentence on operations.
         sizes: More constants of the header, by name.
         body: The text of `update` in C, if it does more than call its only program.
+        helpers: Functions in C that it calls.
     """
 
     name: str
@@ -180,6 +181,7 @@ class Package:
     costs: str
     sizes: dict[str, int]
     body: str | None = None
+    helpers: str = ""
 
     def files(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, str]:
         """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, wants the `expected` rows."""
@@ -240,6 +242,7 @@ class Package:
             "dt": repr(seconds),
             "agree": repr(AGREE),
             "costs": self.costs,
+            "helpers": self.helpers,
         }
 
 

@@ -99,9 +99,9 @@ def test_refusals():
         tp.momentum_observer(arm, 0)
     with pytest.raises(tp.TaupiError, match="noise, speeds and cutoff"):
         tp.momentum_observer(arm, tracker=True)
-    with pytest.raises(tp.TaupiError, match="symbols without a value: .*bind"):
+    with pytest.raises(tp.TaupiError, match=r"symbols without a value: .*bind"):
         tp.momentum_observer(tp.Robot.from_dh([{"a": "L", "alpha": 0, "d": 0, "theta": 0}], links=[{"m": 1}]))
-    with pytest.raises(tp.TaupiError, match="state is None, expected what observer.init"):
+    with pytest.raises(tp.TaupiError, match=r"state is None, expected what observer\.init"):
         observer.step(None, rest, rest, rest, 0.01)
     with pytest.raises(tp.TaupiError, match="dt is -1, expected a positive number of seconds"):
         observer.step(observer.init(), rest, rest, rest, -1)
