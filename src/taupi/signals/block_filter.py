@@ -23,8 +23,8 @@ def zero_phase(
 ) -> np.ndarray:
     """Return `butterworth(x, rate_hz, cutoff_hz, order)[rows]`, at the cost of the rows that are asked for.
 
-    `x` (N, ...) are samples, filtered along the first axis, `rows` a slice with a positive step, by default every row. Values agree
-    with those of the filter run over the whole record to 1e-11 of their size.
+    `x` (N, ...) are samples, filtered along the first axis, `rows` a slice with a positive step, by default every row. Values
+    agree with those of the filter run over the whole record to 1e-11 of their size.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(3000, 2)).cumsum(axis=0)
