@@ -317,6 +317,8 @@ class Log:
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:
+        if isinstance(value, np.ma.MaskedArray):  # what is masked was not measured
+            value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
