@@ -337,6 +337,8 @@ def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.nda
     if speed is None and "theta" not in signals:
         raise TaupiError(f"{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.")
     if speed is None:  # differences are linear, and so are the filters applied later: their order does not matter
+        if len(time) < 2:
+            raise TaupiError(f"{where} has {len(time)} rows, expected at least two: theta is differentiated.")
         speed = np.gradient(signals["theta"], time, axis=0)
     signals["tau_m"] = gain * (
         signals["voltage"] - speed * one_per_joint(motor.volts_per_speed, n, f"{where}: volts_per_speed")

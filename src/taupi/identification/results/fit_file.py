@@ -182,6 +182,8 @@ def _parse(file: Path) -> Any:
 
 def _check_shapes(fit: Fit) -> Fit:
     """Return the fit, or refuse arrays whose shapes do not belong together."""
+    if not fit.joints:
+        raise TaupiError("it has no joints. Identify again.")
     b, p = len(fit.names), len(fit.basis.standard)
     shapes = {
         "covariance": (b, b),
