@@ -21,7 +21,7 @@ from fuzz.formats import FORMATS
 from taupi.errors import TaupiError
 
 GROWTH = 1 << 30  # bytes by which memory may grow on one input
-SECONDS = 5.0  # that one input may take
+SECONDS = 5.0  # of processor time that one input may take
 _ADDRESSES = 3 << 30  # bytes of address space beyond those in use: a reader that asks for more gets none
 PROGRESS = struct.Struct("<Qd")  # the number of the input, and when it began
 
@@ -34,7 +34,7 @@ def input_of(name: str, number: int, seed: int, seeds: list[bytes]) -> bytes:
 
 def failure_of(name: str, path: Path) -> str | None:
     """Read a file; return what was wrong with how that went, or None: it is read, or refused in one short sentence."""
-    before, start = _peak(), time.monotonic()
+    before, start = _peak(), time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -45,7 +45,7 @@ def failure_of(name: str, path: Path) -> str | None:
             return f"message of {len(text)} characters: {text[:300]!r}"
     except BaseException as error:
         return f"{type(error).__name__}: {str(error)[:200]} {_place(error)}"
-    taken, grown = time.monotonic() - start, _peak() - before
+    taken, grown = time.process_time() - start, _peak() - before
     if taken > SECONDS:
         return f"took {taken:.1f} s"
     return f"grew by {grown >> 20} MiB" if grown > GROWTH else None

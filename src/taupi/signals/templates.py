@@ -103,7 +103,7 @@ def gap_in(names: str | Sequence[str]) -> str | None:
     >>> gap_in(("q_0", "q_1", "q_3"))
     'q_2'
     """
-    parts = [re.fullmatch(r"(.*?)(\d+)(\D*)", name) for name in ([] if isinstance(names, str) else names)]
+    parts = [re.fullmatch(r"(.*?)([0-9]{1,9})(\D*)", name) for name in ([] if isinstance(names, str) else names)]
     stems = {(part[1], part[3]) for part in parts if part is not None}
     if None in parts or len(stems) != 1:
         return None

@@ -29,6 +29,7 @@ _CHUNK = 1 << 21  # bytes of text that are parsed at once: about 5000 rows of 40
 _LOOK = 200  # rows from which the decimal mark, point or comma, is recognised
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_QUOTED = 1 << 17  # the standard library's limit for one cell
 _COMMENT = (b"#", b"%", b"//")
 _OWN = b"# taupi-log "
 _MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "None", "-nan", "-NaN")
@@ -133,8 +134,11 @@ def _text_lines(stream: Any) -> Iterator[bytes]:
     if first in _UTF16:
         order = "utf-16-le" if first == _UTF16[0] else "utf-16-be"
         text = io.TextIOWrapper(stream, encoding=order, newline="")
-        while line := text.readline(_CHUNK):
-            yield line.encode("utf-8")
+        try:
+            while line := text.readline(_CHUNK):
+                yield line.encode("utf-8")
+        finally:
+            text.detach()  # the stream is closed by who opened it
         return
     line = first if first.endswith(b"\n") else first + stream.readline(_CHUNK)
     while line:
@@ -187,8 +191,8 @@ def _delimiter(line: str) -> str:
 def _cells(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         parts = line.split()
-    elif '"' in line:
-        parts = next(table_reader([line], delimiter=delimiter), [])
+    elif '"' in line and len(line) < _LONGEST_QUOTED:
+        return [cell.strip() for cell in next(table_reader([line], delimiter=delimiter, skipinitialspace=True), [])]
     else:
         parts = line.split(delimiter)
     return [p.strip().strip('"').strip("'").strip() for p in parts]

@@ -44,7 +44,7 @@ def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
     if not arrays:
         raise TaupiError(f"{path.name} holds no arrays of numbers.")
     budget().check_columns(len(arrays), path.name)
-    arrays, notes = _samples_first(arrays)
+    arrays, notes = _samples_first(arrays) if own is None else (_columns_flat(arrays), ())
     return Table(arrays, path.name, own=own, notes=notes)
 
 
@@ -71,10 +71,13 @@ def _flatten(name: str, value: Value, arrays: dict[str, np.ndarray]) -> None:
             _flatten(f"{name}.{field}", inner, arrays)
 
 
+def _columns_flat(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: a[:, 0] if a.shape[1] == 1 else a for name, a in arrays.items()}
+
+
 def _samples_first(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     """Return the arrays with time along their first axis, and a note on those that were transposed."""
     rows = max(max(a.shape) for a in arrays.values())  # there are more samples than joints
     transposed = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
     turned = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
-    result = {n: a[:, 0] if a.shape[1] == 1 else a for n, a in turned.items()}
-    return result, ((f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ())
+    return _columns_flat(turned), ((f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ())

@@ -123,7 +123,9 @@ def _own(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, objec
     if shape or dtype.kind != "U" or dtype.itemsize > budget().text_bytes:
         return own_mapping("", where)
     with np.load(path, allow_pickle=False) as arrays:
-        return own_mapping(str(arrays[_OWN]), where)
+        text = arrays[_OWN].astype("=U").reshape(1)
+    codes = text.view(np.uint32)  # NumPy makes texts of any codes, with which Python then fails
+    return own_mapping(str(text[0]) if (codes <= sys.maxunicode).all() else "", where)
 
 
 def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
