@@ -82,6 +82,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.errors": "TaupiError, TaupiWarning",
+        "taupi.budget": "Budget, reading_budget",
     },
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from taupi.budget import Budget
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import ArrayLike
 from taupi.excitation.excitation import Excitation
@@ -674,6 +675,38 @@ def read_log(
     - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
     - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+    """
+    ...
+
+def reading_budget(
+    text_bytes: int = 33554432,
+    data_bytes: int = 67108864,
+    log_bytes: int = 1099511627776,
+    unpacked_bytes: int = 134217728,
+    unpacked_ratio: int = 64,
+    nodes: int = 200000,
+    columns: int = 10000,
+    joints: int = 1000,
+    seconds: float = 60.0,
+    *,
+    budget: Budget | None = None,
+) -> Iterator[Budget]:
+    """Let files that are read inside a `with` statement take more, or less, than by default.
+
+    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
+
+    Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
+
+    - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
+    - `data_bytes` (67108864): Largest saved fit or mesh.
+    - `log_bytes` (1099511627776): Largest log; long ones are read block by block.
+    - `unpacked_bytes` (134217728): Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
+    - `unpacked_ratio` (64): A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
+    - `nodes` (200000): Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+    - `columns` (10000): Columns, or arrays, of a log.
+    - `joints` (1000): Joints of a robot, or links.
+    - `seconds` (60.0): Time for one file, and one second more for every MiB that it has.
     """
     ...
 
