@@ -64,6 +64,7 @@ __all__ = [
     "elastic",
     "elastic_regressor",
     "emit",
+    "emit_component",
     "emit_controller",
     "energy_regressor",
     "estimators",
@@ -83,6 +84,7 @@ __all__ = [
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
+    "momentum_observer",
     "operational",
     "operational_dynamics",
     "operational_regressor",
@@ -154,6 +156,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
+    from taupi.identification.momentum_observer import momentum_observer
+    from taupi.identification.online.emitted import emit_component
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit

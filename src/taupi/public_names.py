@@ -57,6 +57,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.fit_file": "load_fit, write_fit",
         "taupi.identification.results.validation": "validate, compare",
         "taupi.identification.results.export": "write_urdf, write_toml",
+        "taupi.identification.momentum_observer": "momentum_observer",
+        "taupi.identification.online.emitted": "emit_component",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -183,6 +185,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.results.tracking": "Tracking",
+        "taupi.identification.online.contacts": "Contact",
+        "taupi.identification.online.thresholds": "Thresholds",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
         "taupi.excitation.excitation": "Excitation",
