@@ -46,9 +46,9 @@ def notes(planar: planar_study.Outcome, puma: dict[int, puma_study.Outcome]) -> 
         "springs.",
         "The sizes in Table 2 are not met. Noise is added to positions, velocities and accelerations, as the document says; "
         "whether before or after the filter it does not say, and we add it after. From 70 dB to 100 dB errors grow with the "
-        "power of the noise, as printed, and what noise adds gets larger on a smaller motion, so that the document's small deflections would "
-        f"make them larger. At 20 dB that does not help: {large:.3g} on our motions, {small:.3g} on smaller ones, and 3840 "
-        "printed. We know no reason for that.",
+        "power of the noise, as printed, and what noise adds gets larger on a smaller motion, so that the document's small "
+        f"deflections would make them larger. At 20 dB that does not help: {large:.3g} on our motions, {small:.3g} on smaller "
+        "ones, and 3840 printed. We know no reason for that.",
         "Literal means: positions counted, a zero-phase Butterworth filter of order 5 at 20 Hz on q, theta and u, "
         "backward differences, samples with a motor below 0.5 rad/s left out, ordinary least squares. Recommended means "
         "central differences and weighted least squares, a weight for each row: the same without noise, and at 70 dB a "
