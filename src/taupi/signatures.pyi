@@ -733,7 +733,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -784,7 +785,8 @@ def simulate_many(
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
     `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n).
+    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an
+    array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
