@@ -72,6 +72,8 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_gains",
+    "identify_payload",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -183,6 +185,8 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_gains
+    from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
     from taupi.signatures import simulate

@@ -57,6 +57,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.fit_file": "load_fit, write_fit",
         "taupi.identification.results.validation": "validate, compare",
         "taupi.identification.results.export": "write_urdf, write_toml",
+        "taupi.identification.payloads.identify_body": "identify_payload",
+        "taupi.identification.gains.drive_gains": "identify_gains",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -182,6 +184,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.payloads.payload_estimate": "PayloadEstimate, PayloadErrors",
+        "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
         "taupi.excitation.excitation": "Excitation",

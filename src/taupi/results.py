@@ -22,11 +22,14 @@ __all__ = [
     "Excitation",
     "Finding",
     "Fit",
+    "GainEstimate",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
     "ParameterLayout",
     "Parameters",
+    "PayloadErrors",
+    "PayloadEstimate",
     "Reproduction",
     "Run",
     "RunBatch",
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.gains.gain_estimate import GainEstimate
+    from taupi.identification.payloads.payload_estimate import PayloadErrors
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation
