@@ -104,6 +104,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "what_changed",
     "write_fit",
     "write_log",
     "write_toml",
@@ -192,6 +193,7 @@ if TYPE_CHECKING:
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate
+    from taupi.signatures import what_changed
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload

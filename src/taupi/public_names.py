@@ -59,6 +59,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.export": "write_urdf, write_toml",
         "taupi.identification.payloads.identify_body": "identify_payload",
         "taupi.identification.gains.drive_gains": "identify_gains",
+        "taupi.identification.payloads.what_has_changed": "what_changed",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -185,6 +186,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
         "taupi.identification.payloads.payload_estimate": "PayloadEstimate, PayloadErrors",
+        "taupi.identification.payloads.change_list": "Change, ChangeList",
         "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",

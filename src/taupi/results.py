@@ -15,6 +15,8 @@ __all__ = [
     "Bounds",
     "Capsule",
     "Certificate",
+    "Change",
+    "ChangeList",
     "Clearance",
     "ClearanceCertificate",
     "Comparison",
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
     from taupi.identification.gains.gain_estimate import GainEstimate
+    from taupi.identification.payloads.change_list import Change
+    from taupi.identification.payloads.change_list import ChangeList
     from taupi.identification.payloads.payload_estimate import PayloadErrors
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.identification.results.fit import Fit

@@ -22,6 +22,7 @@ from taupi.identification.estimators.friction_shapes import ShapesLike
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.inputs import LogsLike
 from taupi.identification.inputs import PriorLike
+from taupi.identification.payloads.change_list import ChangeList
 from taupi.identification.payloads.payload_estimate import PayloadEstimate
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
@@ -433,7 +434,7 @@ def identify_gains(
 
     `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins. Gains are on the joint's side of the gear: `result.columns(ratio)` has those of the motors.
+    are where the search begins. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
     Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
@@ -969,6 +970,65 @@ def validate(
 
     The log is prepared as the fitted logs were, with the cutoff that was chosen for predictions, except for the settings named
     here. Every row counts, slow ones too.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim`: Whether the standstill before and after the motion is cut off.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    """
+    ...
+
+def what_changed(
+    first: Fit | str | os.PathLike[str],
+    second: Fit | LogsLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    at: str = "tip",
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    trim: bool = ...,
+    torque: str | None = ...,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> ChangeList:
+    """Return what has changed of a robot since its `first` fit: a load, the friction of joints, with standard errors.
+
+    `second` is another Fit of the same robot, or a log, a path or a list of logs. A change of base parameters is explained by a
+    body at the frame `at`, by default the tip, and by friction; what is compared is friction at the largest speed of the first
+    fit's logs, which is known best. `first` may be the path of a fit.json. Logs are prepared as those of the first fit were,
+    except for the settings named here.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

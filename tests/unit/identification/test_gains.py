@@ -69,10 +69,9 @@ def test_stated_gains_are_only_where_the_search_begins(runs):
 
 def test_the_mapping_states_the_gains(runs):
     gains, _ = runs
-    motor = Columns.of(gains.columns()).motor
+    motor = Columns.of(gains.columns).motor
     assert np.allclose(motor.torque_per_ampere, gains.values, rtol=1e-5)
-    geared = Columns.of(gains.columns([100.0])).motor
-    assert np.allclose(np.array(geared.torque_per_ampere) * geared.ratio, gains.values, rtol=1e-5)
+    assert np.allclose(100 * np.array(gains.motor_table([100.0])["torque_per_ampere"]), gains.values, rtol=1e-5)
     assert gains.to_dict()["gains"][1]["stated"] is None
     assert "joint2" in repr(gains) and "<table>" in gains._repr_html_()
 

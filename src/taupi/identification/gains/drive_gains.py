@@ -49,6 +49,8 @@ from taupi.threads import small_algebra
 _PASSES = 3
 # A gain is not determined if its standard error is a larger share of it than this.
 _DETERMINED = 0.5
+# Stated gains that differ from a first guess by more than this factor are not where to begin.
+_FAR = 3.0
 # The least number of standard errors by which currents with the load have to differ from those without.
 _SEEN = 3.0
 
@@ -74,7 +76,7 @@ def identify_gains(
 
     `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins. Gains are on the joint's side of the gear: `result.columns(ratio)` has those of the motors.
+    are where the search begins. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
     Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
 
     >>> import numpy as np, taupi as tp
@@ -93,12 +95,12 @@ def identify_gains(
     logs = [[_current_log(log, robot, reading, name) for log in log_list(several)] for several, name in
             ((unloaded, "unloaded"), (loaded, "loaded"))]  # fmt: skip
     stated = _stated_gains([log for several in logs for log in several])
-    begin, known_start = np.where(np.isfinite(stated), stated, 1.0), bool(np.isfinite(stated).all())
+    begin = np.where(np.isfinite(stated), stated, 1.0)
     calibration = _Calibration.of(robot, logs, begin, known, frame, terms, preparation)
-    if not known_start:
+    guess = calibration.first_guess()
+    if not np.isfinite(stated).all() or np.abs(guess).max() > np.log(_FAR):
         # The cutoff and the shapes of friction are chosen from torques, which need gains that are about right.
-        begin = begin * np.exp(-calibration.first_guess())
-        calibration = _Calibration.of(robot, logs, begin, known, frame, terms, preparation)
+        calibration = _Calibration.of(robot, logs, begin * np.exp(-guess), known, frame, terms, preparation)
     return calibration.result(stated)
 
 

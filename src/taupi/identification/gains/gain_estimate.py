@@ -76,22 +76,18 @@ class GainEstimate:
         half = t.ppf(0.5 + level / 2, STRETCHES - 1) * self.stderr
         return np.stack([self.values - half, self.values + half], axis=1)
 
-    def columns(self, ratio: Sequence[float] = ()) -> dict[str, Any]:
-        """Return the table of a column mapping that states these gains: {"motor": {"torque_per_ampere": [...]}}.
+    def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
+        """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.
 
-        With a gear `ratio`, one or one per joint, gains are those of the motors, and the table has the ratio, too.
+        `ratio` is that of the gears, one or one per joint; without any, the motor's side is the joint's.
         """
-        if not len(ratio):
-            return {"motor": {"torque_per_ampere": [_rounded(v) for v in self.values]}}
-        ratios = np.broadcast_to(np.asarray(ratio, dtype=float), self.values.shape)
-        gains = [_rounded(v) for v in self.values / ratios]
-        return {"motor": {"ratio": ratios.tolist(), "torque_per_ampere": gains}}
+        ratios = np.asarray(ratio, dtype=float) if len(ratio) else np.ones(1)
+        return {"torque_per_ampere": [_rounded(v) for v in self.values / ratios]}
 
-    def toml(self, ratio: Sequence[float] = ()) -> str:
-        """Return the [motor] table of a column mapping as TOML text; `ratio` is as in `columns`."""
-        lines = [f"{name} = {values}" for name, values in self.columns(ratio)["motor"].items()]
-        errors = ", ".join(f"{e / v:.1%}" for e, v in zip(self.stderr, self.values, strict=True))
-        return "\n".join([f"[motor]  # from a mass of {self.mass:g} kg; standard errors {errors}", *lines]) + "\n"
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The part of a column mapping that states these gains: {"motor": {"torque_per_ampere": [...]}}, without gears."""
+        return {"motor": self.motor_table()}
 
     def calibrated(self, log: Log) -> Log:
         """Return a `log` whose torques are its currents times these gains."""

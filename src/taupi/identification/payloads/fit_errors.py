@@ -23,7 +23,7 @@ def fit_errors(fit: Fit) -> np.ndarray:
     """
     eigenvalues, vectors = np.linalg.eigh(fit.covariance)
     own = vectors * np.sqrt(np.clip(eigenvalues, 0.0, None))
-    return np.hstack([own, np.diag(drift_sizes(fit.basis, fit.values, fit.speeds)), _open_directions(fit)])
+    return np.hstack([own, np.diag(drift_sizes(fit.basis, fit.values, fit.speeds)), open_directions(fit)])
 
 
 def drift_sizes(base: BaseParameters, values: np.ndarray, speeds: Mapping[str, float]) -> np.ndarray:
@@ -43,7 +43,7 @@ def drift_sizes(base: BaseParameters, values: np.ndarray, speeds: Mapping[str, f
     return result
 
 
-def _open_directions(fit: Fit) -> np.ndarray:
+def open_directions(fit: Fit) -> np.ndarray:
     """Return the combinations of parameters that the fit's logs did not determine (b, d), as large as the torque allows."""
     rows = rows_from_covariance(fit.values, fit.covariance) if fit.triangle is None else fit.triangle
     y, torque = rows[:, :-1], float(np.linalg.norm(rows[:, -1]))

@@ -36,7 +36,7 @@ _PASSES = 3
 # A payload probably extends over this share of the arm's reach: the scale for what a log cannot tell.
 _SIZE = 0.25
 # A parameter counts as told by the log if its standard error is below that of a body smaller than expected by this factor.
-_TOLD = 0.25
+_TOLD = 0.15
 # A mass is not told by the log if its error is a larger share than this of the arm's mass, or, where the error is that of a
 # guess at the centre of mass, of the mass itself.
 _UNTOLD = 0.1
@@ -75,7 +75,7 @@ def identify_payload(
     >>> round(load.mass, 2)
     0.5
     """
-    fit = _fit_of(fit)
+    fit = fit_of(fit)
     gain = not_negative("gain_uncertainty", gain_uncertainty)
     frame = carrying_frame(fit.robot, at)
     columns, size = payload_columns(fit.basis, frame), body_size(fit.robot, frame)
@@ -112,12 +112,13 @@ def identify_payload(
     )
 
 
-def _fit_of(fit: Any) -> Fit:
+def fit_of(fit: Any, name: str = "fit") -> Fit:
+    """Return a Fit, or that in the file at a path; `name` is that of the argument."""
     if isinstance(fit, str | os.PathLike):
         return load_fit(fit)
     if not isinstance(fit, Fit):
         raise TaupiError(
-            Argument("fit"), f" is {shown(fit)}, expected a Fit or the path of a fit.json: taupi.identify(...)."
+            Argument(name), f" is {shown(fit)}, expected a Fit or the path of a fit.json: taupi.identify(...)."
         )
     return fit
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +14,14 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.files import write_text
 from taupi.identification.payloads.difference import STRETCHES
+from taupi.identification.results.export import write_toml, write_urdf
 from taupi.identification.results.fit import Fit
 from taupi.model.body import body_to_com
+from taupi.model.formats.urdf_writer import updated_text, with_tool
 from taupi.model.robot import Robot
+from taupi.model.scalars import exact
 from taupi.tables import html_table, table
 
 AXES = "xyz"
@@ -157,7 +163,7 @@ class PayloadEstimate:
             return f"No payload is seen on {self.frame} of {self.fit.robot.name}: less than {most:.3g} kg."
         error = self.stderr
         com = ", ".join(
-            f"{AXES[k]} {1000 * c:.0f} ± {1000 * e:.0f}" if np.isfinite(e) else f"{AXES[k]} not determined"
+            f"{AXES[k]} {_with_error(1000 * c, 1000 * e)}" if np.isfinite(e) else f"{AXES[k]} not determined"
             for k, (c, e) in enumerate(zip(self.com, error.com, strict=True))
         )
         inertia = "" if np.isfinite(error.inertia).any() else "; its inertia is not determined by this log"
@@ -222,6 +228,16 @@ class PayloadEstimate:
         return html_table(self.summary, self.rows(), self.notes)
 
 
+def _with_error(value: float, error: float) -> str:
+    """Return a number and its standard error, to the second digit of the error.
+
+    >>> _with_error(19.963, 0.0761), _with_error(153.2, 7.2), _with_error(1.0, 0.0)
+    ('19.963 ± 0.076', '153.2 ± 7.2', '1.000 ± 0.000')
+    """
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 3
+    return f"{value:.{min(digits, 3)}f} ± {error:.{min(digits, 3)}f}"
+
+
 def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
     """Return numbers as nested lists, None where their error is infinite."""
     if np.ndim(values) > 1:
@@ -232,3 +248,18 @@ def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
 def _record(fit: Fit) -> Mapping[str, Any]:
     logs: Sequence[str] = [log.name for log in fit.logs]
     return {**fit.record, "fitted_logs": list(logs)}
+
+
+@write_urdf.register
+def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    robot = source.fit.robot_identified(anyway)
+    if robot.source.format != "urdf":
+        raise TaupiError(f"{robot.name} comes from {robot.source.format}, expected URDF: there is none to write back.")
+    body = tuple(exact(float(v)) for v in source.parameters)
+    write_text(path, with_tool(updated_text(robot), source.frame, body), force)
+
+
+@write_toml.register
+def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    body = source.fit.robot_identified(anyway).with_payload(source.mass, source.com, source.inertia, source.frame)
+    write_toml(body, path, force)
