@@ -66,25 +66,29 @@ def test_a_mistake_in_a_recording_is_named(mistake, ur10e):
 
 @pytest.mark.long
 def test_every_mistake_on_every_recording():
-    """None is good but two, four of five are named, and nothing is named on recordings as they are."""
-    named, table = [], []
+    """None is good but those that cannot be told, four of five are named, and nothing is named on recordings as they are."""
+    named, unnoticed, alarms = [], set(), []
     for name, read in spoilt.RECORDINGS.items():
         case = read()
         unspoilt = verdict_on(case)
-        table.append(f"| {case.name} | as it is | {unspoilt.level} | {', '.join(unspoilt.causes)} |")
+        print(f"| {case.name} | as it is | {unspoilt.level} | {', '.join(unspoilt.causes)} |", flush=True)
         # A log of which a tenth of the power is not explained by any means is doubtful, and that is no false alarm.
-        assert unspoilt.level == "good" or set(unspoilt.causes) == {"unexplained"}, (name, unspoilt)
+        if unspoilt.level != "good" and set(unspoilt.causes) != {"unexplained"}:
+            alarms.append((name, unspoilt))
         for mistake, (change, causes) in MISTAKES.items():
             try:
                 verdict = verdict_on(case.changed(change))
             except TaupiError as error:
-                table.append(f"| {case.name} | {mistake} | refused | {error} |")
+                print(f"| {case.name} | {mistake} | refused | {error} |", flush=True)
                 named.append("unit" in str(error))
                 continue
             named.append(bool(causes & set(verdict.causes)))
-            table.append(f"| {case.name} | {mistake} | {verdict.level} | {', '.join(verdict.causes)} |")
-            assert verdict.level != "good" or (name, mistake) in UNNOTICED, (name, mistake)
-    print("\n".join(table))
+            print(f"| {case.name} | {mistake} | {verdict.level} | {', '.join(verdict.causes)} |", flush=True)
+            if verdict.level == "good":
+                unnoticed.add((name, mistake))
+    print(f"{sum(named)} of {len(named)} named")
+    assert not alarms
+    assert unnoticed <= UNNOTICED
     assert np.mean(named) >= 0.8
 
 
