@@ -108,7 +108,9 @@ torque_per_volt = 0.1
 volts_per_speed = [0.01, 0.02]
 """
 LIMITS = "velocity = [2, 3]\n[shoulder]\nlower = -1\nupper = 1.5\nacceleration = 20\n[elbow]\neffort = 40\njerk = 1e3\n"
-CAPSULES = '[[capsule]]\nlink = "forearm"\na = [0, 0, 0]\nb = [-0.4, 0, 0]\nr = 0.06\n[[capsule]]\nlink = "base"\nr = 0.1\n'
+CAPSULES = (
+    '[[capsule]]\nlink = "forearm"\na = [0, 0, 0]\nb = [-0.4, 0, 0]\nr = 0.06\n[[capsule]]\nlink = "base"\nr = 0.1\n'
+)
 BOUNDS = """total_mass = [2, 4]
 [forearm]
 mass = [0.5, 2]
@@ -166,14 +168,39 @@ def tables() -> None:
     put("csv.gz", 1, written(LOG, "a.csv.gz"))
     put("npz", 0, written(LOG, "a.npz"))
     with tempfile.TemporaryDirectory() as folder:
-        np.savez(f"{folder}/a.npz", t=TIME, q1=Q[:, 0].astype("f4"), q2=(9 * Q[:, 1]).astype("i2"), tau=np.asfortranarray(Q)[:, :1])
+        np.savez(
+            f"{folder}/a.npz",
+            t=TIME,
+            q1=Q[:, 0].astype("f4"),
+            q2=(9 * Q[:, 1]).astype("i2"),
+            tau=np.asfortranarray(Q)[:, :1],
+        )
         put("npz", 1, Path(folder, "a.npz").read_bytes())
         data = {"time": TIME[:, None], "q": Q, "tau": 3 * Q, "taupi_log": "{}"}
-        nested = {"data": {"t": TIME, "q": Q.T, "inner": {"tau": (9 * Q).astype("i4")}}, "label": "text", "c": np.array([[1j]])}
-        cells = {"t": TIME, "q": np.array([[Q]], dtype=object), "flag": np.ones((24, 2), bool), "s": np.array(["ab", "cd"])}
-        own = {"time": TIME[:, None], "q": Q, "taupi_log": '{"taupi_log": 1, "time": "time", "joints": ["a", "b"], "q": "q"}'}
+        nested = {
+            "data": {"t": TIME, "q": Q.T, "inner": {"tau": (9 * Q).astype("i4")}},
+            "label": "text",
+            "c": np.array([[1j]]),
+        }
+        cells = {
+            "t": TIME,
+            "q": np.array([[Q]], dtype=object),
+            "flag": np.ones((24, 2), bool),
+            "s": np.array(["ab", "cd"]),
+        }
+        own = {
+            "time": TIME[:, None],
+            "q": Q,
+            "taupi_log": '{"taupi_log": 1, "time": "time", "joints": ["a", "b"], "q": "q"}',
+        }
         for k, (content, options) in enumerate(
-            ((nested, {}), (cells, {}), (own, {}), ({"t": TIME, "q": Q}, {"format": "4"}), (nested, {"do_compression": True}))
+            (
+                (nested, {}),
+                (cells, {}),
+                (own, {}),
+                ({"t": TIME, "q": Q}, {"format": "4"}),
+                (nested, {"do_compression": True}),
+            )
         ):
             savemat(f"{folder}/a.mat", content if k != 3 else {"t": data["time"], "q": Q}, **options)
             put("mat", k, Path(folder, "a.mat").read_bytes())
@@ -193,7 +220,10 @@ def parquet_files() -> None:
             (
                 (flat, {"compression": "none", "use_dictionary": False}),
                 (pa.table({"time": TIME, "q": lists, "tau": lists}), {"compression": "none"}),
-                (pa.table({"stamp": stamps, "q": fixed, "flag": pa.array([True, None] * 12)}), {"compression": "snappy"}),
+                (
+                    pa.table({"stamp": stamps, "q": fixed, "flag": pa.array([True, None] * 12)}),
+                    {"compression": "snappy"},
+                ),
                 (pa.table({"t": TIME, "q1": (9 * Q[:, 0]).astype("i4"), "name": ["x"] * 24}), {"compression": "gzip"}),
                 (flat, {"compression": "zstd", "data_page_version": "2.0", "row_group_size": 7}),
             )
@@ -203,7 +233,13 @@ def parquet_files() -> None:
         tp.write_log(own, path, force=True)
         put("parquet", 5, Path(path).read_bytes())
         arm = tp.load("elbow2r")
-        run = tp.simulate(tp.RigidPlant(arm), tp.PDGravity(arm, 5.0, 1.0), tp.MinimumJerk([[0, 0], [1, 1]], [0, 0.2]), duration=0.2, rate=50)
+        run = tp.simulate(
+            tp.RigidPlant(arm),
+            tp.PDGravity(arm, 5.0, 1.0),
+            tp.MinimumJerk([[0, 0], [1, 1]], [0, 0.2]),
+            duration=0.2,
+            rate=50,
+        )
         run.save(path, force=True)
         put("run", 0, Path(path).read_bytes())
         table = pq.read_table(path)
@@ -217,7 +253,8 @@ def bag_files() -> None:
     for kind in ("bag", "mcap", "db3"):
         with tempfile.TemporaryDirectory() as folder:
             messages = [
-                ("/joint_states", bags.JOINT_STATE, int(1e9 + 1e7 * k), partial(_state, names=names, k=k)) for k in range(6)
+                ("/joint_states", bags.JOINT_STATE, int(1e9 + 1e7 * k), partial(_state, names=names, k=k))
+                for k in range(6)
             ]
             path = bags.write_bag(Path(folder), messages, kind)
             file = next(path.glob("*.db3")) if kind == "db3" else path
