@@ -115,6 +115,12 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.analysis.singularity": "singularity",
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
+    "floating": {
+        "taupi.dynamics.base_conventions": "BASES, from_base, to_base",
+        "taupi.dynamics.chain": "neutral",
+        "taupi.dynamics.momentum": "momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
+        "taupi.regressors.classical": "momentum_regressor",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, moving_base_dynamics",
         "taupi.control.spatial_algebra": "spatial_dynamics",
