@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from taupi.errors import Argument, TaupiWarning, warn
 from taupi.model.formats.file_tree import Tree
 from taupi.model.massless import massless_sentence
@@ -30,17 +32,17 @@ def warn_of_snaps(tree: Tree) -> None:
     )
 
 
-def bolted_base(robot: Robot, where: str, asked: bool) -> tuple[str | None, TaupiWarning | None]:
-    """Return a note, or a warning, on a root link with a mass that is taken as bolted to the ground.
+def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:
+    """Return the robot with a note on a root link that has a mass and is taken as bolted to the ground.
 
-    It is a warning where two or more moving branches hang on it, as legs do, and nobody was `asked` to bolt it.
+    There is a warning, too, where two or more moving branches hang on it, as legs do, and nobody `asked` to bolt it.
     """
     root = robot.source.root
     if robot.floating or root is None or is_symbolic(root.body[0]) or not float(root.body[0]):
-        return None, None
+        return robot
     sentence = f"{root.name} ({float(root.body[0]):.3g} kg) is taken as bolted to the ground"
     branches = sum(j.parent == BASE for j in robot.joints)
     if branches > 1 and not asked:
         remedy = (Argument("floating", True), " lets it move; ", Argument("floating", False), " says that it is meant.")
-        return None, TaupiWarning(f"{where}: {sentence};", remedy=remedy)
-    return sentence, None
+        warn(TaupiWarning(f"{where}: {sentence};", remedy=remedy))
+    return dataclasses.replace(robot, notes=(*robot.notes, sentence))

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from taupi.errors import TaupiError, shown, unknown, warn
+from taupi.errors import TaupiError, shown, unknown
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import xml_tree
-from taupi.model.formats.description_warnings import bolted_base, warn_of_description, warn_of_snaps
+from taupi.model.formats.description_warnings import noting_a_bolted_base, warn_of_description, warn_of_snaps
 from taupi.model.formats.link_tree import Mimic, Tree, TreeJoint, robot_from_tree
 from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.text_file import read_text
@@ -70,10 +69,7 @@ def read(
     warn_of_snaps(tree)
     warn_not_physical(robot.links, file.name)
     warn_of_description(robot, file.name)
-    note, warning = bolted_base(robot, file.name, floating is not None)
-    if warning is not None:
-        warn(warning)
-    return robot if note is None else dataclasses.replace(robot, notes=(*robot.notes, note))
+    return noting_a_bolted_base(robot, file.name, asked=floating is not None)
 
 
 def tree_of(text: str, where: str, snap: bool) -> Tree:
