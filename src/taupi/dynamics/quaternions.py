@@ -9,12 +9,13 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.types import Matrix, Vector
-from taupi.errors import Argument, TaupiError, warn
+from taupi.errors import Argument, Part, TaupiError, warn
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
 # A quaternion whose length is off by more than this was probably not meant as one.
 LENGTH_TOLERANCE = 1e-6
+_Q = Argument("q")
 
 
 def quaternion_rotation(h: Vector) -> Matrix:
@@ -47,7 +48,7 @@ def watched(program: Program, robot: Robot) -> Program:
     return dataclasses.replace(program, guard=guard)
 
 
-def check_quaternions(q: np.ndarray, starts: list[int], names: list[str]) -> None:
+def check_quaternions(q: np.ndarray, starts: list[int], names: list[str], what: Part = _Q) -> None:
     """Refuse quaternions of length zero in positions `q` (..., nq), and warn where a length is not one."""
     for start, name in zip(starts, names, strict=True):
         length = np.linalg.norm(q[..., start : start + 4], axis=-1)
@@ -55,7 +56,7 @@ def check_quaternions(q: np.ndarray, starts: list[int], names: list[str]) -> Non
             if np.isnan(length).any():
                 continue
             message = f" has a quaternion of length zero for joint {name!r}, in q[{start}:{start + 4}]."
-            raise TaupiError(Argument("q"), message, remedy="No rotation is (0, 0, 0, 1): x, y, z, w.")
+            raise TaupiError(what, message, remedy="No rotation is (0, 0, 0, 1): x, y, z, w.")
         off = float(np.abs(length - 1).max()) if length.size else 0.0
         if off > LENGTH_TOLERANCE:
             warn(
