@@ -11,10 +11,14 @@ __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "BASES",
+    "BaseMotion",
+    "base_from_imu",
     "centre_of_mass",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
+    "contact_jacobian",
     "from_base",
+    "log_from_states",
     "momentum",
     "momentum_regressor",
     "neutral",
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
     from taupi.dynamics.base_conventions import from_base
     from taupi.dynamics.base_conventions import to_base
     from taupi.dynamics.chain import neutral
+    from taupi.dynamics.contacts import contact_jacobian
     from taupi.dynamics.momentum import centre_of_mass
     from taupi.dynamics.momentum import centroidal_momentum
     from taupi.dynamics.momentum import centroidal_momentum_matrix
     from taupi.dynamics.momentum import momentum
+    from taupi.identification.floating.state_logs import log_from_states
     from taupi.regressors.classical import momentum_regressor
+    from taupi.signals.base_motion import BaseMotion
+    from taupi.signals.floating_logs import base_from_imu

@@ -120,6 +120,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.chain": "neutral",
         "taupi.dynamics.momentum": "momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
         "taupi.regressors.classical": "momentum_regressor",
+        "taupi.dynamics.contacts": "contact_jacobian",
+        "taupi.signals.base_motion": "BaseMotion",
+        "taupi.signals.floating_logs": "base_from_imu",
+        "taupi.identification.floating.state_logs": "log_from_states",
     },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, moving_base_dynamics",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
+from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
 from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
@@ -131,13 +133,21 @@ def default_algorithm(robot: Robot) -> str:
 
 @builder
 def forward_dynamics(
-    robot: Robot, terms: TermsLike = (), algorithm: str | None = None, tip_wrench: str | None = None, frame: str = "tip"
+    robot: Robot,
+    terms: TermsLike = (),
+    algorithm: str | None = None,
+    tip_wrench: str | None = None,
+    frame: str = "tip",
+    wrenches: Sequence[str] = (),
+    points: Sequence[str] = (),
+    axes: str = "body",
 ) -> Program:
     """Return qdd(q, qd, tau) of `robot` with M qdd = tau - C qd - g - friction - J^T F_tip (equations.md, D17).
 
     `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
     number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
-    `terms`, `tip_wrench` and `frame` are as in `inverse_dynamics`; friction that grows with the load is solved for exactly.
+    `terms`, `tip_wrench`, `frame`, `wrenches`, `points` and `axes` are as in `inverse_dynamics`; friction that grows with the
+    load is solved for exactly.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -157,12 +167,16 @@ def forward_dynamics(
     robot.frame(frame)
     chosen_terms = resolve_terms(terms)
     _refuse_massless(robot, chosen_terms)
-    inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench)]
+    checked_frames(robot, wrenches, points, axes)
+    inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench), *wrench_ports(wrenches, points)]
 
     def body(chain: Chain, q: Vector, qd: Vector, tau: Vector, *wrench: Vector) -> Vector:
         driving = tau - resisting_torque(chain, chosen_terms, q, qd, tau)
         if tip_wrench:
             driving = driving - tip_torque(chain, q, wrench[0], frame, tip_wrench)
+        if wrenches or points:
+            values = wrench[1:] if tip_wrench else wrench
+            driving = driving - wrench_torque(chain, q, values, wrenches, points, axes)
         return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, chosen_terms))
 
     return trace_robot("forward_dynamics", robot, body, inputs, [Port("qdd", (robot.n,))])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
+from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
 from taupi.dynamics.imu_form import (
     base_ports,
     full_acceleration,
@@ -39,6 +40,9 @@ def inverse_dynamics(
     frame: str = "tip",
     disturbance: bool = False,
     base: str = "pose",
+    wrenches: Sequence[str] = (),
+    points: Sequence[str] = (),
+    axes: str = "body",
 ) -> Program:
     """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip of `robot`, in N m or N (equations.md, D1).
 
@@ -48,7 +52,9 @@ def inverse_dynamics(
     "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
     "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False. `base` is
     "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from what gyroscope and accelerometer at the
-    root frame's origin read and from the joints alone, without pose and linear velocity.
+    root frame's origin read and from the joints alone, without pose and linear velocity. `wrenches` are names of frames, each
+    of which adds an input `f_<frame>`, the wrench (moment, force) that it applies to its surroundings; frames in `points` have
+    a force (3,) alone. Both are none by default, and given in `axes`: "body" (the default), "geometric" or "spatial".
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
@@ -65,7 +71,12 @@ def inverse_dynamics(
         if tip_wrench in ("geometric", "spatial"):
             message = f" is {tip_wrench!r}, in world axes, which the IMU form does not know."
             raise TaupiError(Argument("tip_wrench"), message, remedy=("Use ", Argument("tip_wrench", "body"), "."))
+    checked_frames(robot, wrenches, points, axes)
+    if imu and axes != "body" and (wrenches or points):
+        message = f" is {axes!r}, world axes, which the IMU form does not know."
+        raise TaupiError(Argument("axes"), message, remedy=("Use ", Argument("axes", "body"), "."))
     inputs += tip_ports(tip_wrench)
+    inputs += wrench_ports(wrenches, points)
     inputs += ["tau_dist"] if disturbance else []
 
     def from_imu(
@@ -77,6 +88,10 @@ def inverse_dynamics(
         tau, rest = ALGORITHMS[algorithm](chain, q, qd, qdd), list(more)
         if tip_wrench:
             tau = tau + tip_torque(chain, q, rest.pop(0), frame, tip_wrench)
+        count = len(wrenches) + len(points)
+        if count:
+            tau = tau + wrench_torque(chain, q, rest[:count], wrenches, points, axes)
+            rest = rest[count:]
         if disturbance:
             tau = tau + rest.pop(0)
         load = transmitted_torque(chain, chosen, tau, q, qd, qdd)

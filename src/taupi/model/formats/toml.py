@@ -206,8 +206,8 @@ def _loops(data: Mapping[str, Any], where: str) -> tuple[Loop, ...]:
     loops = []
     for i, row in enumerate(_tables(data.get("loop", []), f"{where}: [[loop]]"), 1):
         table = _table(row, _LOOP, f"{where}: loop {i}")
-        ends = (_text(table.get(key), f"{where}: loop {i}: {key}") for key in ("frame_a", "frame_b"))
-        loops.append(Loop(*ends, _text(table.get("kind", POINT), f"{where}: loop {i}: kind")))
+        a, b = (_text(table.get(key), f"{where}: loop {i}: {key}") for key in ("frame_a", "frame_b"))
+        loops.append(Loop(a, b, _text(table.get("kind", POINT), f"{where}: loop {i}: kind")))
     return tuple(loops)
 
 

@@ -43,7 +43,7 @@ def expanded(path: str | os.PathLike[str], arguments: Mapping[str, object] | Non
     if not Path(path).is_file():
         raise TaupiError(f"No file {shown(str(path))}.")
     try:
-        from xacrodoc import XacroDoc
+        from xacrodoc import XacroDoc  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise TaupiError(
             "Reading xacro needs the xacrodoc package. Install it with: pip install taupi[xacro], or run xacro first."
