@@ -194,7 +194,7 @@ BAD = {
     "a file": (lambda r, g: tp.identify(r, "run.csv"), "files have no columns yet"),
     "writing": (lambda r, g: tp.write_log(g, "run.csv"), "numpy.savez"),
     "few samples": (bad(lambda g: g.rows(slice(0, 4))), "equations for"),
-    "predicting unknown forces": (lambda r, g: tp.identify(r, g, "ols", terms=TERMS).predict(g.with_(wrench={})), "cannot be predicted"),
+    "unknown forces": (lambda r, g: tp.identify(r, g, "ols", terms=TERMS).predict(g.with_(wrench={})), "cannot be predicted"),
 }  # fmt: skip
 
 
