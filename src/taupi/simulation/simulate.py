@@ -9,7 +9,7 @@ from taupi.deprecation import renamed
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
 from taupi.settings import takes
-from taupi.simulation.controller import Controller, ControllerLike
+from taupi.simulation.controller import Controller, ControllerLike, held_torque
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
 from taupi.simulation.references import ReferenceLike
@@ -43,7 +43,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -63,7 +64,8 @@ def simulate(
     ((501, 2), True)
     """
     scenario = Scenario(plant, reference, horizon, sensors, single=True)
-    controllers = [Controller.of(controller, scenario.n, parameters)]
+    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    controllers = [Controller.of(held, scenario.n, parameters)]
     batch = Batch.of(controllers, horizon, initial, inputs, seeds=[seed])
     if batch.size > 1:
         raise TaupiError(
@@ -94,7 +96,8 @@ def simulate_many(
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
     `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n).
+    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an
+    array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
 
     >>> import numpy as np, taupi as tp
@@ -106,7 +109,8 @@ def simulate_many(
     scenario = Scenario(plant, reference, horizon, sensors, threads)
     if payloads is not None:
         scenario = dataclasses.replace(scenario, plant=loadable(plant, payloads))
-    laws = controller if isinstance(controller, list | tuple) else [controller]
+    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    laws = held if isinstance(held, list | tuple) else [held]
     controllers = [Controller.of(law, scenario.n, parameters) for law in laws]
     batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds)
     return RunBatch(tuple(_runs(scenario, controllers, batch)))

@@ -199,7 +199,7 @@ def _filtered(rows: np.ndarray, cuts: list[slice], row_filter: Filter | None) ->
     return np.concatenate(kept), np.concatenate(places)
 
 
-def predicted_rows(base: BaseParameters, values: np.ndarray, log: Log) -> np.ndarray:
+def floating_prediction(base: BaseParameters, values: np.ndarray, log: Log) -> np.ndarray:
     """Return what the motors have to provide (N, n) for the samples of a log: Y pi less measured contact wrenches.
 
     The first six are those of the base, which has no motors: what is left there is not explained.

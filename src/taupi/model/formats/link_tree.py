@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from taupi.budget import budget
 from taupi.checks import or_none, truth
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
@@ -20,7 +21,6 @@ from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, e
 
 __all__ = ["Mimic", "Tree", "TreeJoint", "checked_root", "lock_values", "motion", "robot_from_tree"]
 
-MAX_LINKS = 2000
 MAX_MIMIC = 100
 # Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
 MAX_BITS = 1000
@@ -106,8 +106,7 @@ def checked_root(tree: Tree) -> str:
     names = [name for name, _ in tree.links]
     if not names:
         raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
-    if len(names) > MAX_LINKS:
-        raise TaupiError(f"{tree.where} has {len(names)} links, expected at most {MAX_LINKS}.")
+    budget().check_joints(max(len(names), len(tree.joints)), tree.where)
     _refuse_twice("link", names, tree.where)
     _refuse_twice("joint", [j.name for j in tree.joints], tree.where)
     known = set(names)

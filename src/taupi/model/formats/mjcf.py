@@ -16,6 +16,7 @@ from taupi.model.formats import urdf, xml_tree
 from taupi.model.formats.description_warnings import warn_of_description, warn_of_snaps
 from taupi.model.formats.file_tree import Mimic, Tree, TreeFrame, TreeJoint
 from taupi.model.formats.link_tree import motion, robot_from_tree
+from taupi.model.formats.mjcf_check import check_mjcf
 from taupi.model.formats.mjcf_compile import compiled
 from taupi.model.formats.mjcf_constraints import Constraints, constraints_of
 from taupi.model.formats.mjcf_passive import passive_notes, warn_of_passive_forces
@@ -70,6 +71,7 @@ def read(
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap, floating)
     if document.tag not in ("mujoco", "mujocoinclude"):
         raise TaupiError(f"{file.name}: the root element is <{document.tag[:40]}>, expected <mujoco> or <robot>.")
+    check_mjcf(document, file)
     model, notes = compiled(file)
     tree = _tree(model, document.attributes.get("model") or file.stem, file.name, snap)
     tree = dataclasses.replace(tree, notes=(*notes, *tree.notes))
@@ -245,4 +247,5 @@ def _printed(values: np.ndarray) -> str:
 
 def _lengths(values: np.ndarray, snap: bool) -> Vector:
     least = SNAP_LENGTH if snap else 0.0
-    return tuple(exact(float(v)) if abs(v) >= least else Fraction(0) for v in values)  # type: ignore[return-value]
+    # NaN is not below anything: it stays, and is refused.
+    return tuple(Fraction(0) if abs(v) < least else exact(float(v), "a position") for v in values)  # type: ignore[return-value]

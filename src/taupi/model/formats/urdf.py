@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.input_files import printable
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import xml_tree
 from taupi.model.formats.description_warnings import noting_a_bolted_base, warn_of_description, warn_of_snaps
@@ -65,7 +66,7 @@ def read(
     text = read_text(path)
     file = Path(path)
     tree = tree_of(text, file.name, snap)
-    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", str(file), text), floating)
+    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", printable(file, 4096), text), floating)
     warn_of_snaps(tree)
     warn_not_physical(robot.links, file.name)
     warn_of_description(robot, file.name)
