@@ -10,23 +10,25 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
-    "BASES",
+    "BaseConvention",
     "BaseMotion",
     "base_from_imu",
+    "bases",
     "centre_of_mass",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "contact_jacobian",
     "from_base",
+    "generalised_momentum",
     "log_from_states",
-    "momentum",
     "momentum_regressor",
     "neutral",
     "to_base",
 ]
 
 if TYPE_CHECKING:
-    from taupi.dynamics.base_conventions import BASES
+    from taupi.dynamics.base_conventions import BaseConvention
+    from taupi.dynamics.base_conventions import bases
     from taupi.dynamics.base_conventions import from_base
     from taupi.dynamics.base_conventions import to_base
     from taupi.dynamics.chain import neutral
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.momentum import centre_of_mass
     from taupi.dynamics.momentum import centroidal_momentum
     from taupi.dynamics.momentum import centroidal_momentum_matrix
-    from taupi.dynamics.momentum import momentum
+    from taupi.dynamics.momentum import generalised_momentum
     from taupi.identification.floating.state_logs import log_from_states
     from taupi.regressors.classical import momentum_regressor
     from taupi.signals.base_motion import BaseMotion

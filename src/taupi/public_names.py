@@ -122,9 +122,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
     "floating": {
-        "taupi.dynamics.base_conventions": "BASES, from_base, to_base",
+        "taupi.dynamics.base_conventions": "BaseConvention, bases, from_base, to_base",
         "taupi.dynamics.chain": "neutral",
-        "taupi.dynamics.momentum": "momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
+        "taupi.dynamics.momentum": "generalised_momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
         "taupi.regressors.classical": "momentum_regressor",
         "taupi.dynamics.contacts": "contact_jacobian",
         "taupi.signals.base_motion": "BaseMotion",

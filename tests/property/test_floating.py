@@ -44,7 +44,7 @@ def test_algorithms_agree(robot):
         skew = rate - 2 * c
         assert error(skew, -np.swapaxes(skew, -1, -2)) < ROUNDING
     momentum = np.einsum("kij,kj->ki", mass, qd)
-    assert error(numpy_of(tp.floating.momentum(robot))(q, qd), momentum) < ROUNDING
+    assert error(numpy_of(tp.floating.generalised_momentum(robot))(q, qd), momentum) < ROUNDING
     assert error(numpy_of(tp.floating.momentum_regressor(robot))(q, qd) @ robot.parameters.values, momentum) < ROUNDING
 
 

@@ -125,7 +125,7 @@ def test_idyntree_mixed(robots_dir):
     assert worst(np.r_[rows[:6], rows[6:][order]], theirs) < TIGHT
 
 
-@pytest.mark.parametrize("convention", tp.floating.BASES)
+@pytest.mark.parametrize("convention", tp.floating.bases())
 def test_conventions_go_there_and_back(convention):
     robot = tp.load("elbow2r", floating=True)
     q, qd, qdd, tau = states(robot, 5, velocities=3)

@@ -36,6 +36,18 @@ BASES: dict[str, BaseConvention] = {
     "mujoco": BaseConvention("first", linear_first=True, linear_axes="world", angular_axes="body"),
     "idyntree": BaseConvention("last", linear_first=True, linear_axes="world", angular_axes="world"),
 }
+
+
+def bases() -> dict[str, BaseConvention]:
+    """Return how libraries write a floating base, by name: what `from_base` and `to_base` take.
+
+    >>> import taupi as tp
+    >>> list(tp.floating.bases())
+    ['taupi', 'pinocchio', 'mujoco', 'idyntree']
+    """
+    return dict(BASES)
+
+
 _STATE = ("q", "qd", "qdd", "tau")
 
 

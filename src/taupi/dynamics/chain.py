@@ -248,7 +248,12 @@ def configurations(robot: Robot, q: ArrayLike | None = None) -> np.ndarray:
 
 
 def neutral(robot: Robot) -> np.ndarray:
-    """Return the positions (nq,) with every joint at zero and every quaternion that of no rotation."""
+    """Return the positions (nq,) of `robot` with every joint at zero and every quaternion that of no rotation.
+
+    >>> import taupi as tp
+    >>> tp.floating.neutral(tp.load("elbow2r", floating=True)).tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    """
     return np.array([1.0 if name.endswith(".hw") and k >= 3 else 0.0 for k, name in enumerate(robot.position_names)])
 
 

@@ -14,7 +14,7 @@ from taupi.program.program import Port, Program
 
 
 @builder
-def momentum(robot: Robot) -> Program:
+def generalised_momentum(robot: Robot) -> Program:
     """Return p(q, qd) = M qd of `robot`, (n,): the torque without weight from rest to the acceleration qd.
 
     The first six of a floating robot are its momentum (angular, linear) about the root frame's origin, in that frame's axes.
@@ -22,14 +22,14 @@ def momentum(robot: Robot) -> Program:
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
     >>> q, qd = [0.1] * 6, [0.2] * 6
-    >>> bool(abs(tp.floating.momentum(arm)(q, qd) - tp.mass_matrix(arm)(q) @ qd).max() < 1e-12)
+    >>> bool(abs(tp.floating.generalised_momentum(arm)(q, qd) - tp.mass_matrix(arm)(q) @ qd).max() < 1e-12)
     True
     """
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         return torque(JointFrames(chain, q), SX.zeros(chain.n), qd, SX.zeros(3))
 
-    return trace_robot("momentum", robot, body, ["q", "qd"], [Port("p", (robot.n,))])
+    return trace_robot("generalised_momentum", robot, body, ["q", "qd"], [Port("p", (robot.n,))])
 
 
 def centroidal(chain: Chain, q: Vector) -> tuple[Matrix, Vector]:
@@ -49,7 +49,7 @@ def centroidal(chain: Chain, q: Vector) -> tuple[Matrix, Vector]:
 
 @builder
 def centroidal_momentum(robot: Robot) -> Program:
-    """Return h(q, qd), (6,): the momentum (angular in N m s, linear in N s) about the centre of mass, in world axes.
+    """Return h(q, qd), (6,): the momentum (angular in N m s, linear in N s) of `robot` about its centre of mass, in world axes.
 
     h = A_G(q) qd, with A_G the matrix of `centroidal_momentum_matrix` (Orin, Goswami & Lee 2013). It is not linear in the
     parameters, since the centre of mass is a quotient; `momentum_regressor` is, about the root's origin.
