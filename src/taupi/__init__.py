@@ -70,6 +70,7 @@ __all__ = [
     "estimators",
     "excite",
     "explicit_regressor",
+    "floating",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_torque",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
     from taupi import estimators
+    from taupi import floating
     from taupi import laws
     from taupi import operational
     from taupi import papers

@@ -121,6 +121,16 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.analysis.singularity": "singularity",
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
+    "floating": {
+        "taupi.dynamics.base_conventions": "BaseConvention, bases, from_base, to_base",
+        "taupi.dynamics.chain": "neutral",
+        "taupi.dynamics.momentum": "generalised_momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
+        "taupi.regressors.classical": "momentum_regressor",
+        "taupi.dynamics.contacts": "contact_jacobian",
+        "taupi.signals.base_motion": "BaseMotion",
+        "taupi.signals.floating_logs": "base_from_imu",
+        "taupi.identification.floating.state_logs": "log_from_states",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
