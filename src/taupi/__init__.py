@@ -65,6 +65,7 @@ __all__ = [
     "emit",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
@@ -111,6 +112,7 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
     from taupi import laws
     from taupi import operational

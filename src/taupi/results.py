@@ -30,6 +30,7 @@ __all__ = [
     "Reproduction",
     "Run",
     "RunBatch",
+    "RunSummary",
     "ShapedFit",
     "Trial",
     "Validation",
@@ -59,3 +60,4 @@ if TYPE_CHECKING:
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
+    from taupi.simulation.run_summary import RunSummary

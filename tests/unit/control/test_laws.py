@@ -309,5 +309,5 @@ def test_steps_by_the_short_way_are_those_of_the_program():
         with pytest.raises(tp.TaupiError, match="qd_des has entries that are not finite"):
             law.step(state, *signals[:, 0], 1e-3)
     for dt in (0.0, -1.0, np.nan, np.inf, [1e-3], 0):
-        with pytest.raises(tp.TaupiError, match="dt is .*expected a positive number of seconds"):
+        with pytest.raises(tp.TaupiError, match=r"dt is .*expected a positive number of seconds"):
             law.step(state, *signals[:, 1], dt)
