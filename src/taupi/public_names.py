@@ -57,6 +57,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.results.fit_file": "load_fit, write_fit",
         "taupi.identification.results.validation": "validate, compare",
         "taupi.identification.results.export": "write_urdf, write_toml",
+        "taupi.identification.momentum_observer": "momentum_observer",
+        "taupi.identification.online.emitted": "emit_component",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -82,6 +84,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.errors": "TaupiError, TaupiWarning",
+        "taupi.budget": "Budget, reading_budget",
     },
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",
@@ -103,7 +106,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "elastic_coriolis_matrix as coriolis_matrix, elastic_gravity_torque as gravity_torque, "
         "elastic_stiffness_matrix as stiffness_matrix",
         "taupi.dynamics.elastic_forward": "elastic_forward_dynamics as forward_dynamics",
-        "taupi.regressors.elastic": "elastic_regressor as regressor",
+        "taupi.regressors.elastic": "elastic_regressor as regressor, elastic_regressor_parts as regressor_parts",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
         "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
     },
@@ -116,8 +119,13 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
     "closed_form": {
-        "taupi.dynamics.closed_form": "newton_euler_matrices, moving_base_dynamics",
+        "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
+        "taupi.dynamics.coriolis": "velocity_gradient",
+        "taupi.dynamics.basis_tensors": "inertia_basis, skew_basis, generalised_transpose, skew, spatial_cross, "
+        "spatial_transpose, spatial_displacement, spatial_inertia, parameter_matrices",
+        "taupi.regressors.tensors": "momentum, momentum_blocks, link_mass_matrices, link_mass_tensors",
         "taupi.control.spatial_algebra": "spatial_dynamics",
+        "taupi.control.spatial_stacks": "spatial_stacks, spatial_regressor, spatial_parameter_matrices",
         "taupi.regressors.explicit": "explicit_regressor",
         "taupi.regressors.lagrangian": "lagrangian_blocks",
     },
@@ -186,6 +194,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.results.tracking": "Tracking",
+        "taupi.identification.online.contacts": "Contact",
+        "taupi.identification.online.thresholds": "Thresholds",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
         "taupi.simulation.run_summary": "RunSummary",

@@ -19,6 +19,7 @@ __all__ = [
     "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Contact",
     "Excitation",
     "Finding",
     "Fit",
@@ -32,6 +33,8 @@ __all__ = [
     "RunBatch",
     "RunSummary",
     "ShapedFit",
+    "Thresholds",
+    "Tracking",
     "Trial",
     "Validation",
 ]
@@ -49,7 +52,10 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.online.contacts import Contact
+    from taupi.identification.online.thresholds import Thresholds
     from taupi.identification.results.fit import Fit
+    from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation
     from taupi.model.capsule import Capsule

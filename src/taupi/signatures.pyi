@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from taupi.budget import Budget
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import ArrayLike
 from taupi.excitation.excitation import Excitation
@@ -678,6 +679,38 @@ def read_log(
     """
     ...
 
+def reading_budget(
+    text_bytes: int = 33554432,
+    data_bytes: int = 67108864,
+    log_bytes: int = 1099511627776,
+    unpacked_bytes: int = 134217728,
+    unpacked_ratio: int = 64,
+    nodes: int = 200000,
+    columns: int = 10000,
+    joints: int = 1000,
+    seconds: float = 60.0,
+    *,
+    budget: Budget | None = None,
+) -> Iterator[Budget]:
+    """Let files that are read inside a `with` statement take more, or less, than by default.
+
+    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
+
+    Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
+
+    - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
+    - `data_bytes` (67108864): Largest saved fit or mesh.
+    - `log_bytes` (1099511627776): Largest log; long ones are read block by block.
+    - `unpacked_bytes` (134217728): Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
+    - `unpacked_ratio` (64): A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
+    - `nodes` (200000): Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+    - `columns` (10000): Columns, or arrays, of a log.
+    - `joints` (1000): Joints of a robot, or links.
+    - `seconds` (60.0): Time for one file, and one second more for every MiB that it has.
+    """
+    ...
+
 def simulate(
     plant: Plant,
     controller: ControllerLike = None,
@@ -701,7 +734,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -756,7 +790,7 @@ def simulate_many(
     `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
     the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
     `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
-    (B, n).
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
     `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
 

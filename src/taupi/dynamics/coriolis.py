@@ -86,6 +86,24 @@ def _ut_minus_half_u(chain: Chain, q: Vector, qd: Vector) -> Matrix:
     return u.T - u / 2
 
 
+@builder
+def velocity_gradient(robot: Robot) -> Program:
+    """Return U(q, qd), n x n, of a `robot`: row k is qd^T dM/dq_k, U = (1 kron qd^T) dM/dq (equations.md, D7).
+
+    c = dM/dt qd - U qd / 2, and C = (dM/dt + U^T - U) / 2 is the Christoffel matrix.
+
+    >>> import math, taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    >>> (tp.closed_form.velocity_gradient(arm)([0.0, math.pi / 2], [1.0, 2.0]).round(12) + 0.0).tolist()
+    [[0.0, 0.0], [-4.0, -1.0]]
+    """
+
+    def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+        return _rate_and_u(chain, q, qd)[1]
+
+    return trace_robot("velocity_gradient", robot, body, ["q", "qd"], [Port("U", (robot.n, robot.n))])
+
+
 FORMS: dict[str, Callable[[Chain, Vector, Vector], Matrix]] = {
     "christoffel": lambda chain, q, qd: _by_bodies(chain, q, qd, _christoffel_factor, moving=False),
     "body": lambda chain, q, qd: _by_bodies(chain, q, qd, _body_factor, moving=True),

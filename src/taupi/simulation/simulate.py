@@ -13,7 +13,7 @@ from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
 from taupi.program.targets.cuda import CudaDevice
 from taupi.settings import takes
-from taupi.simulation.controller import Controller, ControllerLike
+from taupi.simulation.controller import Controller, ControllerLike, held_torque
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
 from taupi.simulation.references import ReferenceLike
@@ -50,7 +50,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -70,7 +71,8 @@ def simulate(
     ((501, 2), True)
     """
     scenario = Scenario(plant, reference, horizon, sensors, single=True)
-    controllers = [Controller.of(controller, scenario.n, parameters)]
+    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    controllers = [Controller.of(held, scenario.n, parameters)]
     batch = Batch.of(controllers, horizon, initial, inputs, seeds=[seed])
     if batch.size > 1:
         raise TaupiError(
@@ -105,7 +107,7 @@ def simulate_many(
     `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
     the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
     `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
-    (B, n).
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
     `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
 
@@ -194,7 +196,8 @@ def _scenario(
 
 
 def _controllers(controller: ControllerLike, scenario: Scenario, parameters: ArrayLike | None) -> list[Controller]:
-    laws = controller if isinstance(controller, list | tuple) else [controller]
+    held = held_torque(controller, scenario.n, scenario.horizon.steps, scenario.horizon.rate)
+    laws = held if isinstance(held, list | tuple) else [held]
     return [Controller.of(law, scenario.n, parameters) for law in laws]
 
 

@@ -1,0 +1,35 @@
+"""Zollo et al. (2014), equation by equation: each public call against the formula, written down in NumPy."""
+
+import blocks
+import numpy as np
+import pytest
+from elastic import VECTORS, arm
+from support import error
+
+import taupi as tp
+
+CLOSE = 1e-10
+
+
+@pytest.mark.parametrize("name", ["planar2", "spatial3", "rpr3", "puma560"])
+def test_three_parts_of_the_regressor(name):
+    """(13), (15), (22), (29): Y_B Pi = B a, Y_C Pi = C v, and gravity, friction and springs in Y_oth; columns apart, too."""
+    data, robot = VECTORS["robots"][name], arm(name)
+    n = data["n"]
+    rng = np.random.default_rng(3)
+    q, qd, qdd, thetad, thetadd = rng.uniform(-2, 2, (5, n))
+    theta = q + rng.uniform(-0.1, 0.1, n)
+    Y_B, Y_C, Y_oth = tp.elastic.regressor_parts(robot)(q, qd, qdd, theta, thetad, thetadd)
+    Pi = blocks.parameters(data)
+    assert error(Y_B @ Pi, blocks.mass_matrix(data, q) @ np.r_[qdd, thetadd]) < CLOSE
+    assert error(Y_C @ Pi, blocks.coriolis(data, q, qd, thetad) @ np.r_[qd, thetad]) < CLOSE
+    zero = np.zeros(n)
+    at_rest = blocks.regressor(data, q, zero, zero, theta, zero, zero)  # gravity and springs
+    accelerated = blocks.regressor(data, q, zero, qdd, theta, zero, thetadd) - at_rest
+    friction = np.zeros_like(at_rest)
+    for i in range(n):
+        friction[n + i, 11 * n + i], friction[n + i, 12 * n + i] = np.sign(thetad[i]), thetad[i]
+    moving = blocks.regressor(data, q, qd, zero, theta, thetad, zero) - at_rest - friction
+    for ours, wanted in ((Y_B, accelerated), (Y_C, moving), (Y_oth, at_rest + friction)):
+        assert np.abs(ours - wanted).max() < CLOSE * max(1, np.abs(wanted).max())
+    assert not Y_B[:, 11 * n :].any() and not Y_C[:, 11 * n :].any()
