@@ -75,6 +75,8 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_gains",
+    "identify_payload",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -107,6 +109,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "what_changed",
     "write_fit",
     "write_log",
     "write_toml",
@@ -192,12 +195,15 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_gains
+    from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
     from taupi.signatures import reading_budget
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate
+    from taupi.signatures import what_changed
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload

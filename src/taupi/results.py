@@ -15,6 +15,8 @@ __all__ = [
     "Bounds",
     "Capsule",
     "Certificate",
+    "Change",
+    "ChangeList",
     "Clearance",
     "ClearanceCertificate",
     "Comparison",
@@ -23,11 +25,14 @@ __all__ = [
     "Excitation",
     "Finding",
     "Fit",
+    "GainEstimate",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
     "ParameterLayout",
     "Parameters",
+    "PayloadErrors",
+    "PayloadEstimate",
     "Reproduction",
     "Run",
     "RunBatch",
@@ -52,8 +57,13 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.gains.gain_estimate import GainEstimate
     from taupi.identification.online.contacts import Contact
     from taupi.identification.online.thresholds import Thresholds
+    from taupi.identification.payloads.change_list import Change
+    from taupi.identification.payloads.change_list import ChangeList
+    from taupi.identification.payloads.payload_estimate import PayloadErrors
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Comparison

@@ -8,7 +8,8 @@ To add a command, add its file, and its name below. What is heavy to import is i
 COMMANDS = (
     *("info", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
-    *("log", "excite", "identify", "validate", "compare", "report", "export", "contacts"),
+    *("log", "excite", "identify", "validate", "compare", "report", "export"),
+    *("payload", "gains", "contacts"),
     *("simulate", "control"),
     *("reproduce", "doctor"),
 )

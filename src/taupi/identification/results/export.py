@@ -117,8 +117,10 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
 
 
 @singledispatch
-def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+def write_urdf(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
+
+    A payload (`taupi.identify_payload`) is written as another link, fixed to its frame of the identified robot.
 
     A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason; what the format has no
     place for, such as friction that depends on load, is left out with a warning. A fit whose verdict is wrong, for example from
@@ -164,7 +166,7 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
 
 
 @singledispatch
-def write_toml(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+def write_toml(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
 
     The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit whose verdict is wrong,
