@@ -67,6 +67,7 @@ __all__ = [
     "emit_component",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
@@ -119,6 +120,7 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
     from taupi import floating
     from taupi import laws

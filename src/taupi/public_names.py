@@ -190,6 +190,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.regressors.classical": "reference_motion",
     },
+    "ensembles": {
+        "taupi.simulation.simulate": "simulate_many, simulate_summary",
+        "taupi.simulation.run_summary": "RunSummary",
+    },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
         "taupi.papers.study": "Reproduction",
@@ -211,6 +215,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
+        "taupi.simulation.run_summary": "RunSummary",
         "taupi.excitation.excitation": "Excitation",
         "taupi.excitation.limits.certificates": "Certificate",
         "taupi.model.capsule": "Capsule",

@@ -53,6 +53,7 @@ from taupi.simulation.rollouts.batch import Values
 from taupi.simulation.rollouts.loads import PayloadLike
 from taupi.simulation.run import Run
 from taupi.simulation.run import RunBatch
+from taupi.simulation.run_summary import RunSummary
 from taupi.simulation.sensors import Sensors
 from typing import Any
 import numpy as np
@@ -926,7 +927,9 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    links: ArrayLike | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     tolerance: float = 1e-09,
     every: int = 1,
     horizon: Horizon | None = None,
@@ -935,10 +938,55 @@ def simulate_many(
 
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an
-    array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
+    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
+    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
+    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
+    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
+def simulate_summary(
+    plant: Plant,
+    controller: ControllerLike = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    sensors: Sensors | None = None,
+    initial: Initial = None,
+    parameters: ArrayLike | None = None,
+    inputs: Values | None = None,
+    payloads: Sequence[PayloadLike] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    links: ArrayLike | None = None,
+    late: float = 0.8,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RunSummary:
+    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+
+    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
+    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
+    fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
