@@ -16,7 +16,14 @@ from taupi.signals.formats.mat_elements import variables
 
 FILES = sorted(Path(scipy.__path__[0], "io/matlab/tests/data").glob("*.mat"))
 # Damaged on purpose, or of version 7.3; and those in which SciPy renames fields, or reads objects.
-DAMAGED = ("bad_miuint32", "corrupted_zlib_checksum", "corrupted_zlib_data", "debigged_m4", "malformed1", "testhdf5_7.4_GLNX86")
+DAMAGED = (
+    "bad_miuint32",
+    "corrupted_zlib_checksum",
+    "corrupted_zlib_data",
+    "debigged_m4",
+    "malformed1",
+    "testhdf5_7.4_GLNX86",
+)
 OTHER = ("bad_miutf8_array_name", "nasty_duplicate_fieldnames", "testobject")
 
 
@@ -66,8 +73,13 @@ def test_the_same_numbers_as_scipy_wrote(tmp_path, form, compressed):
     rng = np.random.default_rng(0)
     content = {"q": rng.normal(size=(20, 3)), "t": np.arange(20.0)[:, None], "s": rng.normal(size=(5, 7)).astype("f4")}
     if form == "5":
-        content |= {f"n{kind}": rng.integers(0, 100, (4, 5)).astype(kind) for kind in ("i1", "u1", "i2", "u4", "i8", "u8")}
-        content |= {"data": {"q": rng.normal(size=(6, 2)), "deep": {"x": rng.normal(size=(2, 2))}}, "flags": np.eye(3) > 0}
+        content |= {
+            f"n{kind}": rng.integers(0, 100, (4, 5)).astype(kind) for kind in ("i1", "u1", "i2", "u4", "i8", "u8")
+        }
+        content |= {
+            "data": {"q": rng.normal(size=(6, 2)), "deep": {"x": rng.normal(size=(2, 2))}},
+            "flags": np.eye(3) > 0,
+        }
     savemat(tmp_path / "a.mat", content, format=form, do_compression=compressed and form == "5")
     assert agree(tmp_path / "a.mat") == len(content) + (form == "5")
 
@@ -104,13 +116,17 @@ def test_thousands_of_nested_cells(tmp_path, compressed):
 def test_damage_never_ends_in_anything_but_a_sentence(tmp_path):
     """Mutations of the kind of which SciPy's reader crashed on one in a thousand."""
     rng = random.Random(3)
-    savemat(tmp_path / "a.mat", {"data": {"q": np.eye(3), "c": np.array([[np.eye(2)]], dtype=object)}, "t": np.arange(9.0)})
+    savemat(
+        tmp_path / "a.mat", {"data": {"q": np.eye(3), "c": np.array([[np.eye(2)]], dtype=object)}, "t": np.arange(9.0)}
+    )
     seed = (tmp_path / "a.mat").read_bytes()
     for _ in range(4000):
         data = bytearray(seed)
         for _ in range(rng.randrange(1, 5)):
             place = rng.randrange(128, len(data) - 4)
-            data[place : place + 4] = rng.choice([0, 1, 14, 15, 2**31 - 1, 2**32 - 1, rng.randrange(2**32)]).to_bytes(4, "little")
+            data[place : place + 4] = rng.choice([0, 1, 14, 15, 2**31 - 1, 2**32 - 1, rng.randrange(2**32)]).to_bytes(
+                4, "little"
+            )
         try:
             variables(bytes(data[: rng.choice([len(data), rng.randrange(len(data))])]), "a.mat")
         except TaupiError as error:

@@ -110,13 +110,18 @@ def test_a_person_allows_more_by_a_block_or_by_the_environment(monkeypatch):
     assert budget() == default
     with reading_budget(columns=5) as inner:
         assert budget() == inner and inner.columns == 5 and inner.joints == default.joints
-        with pytest.raises(TaupiError, match=r"run.csv has 6 columns, expected 5 at most.*reading_budget\(columns=...\)"):
+        with pytest.raises(
+            TaupiError, match=r"run.csv has 6 columns, expected 5 at most.*reading_budget\(columns=...\)"
+        ):
             budget().check_columns(6, "run.csv")
         budget().check_columns(5, "run.csv")
     assert budget() == default
     monkeypatch.setenv("TAUPI_BUDGET", "columns=7, seconds=0.5,")
     assert (budget().columns, budget().seconds) == (7, 0.5)
-    for text, sentence in (("rows=1", "No limit 'rows' in TAUPI_BUDGET"), ("columns=x", "columns is 'x', expected a whole")):
+    for text, sentence in (
+        ("rows=1", "No limit 'rows' in TAUPI_BUDGET"),
+        ("columns=x", "columns is 'x', expected a whole"),
+    ):
         monkeypatch.setenv("TAUPI_BUDGET", text)
         with pytest.raises(TaupiError, match=sentence):
             budget()

@@ -20,7 +20,9 @@ SHORT = 21_000  # inputs of the short form
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="fuzz", description="Read changed files of every format: does each answer soon?")
+    parser = argparse.ArgumentParser(
+        prog="fuzz", description="Read changed files of every format: does each answer soon?"
+    )
     parser.add_argument("--inputs", type=int, default=1_000_000, help="in all, shared among the formats")
     parser.add_argument("--seed", type=int, default=1, help="of the changes")
     parser.add_argument("--first", type=int, default=0, help="number of the first input of each format")

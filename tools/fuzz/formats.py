@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.mutator import mutated
-
 import taupi as tp
+from fuzz.mutator import mutated
 from taupi.excitation.geometry.meshes.read import read_triangles
 from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.watched import _capsules as stated_capsules
@@ -83,7 +82,14 @@ def _formula(path: Path) -> None:
 
 
 # Imported here once, for all workers: readers import them when they are first needed.
-for _name in ("mujoco", "pyarrow.csv", "pyarrow.parquet", "rosbags.highlevel", "sympy", "taupi.signals.formats.parquet"):
+for _name in (
+    "mujoco",
+    "pyarrow.csv",
+    "pyarrow.parquet",
+    "rosbags.highlevel",
+    "sympy",
+    "taupi.signals.formats.parquet",
+):
     importlib.import_module(_name)
 ARM = tp.load("elbow2r")
 
@@ -117,7 +123,9 @@ def inside_zip(seed: bytes, others: Sequence[bytes], rng: random.Random) -> byte
     if rng.random() < 0.1:
         members[chosen + rng.choice(("", "x", "/", "\\", ".npy", "é"))] = members.pop(chosen)
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)), compresslevel=1) as archive:
+    with zipfile.ZipFile(
+        stream, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)), compresslevel=1
+    ) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return stream.getvalue()

@@ -68,7 +68,9 @@ def _batch(name: str, numbers: range, seed: int, seeds: list[bytes]) -> tuple[in
     if at == numbers.stop and not hung:
         return at, failures
     if not any(number == at for number, _ in failures):
-        ended = f"signal {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"
+        ended = (
+            f"signal {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"
+        )
         failures.append((at, f"took longer than {SECONDS:.0f} s" if hung else f"the process ended by {ended}"))
     return at + 1, failures
 

@@ -102,7 +102,8 @@ def test_very_many_links(tmp_path):
 
 # MJCF ------------------------------------------------------------------------------------------------------------------
 
-BODY = '<body name="b" pos="{pos}" quat="{quat}"><joint name="nan" axis="{axis}"/><inertial pos="{com}" mass="{m}" diaginertia="1 1 1"/></body>'
+BODY = '<body name="b" pos="{pos}" quat="{quat}"><joint name="nan" axis="{axis}"/>'
+BODY += '<inertial pos="{com}" mass="{m}" diaginertia="1 1 1"/></body>'
 GOOD = {"pos": "0 0 1", "quat": "1 0 0 0", "axis": "0 0 1", "com": "0 0 0", "m": "1"}
 
 
@@ -130,7 +131,10 @@ def test_a_joint_may_be_called_nan(tmp_path):
     ("text", "sentence"),
     [
         (mjcf('<replicate count="1000000000" euler="0 0 1"><geom size="1"/></replicate>'), "elements with its copies"),
-        (mjcf('<replicate count="999"><replicate count="999"><site/></replicate></replicate>'), "elements with its copies"),
+        (
+            mjcf('<replicate count="999"><replicate count="999"><site/></replicate></replicate>'),
+            "elements with its copies",
+        ),
         (mjcf('<composite type="grid" count="9999 9999 1"/>'), "elements with its copies"),
         (mjcf(assets='<asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset>'), "of height fields"),
         (mjcf(assets='<asset><texture builtin="flat" width="60000" height="60000"/></asset>'), "of height fields"),
@@ -146,7 +150,9 @@ def test_mjcf_bombs(tmp_path, text, sentence):
 
 
 @POSIX
-@pytest.mark.parametrize("assets", ['<asset><mesh name="m" file="pipe.stl"/></asset>', '<asset><hfield name="h" file="pipe.stl"/></asset>'])
+@pytest.mark.parametrize(
+    "assets", ['<asset><mesh name="m" file="pipe.stl"/></asset>', '<asset><hfield name="h" file="pipe.stl"/></asset>']
+)
 def test_mjcf_that_names_a_pipe(tmp_path, assets):
     pytest.importorskip("mujoco")
     os.mkfifo(tmp_path / "pipe.stl")
@@ -163,7 +169,9 @@ def test_mjcf_that_names_a_pipe(tmp_path, assets):
 def test_includes_of_its_own_folder_are_read(tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts/more.xml").write_text('<mujocoinclude><body name="c"><joint name="j"/><geom size="0.1"/></body></mujocoinclude>')
+    (tmp_path / "parts/more.xml").write_text(
+        '<mujocoinclude><body name="c"><joint name="j"/><geom size="0.1"/></body></mujocoinclude>'
+    )
     (tmp_path / "arm.xml").write_text(mjcf('<include file="parts/more.xml"/>'))
     assert tp.load(tmp_path / "arm.xml").joint_names == ("nan", "j")
 

@@ -63,9 +63,19 @@ def test_a_column_may_be_called_like_a_template(tmp_path):
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"q": 5}, {"q": {"columns": 5}}, {"q": ["q1", "q1"]}, {"q": {"columns": "q1", "delay": 1e400}}, {"time": None}),
+        *(
+            {"q": 5},
+            {"q": {"columns": 5}},
+            {"q": ["q1", "q1"]},
+            {"q": {"columns": "q1", "delay": 1e400}},
+            {"time": None},
+        ),
         *({"joints": 3}, {"joints": ["a", "b"]}, {"joints": [1]}, {"units": ["kg"]}, {"known_torque": 3}),
-        *({"filtering": 4}, {"filtering": {"kind": 4, "cutoff_hz": "x", "order": [], "derivatives": 1}}, {"taupi_log": 2}),
+        *(
+            {"filtering": 4},
+            {"filtering": {"kind": 4, "cutoff_hz": "x", "order": [], "derivatives": 1}},
+            {"taupi_log": 2},
+        ),
         *({"q": {"columns": "q1", "gain": 10**400}}, {"filtering": {"kind": "x"}}, {"rate_hz": "fast"}),
     ],
 )
@@ -80,10 +90,19 @@ def test_embedded_mappings_of_any_type(tmp_path, changes):
 
 def test_embedded_mappings_that_are_no_mappings(tmp_path):
     table = pa.table({"t": [0.0, 1.0], "q1": [1.0, 2.0]})
-    for text in (b"\xff", b"{", b"[" * 100_000, b"[]", b'{"taupi_log": ' + b"9" * 5000 + b"}", b'{"taupi_log":1,"q":"\\ud800"}'):
+    for text in (
+        b"\xff",
+        b"{",
+        b"[" * 100_000,
+        b"[]",
+        b'{"taupi_log": ' + b"9" * 5000 + b"}",
+        b'{"taupi_log":1,"q":"\\ud800"}',
+    ):
         pq.write_table(table.replace_schema_metadata({"taupi_log": text}), tmp_path / "run.parquet")
         assert "its mapping, taupi_log, is damaged. Give columns" in refused(tmp_path / "run.parquet")
-        assert "the line '# taupi-log' is damaged" in refused(written(tmp_path / "a.csv", b"# taupi-log " + text + b"\n" + ROWS.encode()))
+        assert "the line '# taupi-log' is damaged" in refused(
+            written(tmp_path / "a.csv", b"# taupi-log " + text + b"\n" + ROWS.encode())
+        )
     for odd in (np.arange(3), np.array([["x"]]), np.array(b"{}"), np.array("{}")):
         np.savez(tmp_path / "run.npz", t=np.arange(3.0), q1=np.arange(3.0), taupi_log=odd)
         assert "its mapping, taupi_log, is damaged" in refused(tmp_path / "run.npz")
@@ -166,7 +185,10 @@ TIME = pa.array([0.0, 0.1, 0.2, 0.3])
         ({"q": pa.array([[1.0], None, [2.0], [3.0]])}, "lists of different lengths"),
         ({"q": pa.array([[[1.0]]] * 4)}, "no joint signal is known"),
         ({"q": TIME, "time": pa.array([None, 1, 2, 3], pa.timestamp("ns"))}, "rows without a time stamp"),
-        ({"q": TIME, "time": pa.array([1 - 2**63, 0, 1, 2**63 - 1], pa.timestamp("us"))}, "time stamps that are no times"),
+        (
+            {"q": TIME, "time": pa.array([1 - 2**63, 0, 1, 2**63 - 1], pa.timestamp("us"))},
+            "time stamps that are no times",
+        ),
         ({"q": pa.array(["x"] * 4), "time": pa.array(["y"] * 4)}, "no rows of numbers"),
     ],
 )
@@ -177,7 +199,9 @@ def test_parquet_that_is_no_table_of_numbers(tmp_path, columns, sentence):
 
 def test_lists_that_change_their_length_between_batches(tmp_path):
     lists = pa.array([[1.0, 2.0]] * 20_000 + [[1.0]] * 20_000)
-    pq.write_table(pa.table({"time": np.arange(40_000) / 100, "q": lists}), tmp_path / "run.parquet", row_group_size=20_000)
+    pq.write_table(
+        pa.table({"time": np.arange(40_000) / 100, "q": lists}), tmp_path / "run.parquet", row_group_size=20_000
+    )
     assert "lists of different lengths" in refused(tmp_path / "run.parquet")
     with pytest.raises(TaupiError, match="lists of different lengths"):
         list(log_blocks(tmp_path / "run.parquet", size=1000))
@@ -230,10 +254,28 @@ def test_text_as_excel_saves_it(tmp_path, codec, zipped):
 def test_utf16_that_is_damaged_or_has_no_mark(tmp_path):
     text = "t,q1\n0,1\n1,2\n"
     assert "binary file" in refused(written(tmp_path / "a.csv", text.encode("utf-16-le")))
-    assert "begins as UTF-16 text does, but is none" in refused(written(tmp_path / "b.csv", text.encode("utf-16") + b"\x00\xd8\x00"))
+    assert "begins as UTF-16 text does, but is none" in refused(
+        written(tmp_path / "b.csv", text.encode("utf-16") + b"\x00\xd8\x00")
+    )
 
 
-HOSTILE = ['a"b', "a;b", "a,b", "a\nb", "a\r\nb", "a\tb", " a ", "'a'", "# a", "% a", "// a", "\u2028", "a\x00b", "joint2", "é" * 5000]
+HOSTILE = [
+    'a"b',
+    "a;b",
+    "a,b",
+    "a\nb",
+    "a\r\nb",
+    "a\tb",
+    " a ",
+    "'a'",
+    "# a",
+    "% a",
+    "// a",
+    "\u2028",
+    "a\x00b",
+    "joint2",
+    "é" * 5000,
+]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".npz", ".mat"])

@@ -80,4 +80,6 @@ def _samples_first(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray]
     rows = max(max(a.shape) for a in arrays.values())  # there are more samples than joints
     transposed = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
     turned = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
-    return _columns_flat(turned), ((f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ())
+    return _columns_flat(turned), (
+        (f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ()
+    )
