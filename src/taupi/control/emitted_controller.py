@@ -10,6 +10,7 @@ import numpy as np
 from taupi.control.law import Law
 from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_text
+from taupi.program.emitters.dialect import safe
 from taupi.program.emit import emit, sources
 
 # Steps and states of the harness; C and Python differ by the last bits of sine and cosine.
@@ -196,7 +197,7 @@ def controller_files(law: Law, name: str) -> dict[str, str]:
     words = {
         "name": name,
         "law": law.name.replace("_", " "),
-        "robot": law.robot.name,
+        "robot": safe(law.robot.name),
         "n": n,
         "p": p,
         "size": max(1, size),
