@@ -33,6 +33,8 @@ __all__ = [
     "ShapedFit",
     "Trial",
     "Validation",
+    "normalised_mean_error",
+    "relative_errors",
 ]
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.results.error_measures import normalised_mean_error
+    from taupi.identification.results.error_measures import relative_errors
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation

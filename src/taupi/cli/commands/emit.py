@@ -11,16 +11,17 @@ import typer
 
 from taupi.cli.description import Description
 from taupi.cli.laws import LAWS, build_laws
-from taupi.cli.options import ForceOption, GainOption, RobotArgument, TermsOption
+from taupi.cli.options import ForceOption, GainOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
-from taupi.cli.programs import CONTROLLER, PROGRAMS, build_program
+from taupi.cli.programs import CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
 
 def emit(
     robot: RobotArgument,
     program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER))}.")
+        str,
+        typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))}."),
     ],
     *,
     directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
@@ -31,6 +32,7 @@ def emit(
     project: Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")] = False,
     law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
     gain: GainOption = None,
+    task: TaskOption = None,
     force: ForceOption = False,
     description: Description,
 ) -> None:
@@ -39,16 +41,17 @@ def emit(
     \b
     taupi emit puma560 regressor --language c -o out --project
     taupi emit puma560 controller --law slotine-li --language c -o out
+    taupi emit planar3r operational-regressor --task planar --language python -o out
     """
     import taupi as tp
 
     if program == CONTROLLER or law is not None or gain:
         law = _law_of_controller(program, law, dtype, project)
-        controller = build_laws([law], description.load(robot), names(terms), gain)[law]
+        controller = build_laws([law], description.load(robot), names(terms), gain, task)[law]
         paths = tp.emit_controller(controller, directory, language, name, force)
         step = _test_command(paths, directory) if language == "c" else None
     else:
-        source = build_program(program, description.load(robot), names(terms))
+        source = build_program(program, description.load(robot), names(terms), task=task)
         paths = tp.emit(source, language, directory, name, dtype, project, force)
         step = _use_command(paths, language, project)
     print("\n".join(map(str, paths)))
