@@ -17,6 +17,7 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "BSpline",
     "BaseParameters",
+    "Budget",
     "ComputedTorque",
     "Course",
     "ElasticPlant",
@@ -63,6 +64,7 @@ __all__ = [
     "elastic",
     "elastic_regressor",
     "emit",
+    "emit_component",
     "emit_controller",
     "energy_regressor",
     "estimators",
@@ -72,6 +74,8 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_gains",
+    "identify_payload",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -82,6 +86,7 @@ __all__ = [
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
+    "momentum_observer",
     "operational",
     "operational_dynamics",
     "operational_regressor",
@@ -92,6 +97,7 @@ __all__ = [
     "program",
     "properties",
     "read_log",
+    "reading_budget",
     "record",
     "regressor",
     "report",
@@ -102,6 +108,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "what_changed",
     "write_fit",
     "write_log",
     "write_toml",
@@ -121,6 +128,7 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.budget import Budget
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
@@ -151,6 +159,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
+    from taupi.identification.momentum_observer import momentum_observer
+    from taupi.identification.online.emitted import emit_component
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit
@@ -183,11 +193,15 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_gains
+    from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
+    from taupi.signatures import reading_budget
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate
+    from taupi.signatures import what_changed
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload

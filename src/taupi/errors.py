@@ -128,6 +128,8 @@ def shown(value: object, limit: int = 60) -> str:
         text = repr(value)
     except RecursionError:
         return "a deeply nested value"
+    except Exception:  # a number of thousands of digits, or an object whose repr fails
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[:limit] + "..."
 
 

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.body import InertiaLike
 from taupi.model.capsule import Capsule
 from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
+from taupi.model.payload import NO_INERTIA, links_with_payload
 from taupi.model.placement import IDENTITY, Placement, PlacementLike
 from taupi.model.robot_parts import (
     BASE,
@@ -209,6 +211,16 @@ class Robot:
     def with_gravity(self, gravity: VectorLike) -> Robot:
         """Return the robot under another `gravity`, the acceleration vector (m/s^2) in world axes, which points down."""
         return self._changed(gravity=exact_vector(gravity, Argument("gravity")))
+
+    def with_payload(
+        self, mass: ScalarLike, com: VectorLike = (0, 0, 0), inertia: InertiaLike = NO_INERTIA, frame: str = "tip"
+    ) -> Robot:
+        """Return the robot with a payload of `mass` (kg) fixed to a `frame`, by default the tip: its link gets heavier.
+
+        `com` is the centre of mass (m), the frame's origin by default, and `inertia` that about it (kg m^2), 3 x 3 or six
+        entries, by default that of a point; both are in the axes of the frame.
+        """
+        return self._changed(links=links_with_payload(self, mass, com, inertia, frame))
 
     def with_friction(self, **values: PerJoint) -> Robot:
         """Return the robot with other friction; each of `values` is one number for all joints, or one per joint.

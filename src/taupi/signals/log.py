@@ -37,6 +37,7 @@ SIGNALS: dict[str, str] = {
     "tau_m": "N m",
     "tau_known": "N m",
 }
+_STEPS = (1e-12, 1e12)  # s: the shortest and longest mean step of a clock
 # The constants of motors, in a mapping, with which the torque follows from what drives them.
 _CONSTANTS = {"current": "torque_per_ampere", "voltage": "torque_per_volt"}
 
@@ -136,6 +137,7 @@ class Log:
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
         object.__setattr__(self, "time", time)
+        _check_step(time)
         q = _array(self.q, "q", 2)
         n = q.shape[1]
         names = tuple(self.names) or tuple(f"j{i + 1}" for i in range(n))
@@ -317,6 +319,8 @@ class Log:
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:
+        if isinstance(value, np.ma.MaskedArray):  # what is masked was not measured
+            value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
@@ -327,6 +331,13 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _check_step(time: np.ndarray) -> None:
+    """Refuse times whose mean step is no number that can be divided by: no clock has it."""
+    step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
+    if 0 < step < _STEPS[0] or step > _STEPS[1]:
+        raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")
 
 
 def _check_names_and_units(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:

@@ -6,12 +6,15 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.budget import budget
+from taupi.errors import Argument, TaupiError, shown
 from taupi.files import path_of, write_file
+from taupi.input_files import parse_json
+from taupi.schema import conformed
 from taupi.signals.formats.files import readable
 from taupi.signals.log import Log
 from taupi.signals.tables import embedded_mapping
@@ -226,6 +229,19 @@ class RunBatch:
 # Parquet --------------------------------------------------------------------------------------------------------------
 
 
+class RunFacts(TypedDict):
+    """What is saved of a run beside its arrays."""
+
+    schema: int
+    names: list[str]
+    units: list[str]
+    parameter_names: list[str]
+    complete: bool
+    notes: list[str]
+    provenance: dict[str, Any]
+    channels: dict[str, list[int]]
+
+
 def _columns(run: Run) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Return flat columns, and the shapes of the channels."""
     flat: dict[str, np.ndarray] = {"time": run.time}
@@ -278,16 +294,27 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
 
     file = readable(path, "a saved run (.parquet)")
     try:
+        facts = pq.read_metadata(file)
+        budget().check_columns(facts.num_columns, file.name)
+        budget().check_unpacked(8 * facts.num_columns * facts.num_rows, file.stat().st_size, file.name)
         columns = pq.read_table(file, page_checksum_verification=True)
-    except (pa.ArrowException, OSError):
+        metadata = columns.schema.metadata or {}
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
-    if not columns.schema.metadata or _OWN not in columns.schema.metadata:
+    if _OWN not in metadata:
         raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
-    about = json.loads(columns.schema.metadata[_OWN])
+    about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:
         raise TaupiError(
             f"{file.name} has the schema {about['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
         )
+    try:
+        return _from_columns(cls, columns, about)
+    except (pa.ArrowException, KeyError, IndexError, ValueError, TypeError) as error:
+        raise TaupiError(f"{file.name} is damaged: {type(error).__name__} {shown(str(error))}.") from None
+
+
+def _from_columns(cls: type[Run], columns: Any, about: Mapping[str, Any]) -> Run:
     flat = {name: columns.column(name).to_numpy() for name in columns.column_names}
     joints: dict[str, Any] = {
         name: np.stack([flat[f"{name}_{j}"] for j in about["names"]], axis=1)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from taupi.budget import budget
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
 from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
@@ -13,7 +14,6 @@ from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
 from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
 
-MAX_LINKS = 2000
 MAX_MIMIC = 100
 # Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
 MAX_BITS = 1000
@@ -124,8 +124,7 @@ def checked_root(tree: Tree) -> str:
     names = [name for name, _ in tree.links]
     if not names:
         raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
-    if len(names) > MAX_LINKS:
-        raise TaupiError(f"{tree.where} has {len(names)} links, expected at most {MAX_LINKS}.")
+    budget().check_joints(max(len(names), len(tree.joints)), tree.where)
     _refuse_twice("link", names, tree.where)
     _refuse_twice("joint", [j.name for j in tree.joints], tree.where)
     known = set(names)

@@ -15,6 +15,7 @@ from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.body import NO_BODY, Body, body_from_com
 from taupi.model.formats import urdf, xml_tree
 from taupi.model.formats.link_tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.formats.mjcf_check import check_mjcf
 from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.text_file import read_text
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
@@ -51,6 +52,7 @@ def read(
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise TaupiError(f"{file.name}: the root element is <{root.tag[:40]}>, expected <mujoco> or <robot>.")
+    check_mjcf(root, file)
     model = compiled(file)
     _warn_ignored(model, file.name)
     tree = _tree(model, root.attributes.get("model") or file.stem, file.name, snap)
@@ -203,4 +205,5 @@ def _printed(values: np.ndarray) -> str:
 
 def _lengths(values: np.ndarray, snap: bool) -> Vector:
     least = SNAP_LENGTH if snap else 0.0
-    return tuple(exact(float(v)) if abs(v) >= least else Fraction(0) for v in values)  # type: ignore[return-value]
+    # NaN is not below anything: it stays, and is refused.
+    return tuple(Fraction(0) if abs(v) < least else exact(float(v), "a position") for v in values)  # type: ignore[return-value]

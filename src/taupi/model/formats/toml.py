@@ -45,14 +45,15 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from taupi.budget import budget
 from taupi.errors import TaupiError, shown, unknown
 from taupi.files import write_text
+from taupi.input_files import parse_toml, printable
 from taupi.model.body import Body, stated_mass
 from taupi.model.capsule import Capsule, capsule_from
 from taupi.model.formats.dh import dh_placements
@@ -83,16 +84,10 @@ from taupi.model.scalars import (
 )
 from taupi.model.symbols import symbols_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 __all__ = ["read", "reads", "write", "writes"]
 
 JointGeometry = tuple[Placement, Vector, Placement]  # before, axis, after
 
-LIMIT = 4 * 2**20  # bytes
 _TOP = ("robot", "values", "joint", "link", "frame", "capsule")
 _ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
 _JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
@@ -109,7 +104,7 @@ _UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "n
 def read(path: str | os.PathLike[str]) -> Robot:
     """Return the robot of the TOML file at `path`; the module's docstring describes the format."""
     file = Path(path) if isinstance(path, str | os.PathLike) else path
-    return reads(read_text(path, LIMIT), Path(file).stem, str(file))
+    return reads(read_text(path), printable(Path(file).stem), printable(file, 4096))
 
 
 def reads(text: str, name: str = "robot", path: str = "") -> Robot:
@@ -117,14 +112,10 @@ def reads(text: str, name: str = "robot", path: str = "") -> Robot:
     where = Path(path).name or name
     try:
         # Numbers are kept as they are printed: 0.4318 is 4318/10000.
-        data = tomllib.loads(text.removeprefix("\ufeff"), parse_float=lambda s: s.replace("_", ""))
+        data = parse_toml(text, where, parse_float=lambda s: s.replace("_", ""))
         robot = _robot(data, name, where, Source("toml", path, text))
     except RecursionError:
         raise TaupiError(f"{where} nests too deeply for a robot description.") from None
-    except TaupiError:
-        raise
-    except ValueError as error:  # tomllib's own, and integers with thousands of digits
-        raise TaupiError(f"{where} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
     warn_not_physical(robot.links, where)
     return robot
 
@@ -150,6 +141,7 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
     rows = _tables(data.get("joint", []), f"{where}: [[joint]]")
     if not rows:
         raise TaupiError(f"{where} has no joints. Add one [[joint]] for each.")
+    budget().check_joints(max(len(rows), len(data.get("link", ()))), where)
     snap = head.get("snap", True)
     if not isinstance(snap, bool):
         raise TaupiError(f"{where}: snap is {shown(snap)}, expected true or false.")

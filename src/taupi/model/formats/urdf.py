@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.input_files import printable
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import xml_tree
 from taupi.model.formats.link_tree import Mimic, Tree, TreeJoint, robot_from_tree
@@ -60,7 +61,7 @@ def read(
     text = read_text(path)
     file = Path(path)
     tree = tree_of(text, file.name, snap)
-    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", str(file), text))
+    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", printable(file, 4096), text))
     warn_not_physical(robot.links, file.name)
     return robot
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import write_text
@@ -66,6 +67,33 @@ def updated_text(robot: Robot) -> str:
     for start, stop, replacement in sorted(edits, reverse=True):
         data = data[:start] + replacement + data[stop:]
     return data.decode("utf-8")
+
+
+def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
+    """Return the text of a URDF with another link, fixed to the link `parent`, that has a `body` about the parent's origin.
+
+    The link is called `name`, with a number behind it if there is one of this name already.
+    """
+    root = xml_tree.parse(text, name)
+    taken = {node.attributes.get("name") for kind in ("link", "joint") for node in root.all(kind)}
+    if parent not in taken:
+        raise TaupiError(f"No link {parent!r} in the URDF, to which a tool could be fixed.")
+    numbered = (name if k == 0 else f"{name}{k}" for k in range(len(taken) + 1))
+    own = next(n for n in numbered if n not in taken and f"{n}_joint" not in taken)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [
+        f'  <link name="{own}">',
+        f"    {_inertial(_wanted(body), b'    ', newline).decode()}",
+        "  </link>",
+        f'  <joint name="{own}_joint" type="fixed">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f'    <child link="{own}"/>',
+        "  </joint>",
+        "",
+    ]
+    end = text.rindex("</robot")
+    start = text[:end].rstrip(" \t")
+    return start + ("" if start.endswith("\n") else newline) + newline.join(lines) + text[end:]
 
 
 def _new_bodies(robot: Robot) -> dict[str, Body]:
