@@ -1,5 +1,7 @@
 """Payloads from a fit and a log with a load: numbers, errors, and what a log cannot tell."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from loads import ARM, LOAD, carried, fit, recorded
@@ -7,7 +9,7 @@ from loads import ARM, LOAD, carried, fit, recorded
 import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.payloads.difference import difference
-from taupi.identification.payloads.identify_body import payload_columns
+from taupi.identification.payloads.identify_body import carrying_frame, payload_columns
 from taupi.identification.payloads.real_body import likely_body
 from taupi.identification.rows.factors import Compressor
 from taupi.model.body import body_from_com, smallest_eigenvalue
@@ -67,7 +69,7 @@ def test_no_payload_is_called_none():
     nothing = carried(recorded(ARM, 202, drift=1.1))
     assert not nothing.present
     assert nothing.summary.startswith("No payload is seen on")
-    assert nothing.mass < 0.02
+    assert nothing.mass < 0.02 and np.isinf(nothing.stderr.com).all()
 
 
 def test_gains_that_may_be_off_widen_the_interval_of_the_mass(load):
@@ -85,6 +87,25 @@ def test_a_payload_at_another_frame_is_the_same_body(load):
     assert elsewhere.frame == "link5"
     assert elsewhere.mass == pytest.approx(load.mass, rel=0.02)
     assert arm.frame("tip").name == load.frame
+
+
+def test_a_tree_without_a_tip_carries_its_load_at_the_end_of_the_longest_chain():
+    """An arm on whose first link a rod turns, which comes last in the description."""
+    joints = (*ARM.joints, dataclasses.replace(ARM.joints[1], name="rod_joint", coordinate=6))
+    tree = dataclasses.replace(
+        ARM, joints=joints, links=(*ARM.links, dataclasses.replace(ARM.links[1], name="rod")), tip=""
+    )
+    assert tree.frame("tip").name == "rod"
+    assert carrying_frame(tree, None).name == "link6"
+    pair = dataclasses.replace(ARM, joints=(ARM.joints[0], joints[-1]), links=tree.links[:1] + tree.links[-1:])
+    twice = dataclasses.replace(
+        pair,
+        joints=(dataclasses.replace(pair.joints[0]), dataclasses.replace(pair.joints[1], parent=-1, coordinate=1)),
+        frames=(),
+        tip="",
+    )
+    with pytest.raises(TaupiError, match="a tree with several ends: link1, rod"):
+        carrying_frame(twice, None)
 
 
 def test_a_slow_log_with_the_wrist_at_rest_tells_the_mass_but_no_inertia():
