@@ -29,6 +29,7 @@ def test_mass_centre_and_inertia_are_found(load):
     assert np.abs(load.inertia - LOAD["inertia"]).max() < 0.002
     assert load.present and load.determined.all()
     assert load.relative < 0.1 * load.before
+    assert not any("stated gains" in note for note in fit().notes)  # its torques are torques
 
 
 def test_errors_are_as_large_as_stated(load):
@@ -38,6 +39,7 @@ def test_errors_are_as_large_as_stated(load):
     assert load.stderr.mass < 0.01 * LOAD["mass"]
     half = load.intervals()
     assert half.mass > 1.9 * load.stderr.mass and load.intervals(0.5).mass < half.mass
+    assert load.stderr.shape == (10,) and load.stderr[0] == load.stderr["mass"] == load.stderr.mass
 
 
 def test_a_saved_fit_gives_the_same_payload(load, tmp_path):
