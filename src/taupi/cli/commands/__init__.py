@@ -9,7 +9,7 @@ COMMANDS = (
     *("info", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
-    *("payload", "gains"),
+    *("payload", "gains", "contacts"),
     *("simulate", "control"),
     *("reproduce", "doctor"),
 )

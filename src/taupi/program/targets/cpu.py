@@ -101,6 +101,8 @@ class Kernel:
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
         results = self.empty(n) if out is None else self._checked_out(out, n, shape)
+        if out is not None and any(np.may_share_memory(a, r) for a in arrays for r in results):
+            arrays = [a.copy() for a in arrays]  # results are written while later samples are still to be read
         if n:
             self._run_all(arrays, results, n)
         if self.layout == "samples" and out is None:
@@ -239,7 +241,17 @@ class BoundKernel:
         # Called with the interpreter's lock held: releasing it costs more than computing one sample.
         prototype = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         run = prototype(kernel._engine.get_function_address("kernel"))
+        self.kernel = kernel
         self.run = partial(run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundKernel, (self.kernel,), (self.x, self.outputs)
+
+    def __setstate__(self, state: tuple[np.ndarray, dict[str, np.ndarray]]) -> None:
+        """Fill the inputs and outputs of a copy; addresses are those of the copy."""
+        self.x[:] = state[0]
+        for name, value in state[1].items():
+            self.outputs[name][...] = value
 
     def __call__(self) -> None:
         """Compute the outputs from the inputs; `run()` does the same, without the overhead of this method."""

@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
-from taupi.files import path_of
+from taupi.budget import MIB, budget, over_budget
+from taupi.errors import Argument, TaupiError
+from taupi.input_files import parse_json, printable, regular_file
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
-    """Return the path of a regular file that is not empty, or, with `folder`, of a folder."""
-    file = path_of(path, f"the path of {expected}")
-    try:
-        if file.is_dir():
-            if folder:
-                return file
-            raise TaupiError(f"{file} is a directory, expected {expected}.")
-        if not file.exists():
-            raise TaupiError(f"No file {str(file)[:200]!r}. Check the path; the current folder is {Path.cwd().name!r}.")
-        if not file.is_file():  # a pipe or a device would never end
-            raise TaupiError(f"{file} is not a regular file, expected {expected}.")
-        if file.stat().st_size == 0:
-            raise TaupiError(f"{file.name} is empty, expected {expected}.")
-        with file.open("rb"):
-            return file
-    except OSError as error:
-        raise TaupiError(f"{str(file)[:200]} cannot be read: {error.strerror}.") from None
-
-
-def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
-    """Return what the TOML file at a path holds; `expected` says what it should be."""
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    file = readable(path, expected)
-    try:
-        data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TaupiError(f"{file.name} is not TOML: {str(error)[:100]}.") from None
-    return data
+    """Return the path of a regular file that is not empty and not larger than a log may be, or, with `folder`, of a folder."""
+    file = regular_file(path, expected, folder)
+    size, most = file.stat().st_size, budget().log_bytes
+    if size > most and not file.is_dir():
+        raise over_budget(f"{printable(file.name)} has {size / MIB:.0f} MiB, expected {most / MIB:.0f}", "log_bytes")
+    return file
 
 
 def beginning(path: Path, count: int = 16) -> bytes:
@@ -63,6 +39,17 @@ def sha256(path: Path) -> str:
             while chunk := stream.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def own_mapping(data: str | bytes, where: str) -> dict[str, object]:
+    """Return the mapping that a file written by us carries, from its JSON text."""
+    try:
+        mapping = parse_json(data, where, "what taupi.write_log wrote")
+    except TaupiError:
+        mapping = None
+    if not isinstance(mapping, dict) or mapping.get("taupi_log") != 1:
+        raise TaupiError(f"{where} is damaged.", remedy=("Give ", Argument("columns"), " to read the file without it."))
+    return mapping
 
 
 def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[str, np.ndarray]]:
