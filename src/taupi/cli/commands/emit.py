@@ -12,16 +12,20 @@ import typer
 from taupi.cli.components import build_component
 from taupi.cli.description import Description
 from taupi.cli.laws import LAWS, build_laws
-from taupi.cli.options import ForceOption, GainOption, RobotArgument, TermsOption
+from taupi.cli.options import ForceOption, GainOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
-from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, build_program
+from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
 
 def emit(
     robot: RobotArgument,
     program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER, *COMPONENTS))}.")
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS))}.",
+        ),
     ],
     *,
     directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
@@ -36,6 +40,7 @@ def emit(
         Path | None,
         typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
     ] = None,
+    task: TaskOption = None,
     force: ForceOption = False,
     description: Description,
 ) -> None:
@@ -47,6 +52,7 @@ def emit(
     taupi emit puma560 regressor --language c -o out --project
     taupi emit puma560 controller --law slotine-li --language c -o out
     taupi emit out/fit.json observer --thresholds thresholds.json -o observer
+    taupi emit planar3r operational-regressor --task planar --language python -o out
     """
     import taupi as tp
 
@@ -54,7 +60,7 @@ def emit(
         raise TaupiError(f"--thresholds go with the observer, got {program}.")
     if program == CONTROLLER or law is not None or gain:
         law = _law_of_controller(program, law, dtype, project)
-        controller = build_laws([law], description.load(robot), names(terms), gain)[law]
+        controller = build_laws([law], description.load(robot), names(terms), gain, task)[law]
         paths = tp.emit_controller(controller, directory, language, name, force)
         step = _test_command(paths, directory) if language == "c" else None
     elif program in COMPONENTS:
@@ -63,7 +69,7 @@ def emit(
         paths = tp.emit_component(component, directory, language, name, force)
         step = _test_command(paths, directory) if language == "c" else None
     else:
-        source = build_program(program, description.load(robot), names(terms))
+        source = build_program(program, description.load(robot), names(terms), task=task)
         paths = tp.emit(source, language, directory, name, dtype, project, force)
         step = _use_command(paths, language, project)
     print("\n".join(map(str, paths)))

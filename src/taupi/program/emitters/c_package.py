@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.program.emitters.c import files
+from taupi.program.emitters.dialect import safe
 from taupi.program.port import Port
 from taupi.program.program import Program
 
@@ -210,8 +211,8 @@ class Package:
             "name": self.name,
             "kind": self.kind,
             "guard": self.kind.upper(),
-            "title": self.title,
-            "sentence": self.sentence,
+            "title": safe(self.title),
+            "sentence": safe(self.sentence),
             "n": self.joints,
             "size": max(1, len(self.start)),
             "own": len(self.start),
