@@ -67,9 +67,11 @@ __all__ = [
     "emit_component",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
+    "floating",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_torque",
@@ -118,7 +120,9 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
+    from taupi import floating
     from taupi import laws
     from taupi import operational
     from taupi import papers

@@ -124,6 +124,16 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.analysis.singularity": "singularity",
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
+    "floating": {
+        "taupi.dynamics.base_conventions": "BaseConvention, bases, from_base, to_base",
+        "taupi.dynamics.chain": "neutral",
+        "taupi.dynamics.momentum": "generalised_momentum, centroidal_momentum, centroidal_momentum_matrix, centre_of_mass",
+        "taupi.regressors.classical": "momentum_regressor",
+        "taupi.dynamics.contacts": "contact_jacobian",
+        "taupi.signals.base_motion": "BaseMotion",
+        "taupi.signals.floating_logs": "base_from_imu",
+        "taupi.identification.floating.state_logs": "log_from_states",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
@@ -184,6 +194,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.regressors.classical": "reference_motion",
     },
+    "ensembles": {
+        "taupi.simulation.simulate": "simulate_many, simulate_summary",
+        "taupi.simulation.run_summary": "RunSummary",
+    },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
         "taupi.papers.study": "Reproduction",
@@ -206,6 +220,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
+        "taupi.simulation.run_summary": "RunSummary",
         "taupi.excitation.excitation": "Excitation",
         "taupi.excitation.limits.certificates": "Certificate",
         "taupi.model.capsule": "Capsule",

@@ -36,6 +36,7 @@ __all__ = [
     "Reproduction",
     "Run",
     "RunBatch",
+    "RunSummary",
     "ShapedFit",
     "Thresholds",
     "Tracking",
@@ -79,3 +80,4 @@ if TYPE_CHECKING:
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
+    from taupi.simulation.run_summary import RunSummary

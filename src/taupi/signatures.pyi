@@ -53,6 +53,7 @@ from taupi.simulation.rollouts.batch import Values
 from taupi.simulation.rollouts.loads import PayloadLike
 from taupi.simulation.run import Run
 from taupi.simulation.run import RunBatch
+from taupi.simulation.run_summary import RunSummary
 from taupi.simulation.sensors import Sensors
 from typing import Any
 import numpy as np
@@ -314,6 +315,8 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    contact: str | None = None,
+    feet: str = "point",
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -361,6 +364,12 @@ def identify(
     beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
     `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
     the motors of elastic joints were measured, use `estimator="output_error"`.
+
+    A floating robot is identified from logs of its joints, `log.base`, `log.wrench` and `log.contact`: six rows of its base and
+    one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
+    with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
+    at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -918,7 +927,9 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    links: ArrayLike | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     tolerance: float = 1e-09,
     every: int = 1,
     horizon: Horizon | None = None,
@@ -927,10 +938,55 @@ def simulate_many(
 
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an
-    array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
+    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
+    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
+    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
+    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
+def simulate_summary(
+    plant: Plant,
+    controller: ControllerLike = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    sensors: Sensors | None = None,
+    initial: Initial = None,
+    parameters: ArrayLike | None = None,
+    inputs: Values | None = None,
+    payloads: Sequence[PayloadLike] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    links: ArrayLike | None = None,
+    late: float = 0.8,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RunSummary:
+    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+
+    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
+    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
+    fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 

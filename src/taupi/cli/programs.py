@@ -48,6 +48,8 @@ TASK_PROGRAMS = (
 )
 # What `taupi emit ROBOT controller --law ...` writes: a law, and no program of the robot.
 CONTROLLER = "controller"
+# What `taupi emit FIT ...` writes of what runs beside a robot.
+COMPONENTS = ("observer", "tracker", "estimator")
 
 
 def build_program(
@@ -66,7 +68,7 @@ def build_program(
             raise unknown("form", form, FORMS)
         name, form = FORMS[form], None
     if name not in (*PROGRAMS, *TASK_PROGRAMS):
-        raise unknown("program", name, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
+        raise unknown("program", name, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS))
     family, _, rest = name.partition("-")
     place, verb = (getattr(tp, family), rest) if family in ("elastic", "operational") else (tp, name)
     builder = getattr(place, verb.replace("-", "_"))

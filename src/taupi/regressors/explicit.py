@@ -14,7 +14,7 @@ from taupi.model.robot import Robot
 from taupi.program.explicit.form import Explicit
 from taupi.program.program import Port, Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
-from taupi.regressors.lagrangian import link_blocks
+from taupi.regressors.lagrangian import link_blocks, require_coordinates
 from taupi.regressors.tensors import SIZES, momentum_rows
 
 FORMS = ("classical", "slotine-li", "momentum")
@@ -139,6 +139,7 @@ def explicit_regressor(robot: Robot) -> ExplicitRegressor:
     >>> Y.shape, Y[0, 0]
     ((2, 8), a1**2*qdd1 + a1*gy*cos(q1))
     """
+    require_coordinates(robot)
     y = regressor(robot, algorithm="lagrangian")
     y_r = slotine_li_regressor(robot, algorithm="lagrangian")
     acting = set(y_r.reduced().parameters.names)
