@@ -71,6 +71,7 @@ __all__ = [
     "estimators",
     "excite",
     "explicit_regressor",
+    "floating",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_torque",
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
     from taupi import elastic
     from taupi import ensembles
     from taupi import estimators
+    from taupi import floating
     from taupi import laws
     from taupi import operational
     from taupi import papers

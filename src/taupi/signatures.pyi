@@ -317,6 +317,8 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    contact: str | None = None,
+    feet: str = "point",
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -364,6 +366,12 @@ def identify(
     beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
     `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
     the motors of elastic joints were measured, use `estimator="output_error"`.
+
+    A floating robot is identified from logs of its joints, `log.base`, `log.wrench` and `log.contact`: six rows of its base and
+    one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
+    with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
+    at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 

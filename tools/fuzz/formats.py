@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.mutator import mutated
-
 import taupi as tp
+from fuzz.mutator import mutated
 from taupi.excitation.geometry.meshes.read import read_triangles
 from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.watched import _capsules as stated_capsules

@@ -17,7 +17,6 @@ import warnings
 from pathlib import Path
 
 from fuzz.formats import FORMATS
-
 from taupi.errors import TaupiError
 
 GROWTH = 1 << 30  # bytes by which memory may grow on one input

@@ -48,7 +48,7 @@ FormOption = Annotated[
     typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
 ]
 TaskOption = Annotated[
-    str | None, typer.Option("--task", help="Task of an operational program: planar, xy, position, ...")
+    str | None, typer.Option("--task", help="Task of an operational program or law: planar, xy, position, ...")
 ]
 GainOption = Annotated[
     list[str] | None,

@@ -26,7 +26,7 @@ class Stacked:
 
 def stacked(chain: Chain, q: Vector) -> Stacked:
     """Return the stacked matrices; block (i, parent) of W is Ad(T_ip), and L follows from it block row by block row."""
-    joints = chain.spread(q)
+    joints = chain.places(q)
     x = [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
     n, empty = chain.links, SX(6, 6)
     carry = [[empty] * n for _ in range(n)]
@@ -91,7 +91,7 @@ def stacked_motion(
     vd = s.transfer @ (s.screws @ acceleration - ad_a @ (s.carry @ v + s.root @ v0) + s.root @ vd0)
     own = s.inertia @ vd - ad_v.T @ s.inertia @ v
     f = s.transfer.T @ (own if tip is None else own + tip)
-    return StackedMotion(v, vd, f, chain.gather(cs.vertsplit(s.screws.T @ f)))
+    return StackedMotion(v, vd, f, chain.gather(chain.split(s.screws.T @ f)))
 
 
 def _stacked_tip(chain: Chain, wrench: Vector, frame: str) -> Vector:
@@ -121,8 +121,8 @@ def closed_mass_derivative(chain: Chain, q: Vector, qd: Vector) -> Matrix:
 
 def both_sides(chain: Chain, joints: Matrix) -> Matrix:
     """Return the n x n matrix of the coordinates from the matrix of the joints, gathering its rows and its columns."""
-    rows = chain.gather(cs.vertsplit(joints))
-    return chain.gather(cs.vertsplit(rows.T)).T
+    rows = chain.gather(chain.split(joints))
+    return chain.gather(chain.split(rows.T)).T
 
 
 @builder
@@ -141,7 +141,12 @@ def newton_euler_matrices(robot: Robot) -> Program:
         return s.screws, s.inertia, s.carry, s.transfer
 
     square = (6 * n, 6 * n)
-    outputs = [Port("A", (6 * n, n)), Port("G", square), Port("W", square), Port("L", square)]
+    outputs = [
+        Port("A", (6 * n, sum(j.dof for j in robot.joints))),
+        Port("G", square),
+        Port("W", square),
+        Port("L", square),
+    ]
     return trace_robot("newton_euler_matrices", robot, body, ["q"], outputs)
 
 

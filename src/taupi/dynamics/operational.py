@@ -10,7 +10,7 @@ import numpy as np
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.coriolis import FORMS as CORIOLIS
 from taupi.dynamics.forward import solve_positive
-from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size, time_derivative
+from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.singularity_measure import measure
@@ -115,7 +115,7 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix, Vector]:
         j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
         back = consistent_inverse(chain, q, j)
-        rate = time_derivative(j, q, qd)
+        rate = chain.time_derivative(j, q, qd)
         coriolis = CORIOLIS["christoffel"](chain, q, qd)
         gravity = newton_euler(chain, q, SX.zeros(chain.n), SX.zeros(chain.n))
         return back.T @ m @ back, back.T @ (coriolis @ back - m @ back @ rate @ back), back.T @ gravity
@@ -164,7 +164,7 @@ def reference_of_task(
     j = task_jacobian(chain, q, task, frame)
     back = consistent_inverse(chain, q, j)
     qrd = back @ v
-    return back, qrd, back @ (vd - time_derivative(j, q, qd) @ qrd)
+    return back, qrd, back @ (vd - chain.time_derivative(j, q, qd) @ qrd)
 
 
 def square_inverse(j: Matrix) -> Matrix:

@@ -13,7 +13,7 @@ from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.program.emitters.c_package import Package
-from taupi.program.program import Program
+from taupi.program.program import Port, Program
 from taupi.program.step_loop import roll
 from taupi.program.targets.cpu import Kernel
 
@@ -74,7 +74,7 @@ class Component:
             sentence=f"The {self.title} of `{self.robot.name}` as C99, written by taupi. {self.meaning}",
             joints=self.robot.n,
             inputs=program.inputs[: len(self.signals)],
-            outputs=program.outputs[: len(self.results)],
+            outputs=self.emitted_outputs(),
             results=self.meaning,
             state_words="c.state, in this order:",
             described=self.described_state,
@@ -84,7 +84,12 @@ class Component:
             costs=f"The step costs {program.operations!r}.",
             sizes={},
             body=self.emitted_body(),
+            helpers=self.emitted_helpers(name),
         )
+
+    def emitted_outputs(self) -> Sequence[Port]:
+        """Return the ports of the results in emitted source."""
+        return self.program().outputs[: len(self.results)]
 
     def emitted_programs(self, name: str) -> dict[str, tuple[Program, str]]:
         """Return the programs that emitted source calls, by their names there, and what they are; the first is called `name`."""
@@ -94,13 +99,23 @@ class Component:
         """Return the text of the step in C, if it does more than call its only program."""
         return None
 
+    def emitted_helpers(self, name: str) -> str:
+        """Return what stands before the step in C, for functions called `name`: nothing, unless its text needs it."""
+        return ""
+
     # Sample by sample ---------------------------------------------------------------------------------------------
 
     def advanced(self, state: OnlineState, dt: float, *signals: ArrayLike) -> tuple[np.ndarray, ...]:
         """Return the outputs of the step program after `dt` seconds, for the `signals` in their order, as arrays (..., k).
 
-        A `state` of another component, signals that are not finite and a step that is not positive are refused.
+        What cannot be a sample, or a `state` of another component, is refused.
         """
+        self.check(state, dt, signals)
+        results: tuple[np.ndarray, ...] = self.program()(*signals, state.vector, dt)
+        return results
+
+    def check(self, state: OnlineState, dt: float, signals: Sequence[ArrayLike]) -> None:
+        """Refuse a `state` of another component, `signals` that are not finite, and a `dt` that is not positive."""
         if not isinstance(state, OnlineState) or state.vector.shape[-1:] != (self.size,):
             raise TaupiError(
                 Argument("state"), f" is {shown(state)}, expected what {self.name}.init() or .step() returned."
@@ -110,8 +125,6 @@ class Component:
         for name, value in zip(self.signals, signals, strict=True):
             if not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise TaupiError(Argument(name), " has entries that are not finite.")
-        results: tuple[np.ndarray, ...] = self.program()(*signals, state.vector, dt)
-        return results
 
     # Over a log ---------------------------------------------------------------------------------------------------
 

@@ -103,11 +103,12 @@ def _new_bodies(robot: Robot) -> dict[str, Body]:
 
     source = robot.source
     tree = tree_of(source.text, Path(source.path).name or robot.name, source.snap)
-    original = robot_from_tree(tree, dict(source.lock), source.tip, robot.gravity, source.snap, source)
+    floating = True if robot.floating else source.floating
+    original = robot_from_tree(tree, dict(source.lock), source.tip, robot.gravity, source.snap, source, floating)
     if original.link_names != robot.link_names:
         expected = ", ".join(original.link_names[:6])
         raise TaupiError(f"{robot.name} has different links than its URDF, expected {expected}, ...: read it again.")
-    file_bodies, others, values = dict(tree.links), dict(source.merged), dict(robot.symbols)
+    file_bodies, others, values = dict(tree.links), dict(original.source.merged), dict(robot.symbols)
     result: dict[str, Body] = {}
     for before, after in zip(original.links, robot.links, strict=True):
         asked = tuple(_number(v, values, after.name) for v in after.body)

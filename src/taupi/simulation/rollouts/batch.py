@@ -142,7 +142,7 @@ def initial_rows(initial: Initial) -> tuple[np.ndarray | None, np.ndarray | None
         rows = (initial, None)
     try:
         q = np.atleast_2d(np.asarray(rows[0], dtype=float))
-        qd = np.zeros_like(q) if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
+        qd = None if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
     except (TypeError, ValueError):
         raise TaupiError(Argument("initial"), f" is {shown(initial)}, expected q, or a pair (q, qd).") from None
     return q, qd

@@ -150,7 +150,8 @@ def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after:
 def _ask_and_run(rollout: Rollout, first: int, block: _Block) -> None:
     """Run a block period by period, asking a Python function for the torque of each."""
     loop, length = rollout.loop, len(block.starts)
-    seen = {f"{name}_seen": np.zeros((length, rollout.batch, loop.n)) for name in loop.signals}
+    sizes = {p.name: p.size for p in loop.kernels().seeing.program.outputs}
+    seen = {name: np.zeros((length, rollout.batch, size)) for name, size in sizes.items()}
     look = StepLoop(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
     for k in range(length):
         look(k, k + 1)
