@@ -197,6 +197,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
         "taupi.simulation.run_summary": "RunSummary",
+        "taupi.robustness.study": "robustness, RobustnessStudy",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
