@@ -134,6 +134,11 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.floating_logs": "base_from_imu",
         "taupi.identification.floating.state_logs": "log_from_states",
     },
+    "loops": {
+        "taupi.model.robot_parts": "Loop",
+        "taupi.dynamics.loops": "loop_error, loop_jacobian, loop_jacobian_derivative",
+        "taupi.regressors.closed_loops": "ClosedLoops, numerical_rank",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
