@@ -23,7 +23,10 @@ from taupi.model.formats.toml_writer import writes
 from taupi.reporting.report import report_text
 from taupi.signals.log import LogSource
 
-JOINTS = ('*/ EVIL(); /* """\nEVIL()\n""" %}\nEVIL\n%{ \\\nEVIL ??/\nEVIL', "</script><script>document.title='EVIL'</script>\u2028" + "x" * 10_000)
+JOINTS = (
+    '*/ EVIL(); /* """\nEVIL()\n""" %}\nEVIL\n%{ \\\nEVIL ??/\nEVIL',
+    "</script><script>document.title='EVIL'</script>\u2028" + "x" * 10_000,
+)
 LINKS = ("\\input{EVIL}$&%#^~{}", "<img src=x onerror=\"document.title='EVIL'\">'); EVIL(); ('\x00")
 
 
@@ -74,7 +77,9 @@ def test_controllers_compile_and_pass_their_own_test(tmp_path):
             assert "EVIL" not in outside_comments(path.read_text())
     if compiler := shutil.which("cc"):
         sources = [str(p) for p in paths if p.suffix == ".c"]
-        subprocess.run([compiler, "-std=c99", "-Werror", "-Wno-unused", *sources, "-o", str(tmp_path / "t"), "-lm"], check=True)
+        subprocess.run(
+            [compiler, "-std=c99", "-Werror", "-Wno-unused", *sources, "-o", str(tmp_path / "t"), "-lm"], check=True
+        )
         assert subprocess.run([str(tmp_path / "t")], check=False, capture_output=True).returncode == 0
 
 

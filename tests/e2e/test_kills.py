@@ -13,7 +13,9 @@ from command_line import taupi
 import taupi as tp
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that many can be killed in little time"),
+    pytest.mark.skipif(
+        not hasattr(os, "fork"), reason="processes are forked, so that many can be killed in little time"
+    ),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 # Each command in two forms with different results, in the same folder.
@@ -35,7 +37,9 @@ def place(tmp_path_factory):
     t = np.arange(600)[:, None] / 100
     for k, w in ((1, np.array([1.0, 1.7])), (2, np.array([1.3, 2.1]))):
         q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
-        tp.write_log(tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd), names=arm.joint_names), folder / f"run{k}.csv")
+        tp.write_log(
+            tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd), names=arm.joint_names), folder / f"run{k}.csv"
+        )
     assert taupi("identify", "elbow2r", "run1.csv", "--cutoff", "8", "-o", "fit", cwd=folder).returncode == 0
     return folder
 

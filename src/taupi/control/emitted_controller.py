@@ -10,8 +10,8 @@ import numpy as np
 from taupi.control.law import Law
 from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_text
-from taupi.program.emitters.dialect import safe
 from taupi.program.emit import emit, sources
+from taupi.program.emitters.dialect import safe
 
 # Steps and states of the harness; C and Python differ by the last bits of sine and cosine.
 STEPS = 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import casadi as cs
 import numpy as np
 
@@ -13,9 +15,13 @@ from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
+from taupi.progress import counted
 from taupi.regressors.lagrangian import lagrangian_regressor
 from taupi.regressors.recursive import link_regressor
 
+# Blocks of ten entries that are written out; 100 joints in a row have 5050.
+_MOST_BLOCKS = 5050
+_SLOW_BLOCKS = 500  # with more, it takes over a second, and a terminal shows a line
 ALGORITHMS = {"recursive": link_regressor, "lagrangian": lagrangian_regressor}
 
 
@@ -24,6 +30,7 @@ def _regressor(
 ) -> Program:
     if algorithm not in ALGORITHMS:
         raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
+    blocks = _blocks(robot)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
 
@@ -35,8 +42,28 @@ def _regressor(
 
     loaded = not reference and any(isinstance(t, Load) for t in chosen)
     inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
-    program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
+    with counted(f"{name} of {robot.n} joints", None) if blocks > _SLOW_BLOCKS else nullcontext():
+        program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
     return program if columns is None else program.select(columns)
+
+
+def _blocks(robot: Robot) -> int:
+    """Return how many blocks of ten entries Y has: one per link and joint that moves it. Too many are refused at once."""
+    depths: list[int] = []
+    for joint in robot.joints:
+        depths.append(1 + (depths[joint.parent] if joint.parent >= 0 else 0))
+    blocks = sum(depths)
+    if blocks > _MOST_BLOCKS:
+        raise TaupiError(
+            f"The regressor of {robot.name} has {10 * blocks} entries, too many to write out one by one, "
+            f"expected at most {10 * _MOST_BLOCKS}: that of 100 joints in a row takes minutes.",
+            remedy=(
+                "tau = Y pi itself grows with the number of joints alone: use taupi.inverse_dynamics(robot). "
+                "Or describe a part of the robot: ",
+                *(Argument("lock", ["..."]), " or ", Argument("tip", "..."), " of taupi.load."),
+            ),
+        )
+    return blocks
 
 
 @builder

@@ -223,7 +223,9 @@ def test_footers_are_read_as_arrow_reads_them(tmp_path):
         facts = pq.read_metadata(tmp_path / "a.parquet")
         groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
         values = [tuple(g.column(c).num_values for c in range(g.num_columns)) for g in groups]
-        assert row_groups(tmp_path / "a.parquet") == [RowGroup(g.num_rows, v) for g, v in zip(groups, values, strict=True)]
+        assert row_groups(tmp_path / "a.parquet") == [
+            RowGroup(g.num_rows, v) for g, v in zip(groups, values, strict=True)
+        ]
 
 
 def test_two_columns_of_one_name_and_names_that_are_not_utf8(tmp_path):

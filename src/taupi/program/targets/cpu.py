@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,13 @@ from taupi.program.output_layouts import checked_layout, dtype_name, output_shap
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
 from taupi.program.targets.simd.machine_code import load
+from taupi.progress import counted
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 # With fewer samples than this, a thread costs more than it saves.
+_SLOW_INSTRUCTIONS = 10_000  # more take over a second to compile, and a terminal shows a line
 _SAMPLES_PER_THREAD = 512
 # Outputs larger than this bypass the cache, in which they would not stay.
 _STREAMED_BYTES = 32 * 1024 * 1024
@@ -66,8 +69,10 @@ class Kernel:
             raise unknown(Argument("dtype"), name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, threads, layout, np.dtype(name)
         self.lanes = vector_width(self.dtype) if lanes is None else lanes
-        self._module = build_module(program, layout, self.lanes, _SCALARS[name])
-        self._engine = load(self._module.text)
+        long = len(program.tape.instructions) > _SLOW_INSTRUCTIONS
+        with counted(f"compiling {program.name}", None) if long else nullcontext():
+            self._module = build_module(program, layout, self.lanes, _SCALARS[name])
+            self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]

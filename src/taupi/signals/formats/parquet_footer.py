@@ -41,9 +41,12 @@ def row_groups(path: Path) -> list[RowGroup]:
         footer = stream.read(length)
     try:
         groups = _Decoder(footer).struct(0)[_ROW_GROUPS]
-        return [RowGroup(group[_ROWS], tuple(c[_META][_VALUES] for c in group[_COLUMNS])) for group in groups]
+        counts = [(group[_ROWS], *(c[_META][_VALUES] for c in group[_COLUMNS])) for group in groups]
     except (IndexError, KeyError, TypeError, struct.error):
         raise _damaged(path) from None
+    if not all(type(number) is int and number >= 0 for group in counts for number in group):
+        raise _damaged(path)
+    return [RowGroup(rows, tuple(values)) for rows, *values in counts]
 
 
 def _damaged(path: Path) -> TaupiError:
