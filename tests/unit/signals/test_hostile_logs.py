@@ -156,7 +156,7 @@ def test_files_that_unpack_to_many_times_their_size(tmp_path):
     savemat(files[3], {"t": np.zeros((400_000, 1)), "q1": np.zeros((400_000, 1))}, do_compression=True)
     for file in files:
         assert file.stat().st_size < 16_000
-        with tp.reading_budget(unpacked_bytes=1 << 20):
+        with tp.signals.reading_budget(unpacked_bytes=1 << 20):
             assert f"{file.name} unpacks to " in refused(file)
         assert len(tp.read_log(file, rate_hz=100)) == 400_000
 
