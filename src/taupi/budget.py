@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from taupi.checks import positive, whole_number
-from taupi.errors import Part, TaupiError, shown, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.settings import Settings, takes
 
 VARIABLE = "TAUPI_BUDGET"
@@ -109,10 +109,8 @@ class Clock:
 def over_budget(what: str, name: str, allowed: str = "") -> TaupiError:
     """Return the error for a file that needs more than the budget allows: what it needs, and how a person allows it."""
     expected = f", expected {allowed}." if allowed else "."
-    remedy: tuple[Part, ...] = (
-        f"If you trust the file, allow more: taupi.signals.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment.",
-    )
-    return TaupiError(f"{what}{expected}", remedy=remedy)
+    ways = f"taupi.signals.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment."
+    return TaupiError(f"{what}{expected}", remedy=f"If you trust the file, allow more: {ways}")
 
 
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
