@@ -63,15 +63,20 @@ __all__ = [
     "elastic",
     "elastic_regressor",
     "emit",
+    "emit_component",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
+    "floating",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_gains",
+    "identify_payload",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -82,6 +87,7 @@ __all__ = [
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
+    "momentum_observer",
     "operational",
     "operational_dynamics",
     "operational_regressor",
@@ -102,6 +108,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "what_changed",
     "write_fit",
     "write_log",
     "write_toml",
@@ -111,7 +118,9 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
+    from taupi import floating
     from taupi import laws
     from taupi import operational
     from taupi import papers
@@ -151,6 +160,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
+    from taupi.identification.momentum_observer import momentum_observer
+    from taupi.identification.online.emitted import emit_component
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit
@@ -183,11 +194,14 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_gains
+    from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate
+    from taupi.signatures import what_changed
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload

@@ -133,7 +133,7 @@ def reading_budget(*, budget: Budget) -> Iterator[Budget]:
     >>> with tp.signals.reading_budget(joints=1):
     ...     tp.load("elbow2r")
     Traceback (most recent call last):
-    taupi.errors.TaupiError: elbow2r has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
+    taupi.errors.TaupiError: elbow2r.toml has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
 taupi.signals.reading_budget(joints=...), or TAUPI_BUDGET=joints=... in the environment.
     """
     token = _CURRENT.set(budget)

@@ -15,24 +15,35 @@ __all__ = [
     "Bounds",
     "Capsule",
     "Certificate",
+    "Change",
+    "ChangeList",
     "Clearance",
     "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Contact",
     "Excitation",
     "Finding",
     "Fit",
+    "GainEstimate",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
     "ParameterLayout",
     "Parameters",
+    "PayloadErrors",
+    "PayloadEstimate",
     "Reproduction",
     "Run",
     "RunBatch",
+    "RunSummary",
     "ShapedFit",
+    "Thresholds",
+    "Tracking",
     "Trial",
     "Validation",
+    "normalised_mean_error",
+    "relative_errors",
 ]
 
 if TYPE_CHECKING:
@@ -48,7 +59,17 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.gains.gain_estimate import GainEstimate
+    from taupi.identification.online.contacts import Contact
+    from taupi.identification.online.thresholds import Thresholds
+    from taupi.identification.payloads.change_list import Change
+    from taupi.identification.payloads.change_list import ChangeList
+    from taupi.identification.payloads.payload_estimate import PayloadErrors
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
+    from taupi.identification.results.error_measures import normalised_mean_error
+    from taupi.identification.results.error_measures import relative_errors
     from taupi.identification.results.fit import Fit
+    from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation
     from taupi.model.capsule import Capsule
@@ -59,3 +80,4 @@ if TYPE_CHECKING:
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
+    from taupi.simulation.run_summary import RunSummary

@@ -63,3 +63,22 @@ def small_algebra(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
 
     return limited
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """Return the C library's `malloc_trim`; None if it has none."""
+    import ctypes
+
+    try:
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # not the GNU library, or no library without a name
+        return None
+    return trim
+
+
+def return_free_memory() -> None:
+    """Return memory to the system that arrays of other threads have freed: glibc keeps it for each thread that ever had some."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import spoilt
 
 import taupi as tp
 from taupi.cli.main import run
@@ -204,48 +205,13 @@ def test_flexible_link(mapping, tmp_path):
     assert error <= baseline("quanser_flexlink", "first half->second half")["motor_torque_rel"]["test"]
 
 
-def dvrk():
-    """Return the master arm in its motors' coordinates, from the table of its tree."""
-    model = json.loads((DATA / "dvrk_mtm" / "model_tree_dh.json").read_text())
-    body = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-    parts, matrix = ['<link name="base"/>'], []
-    for f in model["frames"]:
-        name, alpha = f["name"], f["alpha"]
-        y, z = -np.sin(alpha) * f["d"], np.cos(alpha) * f["d"]
-        parts.append(
-            f'<link name="{name}_before"/><joint name="{name}_fixed" type="fixed"><parent link="{f["parent"]}"/>'
-            f'<child link="{name}_before"/><origin xyz="{f["a"]} {y:.12g} {z:.12g}" rpy="{alpha} 0 0"/></joint>'
-            f'<link name="{name}">{body}</link><joint name="{name}" type="continuous"><parent link="{name}_before"/>'
-            f'<child link="{name}"/><origin rpy="0 0 {f["theta_offset"]}"/><axis xyz="0 0 1"/></joint>'
-        )
-        matrix.append([str(f["theta_coeffs"].get(f"q{k}", 0)) for k in range(1, 8)])
-    return f'<robot name="mtm">{"".join(parts)}</robot>', [f["name"] for f in model["frames"]], matrix
-
-
-def dvrk_log(run, table):
-    log = tp.read_log(DATA / "dvrk_mtm" / f"traj_{run}.csv.gz", rate_hz=200)
-    c = np.polyval(table["poly_high_to_low"], 0.6697 * log.q[:, 1] - 0.6697 * log.q[:, 2] + log.q[:, 3])
-    return log.with_(tau=log.tau - c[:, None] * [0, 0.6697, -0.6697, 1, 0, 0, 0])
-
-
-def test_dvrk_with_a_parallelogram(tmp_path):
-    text, names, matrix = dvrk()
-    (tmp_path / "mtm.urdf").write_text(text)
-    tree = tp.load(tmp_path / "mtm.urdf")
-    row = dict(zip(names, matrix, strict=True))
-    robot = tree.with_coupling([row[j.name] for j in tree.joints])
-    assert robot.n == 7
-    table = json.loads((DATA / "dvrk_mtm" / "model_tree_dh.json").read_text())["cable_torque_joint4"]
-    order = [robot.joint_names.index(n) for n in ("L1", "L2", "L31", "L4", "L5", "L6", "L7")]
-    assert order == list(range(7))
-    coil = json.loads((DATA / "dvrk_mtm" / "model_tree_dh.json").read_text())["spring"]
-    lever = (coil["r_s"], coil["h_s"], coil["l_r"], np.radians(coil["q_o_deg"]))
-    spring = tp.terms.Along("coil", tp.terms.Spring(lever), (0, 0, 0, 0, 1, 0, 0))
-    terms = ("rotor", "viscous", "coulomb", "offset", "load", "curve", spring)
-    fit = tp.identify(robot, dvrk_log("one", table), terms=terms)
+def test_dvrk_with_a_parallelogram():
+    case = spoilt.dvrk()
+    assert case.robot.joint_names == ("L1", "L2", "L31", "L4", "L5", "L6", "L7")
+    fit = case.identify()
     for cutoff in (1.8, 3.0):
         known = baseline("dvrk_mtm", f"one->two fc{cutoff}")["wls"]["test_rel"]
-        seen = fit.validate(dvrk_log("two", table), cutoff_hz=cutoff, trim=False, decimate=2)
+        seen = fit.validate(spoilt.dvrk_log("two"), cutoff_hz=cutoff, trim=False, decimate=2)
         errors = [j.relative for j in seen.joints]
         assert all(a <= b for a, b in zip(errors, known, strict=True))
         assert np.mean(errors) <= 0.8 * np.mean(known)

@@ -42,6 +42,7 @@ from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.identification.tuning.springs import SpringSearch, search_springs
 from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
+from taupi.signals.stated_gains import rests_on_gains
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
@@ -146,6 +147,7 @@ def _problem(
             *_elastic_notes(base),
             *_friction_notes(base, recordings),
             *_known_torque_notes(recordings),
+            *_gain_notes(recordings),
         ),
         seed=inputs.seed,
     )
@@ -264,6 +266,18 @@ def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
     if any(r.source.first.tau_known is not None for r in recordings):
         notes.append("known torque added to the measured one: tau_known of the logs")
     return notes
+
+
+def _gain_notes(recordings: Sequence[Recording]) -> list[str]:
+    """Return a note where torques rest on gains that were stated."""
+    names = [r.source.name for r in recordings if rests_on_gains(r.source.first)]
+    if not names:
+        return []
+    listed = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(names) > 3 else "")
+    return [
+        f"torques of {listed} are motor currents or voltages times stated gains: masses scale with these; calibrate them with a "
+        "known mass (taupi gains)"
+    ]
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:

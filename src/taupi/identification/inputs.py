@@ -54,6 +54,8 @@ class FitInputs:
     seed: int = 0
     reading: Streaming = field(default_factory=Streaming)
     preparation: Preparation = field(default_factory=Preparation)
+    contact: str | None = None
+    feet: str = "point"
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):

@@ -56,6 +56,7 @@ class Problem:
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
+        contact: How contact forces of a floating robot are treated, and its feet, as in `taupi.identify`; None for other robots.
     """
 
     robot: Robot
@@ -75,6 +76,7 @@ class Problem:
     shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     springs: SpringAnalysis | None = None
     cutoffs: ChosenCutoffs | None = None
+    contact: tuple[str | None, str] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

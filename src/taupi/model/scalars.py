@@ -38,6 +38,8 @@ _HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
 _SHORT = 10**17
 # Angles closer than this (rad) to a multiple of 90 degrees are snapped to it, and so are multiples rounded as printed.
 SNAP_ANGLE = 1e-5
+# Snapped by more than this, torques change by more than most people would accept without knowing.
+SUSPECT_ANGLE = 1e-4
 # Snapping by more than this (rad) is reported; smaller corrections are the rounding of files with ten or more digits.
 REPORTED_ANGLE = 1e-9
 # Lengths below this many metres are noise of the program that exported the file.
@@ -308,6 +310,16 @@ def note_snapped(notes: list[str], what: Part, moved: float, to: str = "a right 
     """Append one line on what was snapped and by how much, unless that is the rounding of a file with many digits."""
     if abs(moved) > REPORTED_ANGLE:
         notes.append(f"{what} snapped by {abs(moved):.1e} rad to {to}")
+    if isinstance(notes, SnapNotes) and abs(moved) > SUSPECT_ANGLE:
+        notes.large.append((str(what), abs(moved)))
+
+
+class SnapNotes(list[str]):
+    """Notes of a reader, which remember the angles that were snapped by so much that torques change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.large: list[tuple[str, float]] = []
 
 
 def unit_vector(values: VectorLike, what: Part = "axis", snap: bool = True) -> Vector:

@@ -85,6 +85,9 @@ class Program:
 
         Return one array, or a tuple of arrays if there are several outputs.
         """
+        kernel = self.__dict__.get("_compiled")
+        if kernel is not None and self.guard is None and not kwargs and (result := kernel.one_sample(args)) is not None:
+            return result
         if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
             return self._inline(args, kwargs)
         result = self._compiled(*args, **kwargs)
@@ -95,7 +98,7 @@ class Program:
         return result
 
     @cached_property
-    def _compiled(self) -> Callable[..., Any]:
+    def _compiled(self) -> Any:
         return self.compile("cpu")
 
     def compile(
@@ -276,14 +279,15 @@ class Program:
         """
         return self.compile("exact")(*args, **kwargs)
 
-    def sympy(self, values: bool = False) -> Any:
+    def sympy(self, values: bool = False, time: str | None = None) -> Any:
         """Return the outputs as expanded SymPy matrices, with sin^2 + cos^2 = 1 applied.
 
-        With `values`, symbols that have a value are replaced by it; by default they stay symbols.
+        With `values`, symbols that have a value are replaced by it; by default they stay symbols. With the name of `time`,
+        coordinates are functions of it, q1(t), and velocities their derivatives; None, the default, leaves them symbols.
         """
         from taupi.program.targets.explicit import build
 
-        return build(self, values)()
+        return build(self, values, time)()
 
     def explicit(
         self,
@@ -313,9 +317,17 @@ class Program:
 
         return explicit(self, values, angles, names, digits, short, intermediates, limit)
 
-    def latex(self, values: bool = False) -> str:
-        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`."""
-        return self.explicit(values).latex()
+    def latex(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`, `time` that of its `latex`."""
+        return self.explicit(values).latex(time=time)
+
+    def mathematica(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as Mathematica reads them; `values` is that of `explicit`, `time` that of its `mathematica`."""
+        return self.explicit(values).mathematica(time)
+
+    def maple(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as Maple reads them; `values` is that of `explicit`, `time` that of its `maple`."""
+        return self.explicit(values).maple(time)
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
 

@@ -15,9 +15,10 @@ from taupi.reporting.sections.base import Section
 
 if TYPE_CHECKING:
     from taupi.excitation.excitation import Excitation
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.reporting.run_page import Runs
 
-    Reported = Fit | Excitation | Runs
+    Reported = Fit | PayloadEstimate | Excitation | Runs
 
 
 def report(
@@ -38,6 +39,8 @@ def report(
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
     out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
 
+    The page of a payload (`taupi.identify_payload`) shows the body at its frame, and its numbers with intervals.
+
     The page of an excitation shows what it promises, the arm as a film, the motion and its torque beside their limits, and
     clearance over time.
 
@@ -45,8 +48,8 @@ def report(
     settings. A bare `Run` does not know its arm: `robot` says which one to draw.
 
     `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
-    `taupi.reporting.sections.fit`, `RUN_SECTIONS` of `taupi.reporting.sections.run` or `EXCITATION_SECTIONS` of
-    `taupi.reporting.sections.excitation`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
+    `taupi.reporting.sections.fit`, and `PAYLOAD_SECTIONS`, `RUN_SECTIONS` and `EXCITATION_SECTIONS` of `payload`, `run` and
+    `excitation` beside it. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -78,6 +81,12 @@ def report_text(
     """Return a report as the text of an HTML file; the arguments are those of `report`."""
     if isinstance(result, Fit):
         return fit_page(result, validation, fitted, sections)
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
+
+    if isinstance(result, PayloadEstimate):
+        from taupi.reporting.payload_page import payload_page
+
+        return payload_page(result, sections)
     from taupi.excitation.excitation import Excitation  # the page of a fit needs no simulation
 
     if isinstance(result, Excitation):
@@ -89,7 +98,7 @@ def report_text(
     if not isinstance(result, Run | Trial | list | tuple):
         raise TaupiError(
             Argument("result"),
-            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
+            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, a payload, or a list of runs and trials.",
         )
     if not isinstance(validation, tuple) or validation or fitted:
         raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4,
     """
     from scipy.signal import sosfilt, sosfilt_zi, sosfiltfilt
 
-    x = _samples(x)
+    x = checked_samples(x)
     sos = _sections(rate_hz, cutoff_hz, order)
     if causal:
         rest = sosfilt_zi(sos).reshape(len(sos), 2, *[1] * (x.ndim - 1)) * x[0]
@@ -83,9 +84,7 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
 
 def settle_rows(rate_hz: float, cutoff_hz: float, order: int = 4) -> int:
     """Return the number of samples after which the filter has forgotten how it started: |slowest pole|^k < 1e-12."""
-    from scipy.signal import sos2zpk
-
-    _, poles, _ = sos2zpk(_sections(rate_hz, cutoff_hz, order))
+    _, poles, _ = filter_roots(rate_hz, cutoff_hz, order)
     # The term in `order`: several poles near the slowest add up to a polynomial times its power.
     return math.ceil(math.log(_FORGOTTEN) / math.log(np.abs(poles).max()) + 2 * order)
 
@@ -180,7 +179,7 @@ def choose_cutoff(
     >>> 5 < tp.signals.choose_cutoff(q[:, None], 1000).hz < 12
     True
     """
-    q = _samples(q)
+    q = checked_samples(q)
     q = q[:, None] if q.ndim == 1 else q
     rate_hz = positive("rate_hz", rate_hz)
     if len(q) < 32:
@@ -224,19 +223,27 @@ def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
     return rate, cutoff
 
 
+def filter_roots(rate_hz: float, cutoff_hz: float, order: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the zeros, the poles and the gain of one pass of the filter."""
+    rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
+    zeros, poles, gain = _design(rate, cutoff, whole_number("order", order), "zpk")
+    return np.array(zeros), np.array(poles), float(gain)
+
+
 def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
     rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    return _design(rate, cutoff, whole_number("order", order)).copy()
+    return np.array(_design(rate, cutoff, whole_number("order", order), "sos"))
 
 
 @lru_cache(maxsize=64)
-def _design(rate: float, cutoff: float, order: int) -> np.ndarray:
+def _design(rate: float, cutoff: float, order: int, form: str) -> Any:
     from scipy.signal import butter
 
-    return butter(order, cutoff, fs=rate, output="sos")
+    return butter(order, cutoff, fs=rate, output=form)
 
 
-def _samples(x: np.ndarray) -> np.ndarray:
+def checked_samples(x: np.ndarray) -> np.ndarray:
+    """Return samples (N, ...) as an array of finite numbers, at least two of them."""
     x = np.asarray(x, dtype=float)
     if x.ndim < 1 or len(x) < 2:
         raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with at least two samples.")

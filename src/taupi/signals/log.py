@@ -12,6 +12,7 @@ import numpy as np
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
+from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.stretches import Stretches, gap_rows
 
@@ -102,6 +103,10 @@ class Log:
         filtering: How the log was filtered and differentiated; None for a log as it was recorded.
         delays: Seconds by which signals are late, by name, one per joint; `taupi.prepare` and `taupi.identify` undo them.
         known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to those of `tau_known`.
+        base: How the base of a floating robot moves, a `taupi.floating.BaseMotion`; None for a robot that is bolted down.
+        wrench: What its surroundings apply to frames of the robot, by name: moment and force (N, 6), or a force alone (N, 3), at
+            the frame's origin and in its axes, N m and N.
+        contact: When frames of the robot touch the ground, by name (N,).
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -133,6 +138,9 @@ class Log:
     filtering: Filtering | None = None
     delays: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     known_torque: tuple[str, ...] = ()
+    base: BaseMotion | None = None
+    wrench: Mapping[str, np.ndarray] = field(default_factory=dict)
+    contact: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
@@ -147,6 +155,9 @@ class Log:
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "known_torque", check_known_torque("known_torque", self.known_torque))
+        object.__setattr__(self, "base", checked_base(self.base, len(time)))
+        object.__setattr__(self, "wrench", checked_wrenches(self.wrench, len(time)))
+        object.__setattr__(self, "contact", checked_contacts(self.contact, len(time)))
         for name in SIGNALS:
             value = getattr(self, name)
             if value is None:
@@ -216,7 +227,11 @@ class Log:
 
     def rows(self, index: slice | np.ndarray, note: str | None = None) -> Log:
         """Return the samples that `index` selects, a slice, a mask or row numbers; a `note` is appended to the notes."""
-        signals = {name: value[index] for name, value in self.signals.items()}
+        signals: dict[str, Any] = {name: value[index] for name, value in self.signals.items()}
+        if self.base is not None:
+            signals["base"] = self.base.rows(index)
+        signals["wrench"] = {name: value[index] for name, value in self.wrench.items()}
+        signals["contact"] = {name: value[index] for name, value in self.contact.items()}
         return self.with_(time=self.time[index], **signals, **({"notes": note} if note else {}))
 
     def slice(self, start: float | None = None, stop: float | None = None) -> Log:

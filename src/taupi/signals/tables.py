@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -120,9 +121,10 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
     stated += [f"{name} is late by {', '.join(f'{1e3 * d:.4g}' for d in late)} ms" for name, late in delays.items()]
     notes += [note for note in stated if note not in notes]  # a file written by us has them already
     in_order = order == list(range(next(iter(signals.values())).shape[1]))
+    ordered: dict[str, Any] = dict(signals) if in_order else {k: v[:, order] for k, v in signals.items()}
     return Log(
         time,
-        **(signals if in_order else {k: v[:, order] for k, v in signals.items()}),
+        **ordered,
         names=layout.names,
         units=layout.units,
         source=source,

@@ -198,3 +198,15 @@ def test_r2_of_a_validation_is_of_the_torque_about_its_mean():
             left = np.sum((torque - seen.predicted[:, j]) ** 2)
             assert r2 == pytest.approx(1 - left / (len(torque) * np.var(torque)))
             assert 1 - r2 > 10 * left / np.sum(torque**2)
+
+
+def test_the_shares_of_logs_are_those_of_their_leverages():
+    """Of the hat matrix H = W (W^T W)^-1 W^T, the part of the trace that belongs to the rows of a log, over the whole trace."""
+    logs = [rigid_log(samples=400), rigid_log(samples=150)]
+    fit = tp.identify(crossed(), logs, tp.estimators.OrdinaryLeastSquares(), FRICTION, slow=0)
+    parts = [dense(fit, log)[0].reshape(-1, len(fit.values)) for log in logs]
+    inverse = np.linalg.inv(sum(w.T @ w for w in parts))
+    shares = np.array([np.trace(w @ inverse @ w.T) for w in parts]) / len(fit.values)
+    (note,) = [note for note in fit.notes if note.startswith("What determines")]
+    assert [int(text.split()[-1]) for text in note.split(" %")[:2]] == np.round(100 * shares).astype(int).tolist()
+    assert shares[0] > 0.6 and shares.sum() == pytest.approx(1.0)

@@ -170,3 +170,8 @@ def test_a_saved_fit_keeps_its_parameters():
     assert np.allclose(again.parameters.values, fit.parameters.values, rtol=1e-6, atol=1e-9)
     from_covariance = dataclasses.replace(fit, triangle=None)
     assert is_consistent(from_covariance.parameters)
+
+
+def test_bounds_that_are_no_pair_are_refused_at_once():
+    with pytest.raises(tp.TaupiError, match=r"mass_bounds\['forearm'\] is 3, expected \(lower, upper\)"):
+        tp.estimators.Feasible(mass_bounds={"forearm": 3})

@@ -14,7 +14,7 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.physical.bounds import Bounds
 from taupi.identification.physical.least_squares import ConsistentSolution, constrained_least_squares, exact_solution
 from taupi.identification.physical.link_shapes import Shape
-from taupi.identification.physical.region import Range, Region, consistent_region
+from taupi.identification.physical.region import Range, Region, consistent_region, mass_range
 from taupi.identification.physical.standard_parameters import prior_share, term_sizes
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
@@ -70,6 +70,8 @@ class Feasible:
             bounds = getattr(self, name)
             if bounds is not None and not isinstance(bounds, Mapping):
                 raise TaupiError(Argument(name), f" is {shown(bounds)}, expected a mapping from names of links.")
+        for link, limits in (self.mass_bounds or {}).items():
+            mass_range(limits, f"mass_bounds[{link!r}]")
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""

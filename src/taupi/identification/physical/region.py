@@ -228,7 +228,8 @@ def _pair(value: Any, what: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def _range(value: Range, what: str) -> Range:
+def mass_range(value: Range, what: str) -> Range:
+    """Return the ends of a range of masses, kg; `what` names it where it is refused."""
     ends = _pair(value, what)
     try:
         low, high = float(ends[0]), float(ends[1])
@@ -247,7 +248,7 @@ def _mass_rows(standard: Parameters, bounds: Mapping[str, Range], total: Range |
         ranges.append((list(_links(standard)), total, "total_mass"))
     result: list[Row] = []
     for links, limits, what in ranges:
-        low, high = _range(limits, what)
+        low, high = mass_range(limits, what)
         weights = np.zeros(len(standard))
         weights[[standard.layout.link(i).start for i in links]] = 1.0
         owner = standard.layout.entries[LINK_SIZE * links[0]].owner if what != "total_mass" else "the total"

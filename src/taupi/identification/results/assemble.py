@@ -20,6 +20,9 @@ from taupi.model.robot import Robot
 from taupi.threads import small_algebra
 from taupi.version import __version__
 
+# Logs that are named one by one in a note on their shares.
+_LISTED = 6
+
 
 @small_algebra
 def assemble(
@@ -69,6 +72,7 @@ def assemble(
             *_undetermined_notes(problem, solution),
             *_few_rows_notes(problem, uncertain),
             *([sensitive] if sensitive else []),
+            *(_share_notes(problem, solution, weights) if pieces is None else []),
             *notes,
         ),
         logs=tuple(r.record for r in problem.recordings),
@@ -84,6 +88,8 @@ def assemble(
 
 def _row_settings(problem: Problem) -> dict[str, Any]:
     """Return the setting that tells rows with deflections as measurements from those with deflections as columns."""
+    if problem.contact is not None:
+        return dict(zip(("contact", "feet"), problem.contact, strict=True))
     return {"fits_deflection": True} if problem.springs is not None and problem.springs.rows is not None else {}
 
 
@@ -133,6 +139,27 @@ def _undetermined_notes(problem: Problem, solution: Solution) -> list[str]:
         f"Not determined one by one (below {WEAK:g} of the best determined): {listed}. They are as near to the prior as the logs "
         "allow, and have no standard error."
     ]
+
+
+def information_shares(problem: Problem, solution: Solution, weights: Weights) -> np.ndarray:
+    """Return the share of each log (k,) in what determines the parameters: sum_j |w_ij Y_ij (Y' W Y)^-1/2|^2, normalised."""
+    result = np.zeros(len(problem.recordings))
+    for f in problem.factors:
+        weight = weights.get((f.file, f.joint), 1.0)
+        result[f.file] += float(np.sum((weight * f.r[:, :-1] @ solution.spread) ** 2))
+    return result / max(float(result.sum()), 1e-300)
+
+
+def _share_notes(problem: Problem, solution: Solution, weights: Weights) -> list[str]:
+    """Return a note on which of several logs decide."""
+    if len(problem.recordings) < 2:
+        return []
+    shares = information_shares(problem, solution, weights)
+    first = np.argsort(-shares, kind="stable")[:_LISTED]
+    listed = ", ".join(f"{problem.recordings[k].source.name} {100 * shares[k]:.0f} %" for k in first)
+    rest = len(shares) - len(first)
+    more = f", the other {rest} {100 * (1 - shares[first].sum()):.0f} %" if rest else ""
+    return [f"What determines the parameters comes from {listed}{more}."]
 
 
 def _few_rows_notes(problem: Problem, uncertain: Uncertainty) -> list[str]:

@@ -16,7 +16,8 @@ from taupi.identification.equations import regressor_inputs
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
-from taupi.signals.filters import butterworth, edge_rows, overlapping_pieces, settle_rows
+from taupi.signals.block_filter import zero_phase
+from taupi.signals.filters import edge_rows, overlapping_pieces, settle_rows
 
 # Samples that are evaluated and filtered at once.
 _CHUNK = 4096
@@ -62,9 +63,19 @@ class Filter:
         """The number of samples cut at each end, where the filter averages over few."""
         return edge_rows(self.rate_hz, self.cutoff_hz)
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return x (N, ...) filtered along its first axis."""
-        return butterworth(x, self.rate_hz, self.cutoff_hz, self.order)
+    @property
+    def reach(self) -> int:
+        """The number of samples after which the filter has forgotten how it started."""
+        return settle_rows(self.rate_hz, self.cutoff_hz, self.order)
+
+    def __call__(self, x: np.ndarray, rows: slice | None = None) -> np.ndarray:
+        """Return `rows` (all by default) of x (N, C) filtered along its first axis."""
+        return zero_phase(x, self.rate_hz, self.cutoff_hz, self.order, rows)
+
+    def kept(self, first: int, length: int) -> slice:
+        """Return which rows are kept of `length` that begin at row `first` of the record: every `step`-th from the edge on."""
+        start = max(self.edge - first, (self.edge - first) % self.step)
+        return slice(start, length, self.step)
 
 
 @lru_cache(maxsize=8)
@@ -110,15 +121,18 @@ class RowMaker:
                 yield from self._rows_of(table)
             return
         row, pending = 0, None
-        overlap = settle_rows(row_filter.rate_hz, row_filter.cutoff_hz, row_filter.order)
-        for piece, keep in overlapping_pieces(tables, overlap):
-            filtered = row_filter(piece[:, self._unfiltered :])[keep]
-            table = np.concatenate([piece[keep, : self._unfiltered], filtered], axis=1)
+        for piece, inside in overlapping_pieces(tables, row_filter.reach):
+            own = piece[inside]
+            kept = row_filter.kept(row, len(own))
+            shifted = slice(kept.start + inside.start, inside.stop, kept.step)
+            filtered = row_filter(piece[:, self._unfiltered :], shifted)
+            table = np.concatenate([own[kept, : self._unfiltered], filtered], axis=1)
             if pending is not None:  # only when no further piece comes is the end of the record known
-                yield from self._decimated(pending, row - len(pending), None, row_filter)
-            pending, row = table, row + len(table)
+                yield from self._rows_of(pending[1])
+            pending, row = (row + kept.start, table), row + len(own)
         if pending is not None:
-            yield from self._decimated(pending, row - len(pending), row, row_filter)
+            first, table = pending
+            yield from self._rows_of(table[: len(range(first, row - row_filter.edge, row_filter.step))])
 
     @property
     def _unfiltered(self) -> int:
@@ -149,17 +163,6 @@ class RowMaker:
                     modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load - known)
                 signals = (block.use[at], block.tau[at], s[at], modulated, shapes[at].reshape(len(y), -1))
                 yield np.concatenate([*unfiltered, *signals, y], axis=1)
-
-    def _decimated(self, table: np.ndarray, first: int, end: int | None, row_filter: Filter) -> Iterator[Rows]:
-        """Yield the rows to keep of a table that begins at row `first` of the record: every `step`-th, without the edges.
-
-        `end` is the number of rows of the record, for its last table.
-        """
-        at = np.arange(first, first + len(table))
-        keep = (at >= row_filter.edge) & ((at - row_filter.edge) % row_filter.step == 0)
-        if end is not None:
-            keep &= at < end - row_filter.edge
-        yield from self._rows_of(table[keep])
 
     def _rows_of(self, table: np.ndarray) -> Iterator[Rows]:
         """Yield the rows in a table, of those samples in which any joint is used."""

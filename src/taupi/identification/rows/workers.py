@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from taupi.checks import whole_number
+from taupi.threads import return_free_memory
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,6 +46,7 @@ class Workers:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return the results of the function for the items, in their order."""
+        return_free_memory()  # the threads will need some of their own
         return list(self._pool.map(function, items))
 
     def check(self) -> None:

@@ -59,8 +59,8 @@ def torque_timing(recording: Recording, base: BaseParameters) -> TorqueTiming:
 def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, row_filter: Filter) -> tuple[float, float]:
     """Return the coefficient of the column `own` (N,), next to other columns (N, p) and a constant, and its standard error."""
     apart = max(1.0, row_filter.rate_hz / (2 * row_filter.cutoff_hz))  # samples between independent ones
-    everything = row_filter(np.column_stack([target, own, np.ones(len(own)), columns]))
-    everything = everything[row_filter.edge : -row_filter.edge]
+    rows = slice(row_filter.edge, -row_filter.edge)
+    everything = row_filter(np.column_stack([target, own, np.ones(len(own)), columns]), rows)
     target, matrix = everything[:, 0], everything[:, 1:]
     size = np.linalg.norm(matrix, axis=0)
     used = size > 1e-12 * size.max()

@@ -181,6 +181,23 @@ def symptom_of(candidate: Candidate, names: tuple[str, ...]) -> Reason:
     return Reason(candidate.cause, candidate.symptom, Level.DOUBTFUL, joints, candidate.numbers, candidate.remedy)
 
 
+def unexplained(before: Errors) -> bool:
+    """Tell whether the torque leaves anything for a cause to explain: a poor error, a negative inertia, odd described masses.
+
+    Without any of these no cause is named, whatever undoing it would leave, unless positions are outside of their limits.
+    """
+    odd = len(before.described) > 0 and np.nanmax(before.described) > CREDIBLE
+    return bool(np.max(before.joints) ** 2 >= LEAST or before.impossible.any() or odd)
+
+
+def can_be_named(trials: Trials, candidate: Candidate) -> bool:
+    """Tell whether a candidate has something to explain, before it is tried: the torque, or joints outside of their limits."""
+    if unexplained(trials.baseline):
+        return True
+    outside, after = trials.outside_limits(None), trials.outside_limits(candidate.mending.motion)
+    return bool(outside[list(candidate.joints)].any() and not after.any())
+
+
 def tried(trials: Trials, candidate: Candidate) -> Tried:
     """Return a candidate with its errors."""
     after, motion = candidate.after or trials.errors(candidate.mending), candidate.mending.motion

@@ -11,8 +11,18 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import reasons_of_bodies, reasons_of_errors
 from taupi.identification.results.verdict import Level, Reason, Verdict, percent
-from taupi.identification.verdict.candidate import CREDIBLE, HALVED, Cause, Tried, best_of, symptom_of, tried
-from taupi.identification.verdict.causes import CONTRADICTING, QUICK, SILENT, TRIED
+from taupi.identification.verdict.candidate import (
+    CREDIBLE,
+    HALVED,
+    Cause,
+    Tried,
+    best_of,
+    can_be_named,
+    symptom_of,
+    tried,
+    unexplained,
+)
+from taupi.identification.verdict.causes import CONTRADICTING, QUICK, REDIRECTED, SHOWN, SILENT, TRIED
 from taupi.identification.verdict.clipping import clipping_reasons
 from taupi.identification.verdict.computed import computed_reason
 from taupi.identification.verdict.sample import heads_of
@@ -65,26 +75,34 @@ def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
     """Yield what the logs themselves tell, and the likely cause."""
     yield from (reason for reason in (scale_reason(trials), computed_reason(trials)) if reason is not None)
     seen: list[Tried] = []
-    best = _search(trials, SILENT, seen)
+    best, names = _likely_cause(trials, doubted, seen), trials.robot.joint_names
+    if best is not None:
+        yield best.reason(names)
+    elif _suspicious(trials):
+        yield from _without_cause(trials)
+    yield from (symptom_of(each.candidate, names) for each in seen if each.candidate.symptom and each is not best)
+
+
+def _likely_cause(trials: Trials, doubted: bool, seen: list[Tried]) -> Tried | None:
+    """Return the candidate that explains the logs best; None if none does. Those that were tried are added to `seen`."""
+    if not unexplained(trials.baseline):
+        return _search(trials, (*SHOWN, *REDIRECTED), seen)
+    best = _search(trials, (*SHOWN, *SILENT), seen)
     if best is None and (doubted or _suspicious(trials)):
         best = _search(trials, TRIED, seen)
-        if best is None:
-            yield from _without_cause(trials)
     elif best is None:
         best = _search(trials, QUICK, seen)
         if best is None and _contradicted(trials):
             best = _search(trials, CONTRADICTING, seen)
-    names = trials.robot.joint_names
-    if best is not None:
-        yield best.reason(names)
-    yield from (symptom_of(each.candidate, names) for each in seen if each.candidate.symptom and each is not best)
+    return best
 
 
 def _search(trials: Trials, causes: Iterable[Cause], seen: list[Tried]) -> Tried | None:
     """Return the candidate that explains the logs best, among those of the causes and those `seen` before."""
     best = None
     for cause in causes:
-        seen += (tried(trials, candidate) for candidate in cause.candidates(trials))
+        candidates = cause.candidates(trials)
+        seen += (tried(trials, each) for each in candidates if each.symptom or can_be_named(trials, each))
         best = best_of(seen)
         if best is not None and _settled(best):
             break

@@ -258,9 +258,8 @@ def _through(recording: Recording, columns: np.ndarray) -> np.ndarray:
     row_filter = recording.row_filter
     if row_filter is None:
         return columns
-    flat = row_filter(columns.reshape(len(columns), -1))
-    kept = flat[row_filter.edge : len(flat) - row_filter.edge : row_filter.step]
-    return kept.reshape(len(kept), *columns.shape[1:])
+    rows = slice(row_filter.edge, len(columns) - row_filter.edge, row_filter.step)
+    return row_filter(columns.reshape(len(columns), -1), rows).reshape(-1, *columns.shape[1:])
 
 
 def _constant(x: np.ndarray) -> bool:

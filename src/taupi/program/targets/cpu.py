@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, unknown
@@ -78,6 +79,8 @@ class Kernel:
         self._counts = [len(program.nonzeros(k)) for k in range(len(program.outputs))]
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._local = threading.local()
+        self._arity = len(program.inputs)
+        self._idle: list[BoundKernel] = []  # for calls with one sample, each used by one thread at a time
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.program, self.threads, self.layout, self.dtype.name, self.lanes)
@@ -97,6 +100,8 @@ class Kernel:
         `out` may have arrays of the right shape and type for the results. Not all structural zeros are written: `out` must be
         zero there before the call, as the arrays of `empty` are.
         """
+        if out is None and not kwargs and (result := self.one_sample(args)) is not None:
+            return result
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
         results = self.empty(n) if out is None else self._checked_out(out, n, shape)
@@ -107,6 +112,32 @@ class Kernel:
         if self.layout == "samples" and out is None:
             results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def one_sample(self, args: tuple[Any, ...]) -> Any:
+        """Return the results for one sample in arrays that need no conversion; None for any other arguments.
+
+        `args` are one array per input, of the kernel's number type and the input's own shape; a float serves an input without
+        axes. This is the same code as that of a batch, to the last bit, without the time that it takes to arrange a batch.
+        """
+        if len(args) != self._arity or self.layout != "samples":
+            return None
+        dtype, idle = self.dtype, self._idle
+        try:  # a list's pop and append are atomic, so that threads never share one
+            bound = idle.pop()
+        except IndexError:
+            bound = BoundKernel(self)
+        for a, (place, shape) in zip(args, bound.places):  # noqa: B905 - as many, and the check takes its time
+            if not (type(a) is ndarray and a.dtype is dtype and a.shape == shape) and not (
+                type(a) is float and shape == ()
+            ):
+                idle.append(bound)
+                return None
+            place[...] = a
+        bound.run()
+        results = bound.results
+        copies = results[0].copy() if len(results) == 1 else tuple([r.copy() for r in results])
+        idle.append(bound)
+        return copies
 
     def empty(self, n: int) -> list[np.ndarray]:
         """Return output arrays for `n` samples: zeros, aligned to cache lines."""
@@ -206,6 +237,8 @@ class BoundKernel:
         places = zip(program.inputs, ends, strict=True)
         self.inputs = {p.name: self.x[end - p.size : end].reshape(p.shape) for p, end in places}
         self.outputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.outputs}
+        self.places = [(place, place.shape) for place in self.inputs.values()]
+        self.results = list(self.outputs.values())
         arrays = [self.inputs[p.name].reshape(1, p.size) for p in program.inputs]
         results = [self.outputs[p.name].reshape(1, p.size) for p in program.outputs]
         self._kept_alive = (kernel, scratch := kernel.scratch(), table := kernel.table(arrays, results, 1, scratch))

@@ -16,8 +16,12 @@ from taupi.identification.verdict.causes.signs import FlippedSigns, FlippedTorqu
 from taupi.identification.verdict.causes.timing import DelayedTorque
 from taupi.identification.verdict.causes.units import Degrees, Milliseconds
 
-# Those that cost next to nothing are looked for in every fit.
-SILENT: tuple[Cause, ...] = (Spikes(), WrappedAngles(), OtherPayload(), DelayedTorque(), OffsetOfQ())
+# Those that a log shows by itself are looked for in every fit.
+SHOWN: tuple[Cause, ...] = (Spikes(), WrappedAngles())
+# Where something is left to be explained, these cost next to nothing.
+SILENT: tuple[Cause, ...] = (OtherPayload(), DelayedTorque(), OffsetOfQ())
+# Where nothing is, limits of positions may still tell of these.
+REDIRECTED: tuple[Cause, ...] = (FlippedSigns(), SwappedJoints())
 # The others only if there is a reason to.
 TRIED: tuple[Cause, ...] = (
     Degrees(),
@@ -34,4 +38,4 @@ TRIED: tuple[Cause, ...] = (
 QUICK: tuple[Cause, ...] = (FlippedSigns(), TorqueFactor(), SwappedJoints())
 # Those that a description tells of which explains little of a log, though the fit is good.
 CONTRADICTING: tuple[Cause, ...] = (FlippedTorques(), Mounting(), OffsetOfQByDescription())
-CAUSES: tuple[str, ...] = tuple(dict.fromkeys(cause.name for cause in (*SILENT, *TRIED)))
+CAUSES: tuple[str, ...] = tuple(dict.fromkeys(cause.name for cause in (*SHOWN, *SILENT, *TRIED)))
