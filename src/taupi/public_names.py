@@ -87,7 +87,6 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.errors": "TaupiError, TaupiWarning",
-        "taupi.budget": "Budget, reading_budget",
     },
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",
@@ -167,6 +166,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",
         "taupi.signals.delay": "estimate_delay, remove_delay",
+        "taupi.budget": "Budget, reading_budget",
     },
     "estimators": {
         "taupi.identification.estimators.ols": "OrdinaryLeastSquares",
