@@ -23,7 +23,9 @@ def view(
     robot: RobotArgument,
     motion: Annotated[
         Path | None,
-        typer.Argument(metavar="[MOTION]", help="A log, a saved run, or the folder of a run or an excitation, to play."),
+        typer.Argument(
+            metavar="[MOTION]", help="A log, a saved run, or the folder of a run or an excitation, to play."
+        ),
     ] = None,
     *,
     host: Annotated[str, typer.Option("--host", help="Where to serve: 0.0.0.0 for other machines too.")] = "127.0.0.1",
