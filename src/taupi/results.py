@@ -42,6 +42,7 @@ __all__ = [
     "Tracking",
     "Trial",
     "Validation",
+    "View",
     "normalised_mean_error",
     "relative_errors",
 ]
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from taupi.model.parameters import ParameterLayout
     from taupi.model.parameters import Parameters
     from taupi.papers.study import Reproduction
+    from taupi.reporting.viewer.view import View
     from taupi.signals.check import Finding
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run

@@ -53,7 +53,7 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A link's centre of mass (3,) in m, and the solid ellipsoid of the same mass and inertia: its axes R and half-lengths (3,)."""
+    """A link's centre of mass (3,), m, and the solid ellipsoid of its mass and inertia: its axes R and half-lengths (3,)."""
 
     mass: float
     com: np.ndarray

@@ -24,7 +24,8 @@ FRAMES_PER_SECOND = 30
 class View:
     """A page that shows a robot, as `taupi.view` returns it; it is there until `close`, or the end of the program.
 
-    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion.
+    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot` what it
+    shows, and `track` what is played, None for nothing.
     """
 
     def __init__(self, server: Any, robot: Robot, track: Track | None) -> None:
@@ -90,7 +91,7 @@ class View:
         add.set_up_direction("+z")
         add.add_grid("/floor", width=2 * size, height=2 * size, cell_size=size / 5, section_size=size)
         camera = self._server.initial_camera
-        camera.position, camera.look_at = (1.1 * size, 0.9 * size, 0.9 * size), (0.0, 0.0, 0.3 * size)
+        camera.position, camera.look_at = (0.6 * size, -0.9 * size, 0.6 * size), (0.15 * size, 0.0, 0.3 * size)
         vertices, faces = unit_tube()
         radius = TUBE * size
         count = len(self._scene.pose(self.q).tubes)
@@ -197,6 +198,10 @@ def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int
     beside them is the torque that holds the robot still and the condition of its mass matrix. `motion` is a Log, a Run, a Trial
     or an Excitation to play. The page is served from this program at `host` and `port` (the next free one where it is taken)
     and fetches nothing from elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
+
+    >>> import taupi as tp
+    >>> page = tp.view(tp.load("puma560"))  # doctest: +SKIP
+    >>> page.show([0.0, 0.7, -0.4, 0.0, 0.5, 0.0])  # doctest: +SKIP
     """
     if not isinstance(robot, Robot):
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
