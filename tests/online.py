@@ -40,7 +40,7 @@ def panda_observer(tracker=False, bandwidth_hz=20.0):
 
 @lru_cache(maxsize=16)
 def panda_log(seed, duration, push=None):
-    """Return a log of the Panda at 1 kHz: noise of 0.1 N m and 0.5 mrad/s; `push` is (from, to, force (3,)) on link 4's origin."""
+    """Return a log of the Panda at 1 kHz, noise of 0.1 N m and 0.5 mrad/s; `push` is (from, to, force) at link 4's origin."""
     arm, course = panda(), motion(seed)
     jacobian = tp.jacobian(arm, frame="panda_link4")
 

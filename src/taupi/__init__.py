@@ -17,7 +17,6 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "BSpline",
     "BaseParameters",
-    "Budget",
     "ComputedTorque",
     "Course",
     "ElasticPlant",
@@ -67,6 +66,7 @@ __all__ = [
     "emit_component",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
@@ -99,7 +99,6 @@ __all__ = [
     "program",
     "properties",
     "read_log",
-    "reading_budget",
     "record",
     "regressor",
     "report",
@@ -120,6 +119,7 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
     from taupi import floating
     from taupi import laws
@@ -132,7 +132,6 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
-    from taupi.budget import Budget
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
@@ -201,7 +200,6 @@ if TYPE_CHECKING:
     from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
-    from taupi.signatures import reading_budget
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate

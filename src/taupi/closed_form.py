@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "bound_formulas",
     "explicit_regressor",
     "generalised_transpose",
     "inertia_basis",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from taupi.analysis.bound_formulas import bound_formulas
     from taupi.control.spatial_algebra import spatial_dynamics
     from taupi.control.spatial_stacks import spatial_parameter_matrices
     from taupi.control.spatial_stacks import spatial_regressor

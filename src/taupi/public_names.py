@@ -87,7 +87,6 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.errors": "TaupiError, TaupiWarning",
-        "taupi.budget": "Budget, reading_budget",
     },
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",
@@ -110,6 +109,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "elastic_stiffness_matrix as stiffness_matrix",
         "taupi.dynamics.elastic_forward": "elastic_forward_dynamics as forward_dynamics",
         "taupi.regressors.elastic": "elastic_regressor as regressor, elastic_regressor_parts as regressor_parts",
+        "taupi.model.motors": "with_motors",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
         "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
     },
@@ -117,6 +117,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.kinematics": "task_coordinates",
         "taupi.dynamics.operational": "operational_dynamics as dynamics, operational_force as force, operational_mass as mass",
         "taupi.regressors.operational": "operational_regressor as regressor",
+        "taupi.papers.aldana.regressor": "planar_3r_regressor",
+        "taupi.simulation.task_motion": "TaskMotion",
         "taupi.analysis.ellipses": "mass_ellipses",
         "taupi.analysis.singularity": "singularity",
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
@@ -141,6 +143,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.coriolis": "velocity_gradient",
         "taupi.dynamics.basis_tensors": "inertia_basis, skew_basis, generalised_transpose, skew, spatial_cross, "
         "spatial_transpose, spatial_displacement, spatial_inertia, parameter_matrices",
+        "taupi.analysis.bound_formulas": "bound_formulas",
         "taupi.regressors.tensors": "momentum, momentum_blocks, link_mass_matrices, link_mass_tensors",
         "taupi.control.spatial_algebra": "spatial_dynamics",
         "taupi.control.spatial_stacks": "spatial_stacks, spatial_regressor, spatial_parameter_matrices",
@@ -163,6 +166,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",
         "taupi.signals.delay": "estimate_delay, remove_delay",
+        "taupi.budget": "Budget, reading_budget",
     },
     "estimators": {
         "taupi.identification.estimators.ols": "OrdinaryLeastSquares",
@@ -195,6 +199,11 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.regressors.classical": "reference_motion",
     },
+    "ensembles": {
+        "taupi.simulation.simulate": "simulate_many, simulate_summary",
+        "taupi.simulation.run_summary": "RunSummary",
+        "taupi.robustness.study": "robustness, RobustnessStudy",
+    },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
         "taupi.papers.study": "Reproduction",
@@ -208,6 +217,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.results.error_measures": "normalised_mean_error, relative_errors",
         "taupi.identification.results.tracking": "Tracking",
         "taupi.identification.online.contacts": "Contact",
         "taupi.identification.online.thresholds": "Thresholds",
@@ -216,6 +226,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
+        "taupi.simulation.run_summary": "RunSummary",
         "taupi.excitation.excitation": "Excitation",
         "taupi.excitation.limits.certificates": "Certificate",
         "taupi.model.capsule": "Capsule",

@@ -36,11 +36,14 @@ __all__ = [
     "Reproduction",
     "Run",
     "RunBatch",
+    "RunSummary",
     "ShapedFit",
     "Thresholds",
     "Tracking",
     "Trial",
     "Validation",
+    "normalised_mean_error",
+    "relative_errors",
 ]
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ if TYPE_CHECKING:
     from taupi.identification.payloads.change_list import ChangeList
     from taupi.identification.payloads.payload_estimate import PayloadErrors
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
+    from taupi.identification.results.error_measures import normalised_mean_error
+    from taupi.identification.results.error_measures import relative_errors
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Comparison
@@ -75,3 +80,4 @@ if TYPE_CHECKING:
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
+    from taupi.simulation.run_summary import RunSummary

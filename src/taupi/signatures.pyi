@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from taupi.budget import Budget
+from taupi.control.law import Law
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import ArrayLike
 from taupi.excitation.excitation import Excitation
@@ -33,6 +34,7 @@ from taupi.identification.results.validation import Validation
 from taupi.identification.rows.preparation import OneOrEach
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
+from taupi.robustness.study import RobustnessStudy
 from taupi.signals.columns import ColumnsLike
 from taupi.signals.delay import Delays
 from taupi.signals.log import Log
@@ -53,6 +55,7 @@ from taupi.simulation.rollouts.batch import Values
 from taupi.simulation.rollouts.loads import PayloadLike
 from taupi.simulation.run import Run
 from taupi.simulation.run import RunBatch
+from taupi.simulation.run_summary import RunSummary
 from taupi.simulation.sensors import Sensors
 from typing import Any
 import numpy as np
@@ -412,7 +415,7 @@ def identify_gains(
     format: str | None = None,
     *,
     mass: float,
-    at: str = "tip",
+    at: str | None = None,
     terms: TermsLike | None = None,
     begin: float | None = None,
     end: float | None = None,
@@ -484,7 +487,7 @@ def identify_payload(
     topic: str | None = None,
     format: str | None = None,
     *,
-    at: str = "tip",
+    at: str | None = None,
     gain_uncertainty: float = 0.05,
     begin: float | None = None,
     end: float | None = None,
@@ -507,8 +510,9 @@ def identify_payload(
 
     tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
     them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
-    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip; results are in its
-    axes. The log is prepared as those of the fit were, except for the settings named here.
+    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
+    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    settings named here.
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
@@ -861,6 +865,49 @@ def reading_budget(
     """
     ...
 
+def robustness(
+    robot: Robot,
+    laws: Sequence[Law] | None = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    *,
+    roll_outs: int = 256,
+    spread: float = 0.2,
+    within: float = 0.05,
+    seed: int = 0,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RobustnessStudy:
+    """Return a RobustnessStudy: arms whose links are not those that control laws believe, simulated, and what became of them.
+
+    `robot`: what the laws believe. The arms have links that differ from its own at random, and can exist.
+    `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at a frequency of its own.
+    `roll_outs`: how many arms.
+    `spread`: how much their parameters differ, as a share.
+    `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
+    `seed`: of the arms and where they start, up to 0.1 rad (or m) beside the reference.
+    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs are a matter of minutes.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
 def simulate(
     plant: Plant,
     controller: ControllerLike = None,
@@ -926,7 +973,9 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    links: ArrayLike | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     tolerance: float = 1e-09,
     every: int = 1,
     horizon: Horizon | None = None,
@@ -935,10 +984,55 @@ def simulate_many(
 
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an
-    array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
+    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
+    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
+    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
+    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
+def simulate_summary(
+    plant: Plant,
+    controller: ControllerLike = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    sensors: Sensors | None = None,
+    initial: Initial = None,
+    parameters: ArrayLike | None = None,
+    inputs: Values | None = None,
+    payloads: Sequence[PayloadLike] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    links: ArrayLike | None = None,
+    late: float = 0.8,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RunSummary:
+    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+
+    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
+    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
+    fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1048,7 +1142,7 @@ def what_changed(
     topic: str | None = None,
     format: str | None = None,
     *,
-    at: str = "tip",
+    at: str | None = None,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,

@@ -1,4 +1,4 @@
-"""One suite over all that runs beside a robot: the emitted C compiles strictly, passes its own harness, and steps as Python does."""
+"""One suite over all that runs beside a robot: emitted C compiles strictly, passes its own harness, and steps as Python does."""
 
 import ctypes
 
@@ -26,6 +26,7 @@ COMPONENTS = {
     "detector": lambda: detector(False),
     "detector_tracked": lambda: detector(True),
     "tracker": lambda: friction_fit().tracker(),
+    "estimator": lambda: friction_fit().recursive_estimator(),
 }
 
 

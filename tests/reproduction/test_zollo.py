@@ -13,6 +13,7 @@ from adaptive import VECTORS
 from scipy import signal
 
 import taupi as tp
+from taupi.identification.results.error_measures import relative_errors
 from taupi.papers.registry import study
 from taupi.papers.zollo2014 import optimised as optimised_study
 from taupi.papers.zollo2014 import pipelines as pipe
@@ -20,7 +21,6 @@ from taupi.papers.zollo2014 import planar as planar_study
 from taupi.papers.zollo2014 import published
 from taupi.papers.zollo2014 import puma as puma_study
 from taupi.papers.zollo2014.optimised import optimised_notes, optimised_pictures, optimised_tables
-from taupi.papers.zollo2014.pipelines import relative_errors
 from taupi.papers.zollo2014.planar import Planar, friction_floor
 from taupi.papers.zollo2014.planar_rows import planar_pictures, planar_rows, planar_tables
 from taupi.papers.zollo2014.puma_rows import pipeline_rows, puma_tables
@@ -70,6 +70,9 @@ def test_the_error_is_that_of_the_vectors():
     errors = relative_errors(vectors["estimated"], vectors["real"])
     moving = [not name.startswith("fs") for name in vectors["names"]]
     assert errors.mean() == pytest.approx(vectors["nme"], rel=1e-12)
+    assert tp.results.normalised_mean_error(vectors["estimated"], vectors["real"]) == errors.mean()
+    with pytest.raises(tp.TaupiError, match=r"values has shape \(2,\)"):
+        tp.results.normalised_mean_error([1.0, 2.0], [1.0, 2.0, 3.0])
     assert errors[moving].mean() == pytest.approx(vectors["nme_without_fs"], rel=1e-12)
     # The same by the arm's own parameters, in whatever order they are.
     bench, values = Planar().bench, {line.name: float(line.estimated) for line in published.TABLE_1}

@@ -1,4 +1,4 @@
-"""Bytes changed at random: single bits, numbers at the edge of their range, spans cut out, doubled, moved or taken from others."""
+"""Bytes changed at random: single bits, numbers at the edge of their range, spans cut out, doubled, moved or borrowed."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def parse_expression(text: str, what: Part = "value") -> Scalar:
         raise TaupiError(
             what, f" is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
         ) from None
-    if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.nan):
+    if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.oo, sympy.nan, sympy.I):
         raise TaupiError(what, f" is {text[:40]!r}, which is not a finite number.")
     return _sized(_simplest(result), what)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import blocks
 import numpy as np
 import pytest
+import sympy
 from elastic import VECTORS, arm
 from support import error
 
@@ -182,3 +183,77 @@ def test_torque_samples():
         tp.simulate(plant, np.zeros((100, 3)), duration=0.1, rate=rate)
     with pytest.raises(tp.TaupiError, match="not finite"):
         tp.simulate(plant, np.full((100, 2), np.nan), duration=0.1, rate=rate)
+
+
+def test_bounds_as_formulas():
+    """The lecture's closed forms of the 2R within 90 degrees, as formulas, and their numbers beside certain enclosures."""
+    robot, quarter = tp.load("lecture2r"), (-np.pi / 2, np.pi / 2)
+    formulas = tp.closed_form.bound_formulas(robot, quarter)
+    least = "(m1 + m2)*L1**2 + 2*m2*L2**2"
+    wanted = {
+        "M_1_min": least,
+        "M_1_max": f"{least} + 3*m2*L1*L2",
+        "c_1": "m2*L1*L2",
+        "g_1": "(m1 + m2)*g*L1 + 2*m2*g*L2",
+        "c_2_n2": "4*m2*L1*L2",
+    }
+    assert set(formulas) == set(wanted)
+    values = {name: float(value) for name, value in robot.symbols}
+    numbers = tp.bounds(robot, quarter, tolerance=1e-6)
+    for name, text in wanted.items():
+        assert sympy.expand(formulas[name] - sympy.sympify(text)) == 0, name
+        assert float(formulas[name].subs(values)) == pytest.approx(numbers[name].value, rel=1e-5)
+    assert "With values for" in repr(numbers) and "bound_formulas" in numbers.notes[-1]
+    # Of other arms the formulas hold, if not tightly: three links, and over a full turn.
+    for other, span in ((tp.load("planar3r"), (-2.0, 2.5)), (robot, None), (tp.load("planar3r"), (0.2, 1.1))):
+        formulas = tp.closed_form.bound_formulas(other, span)
+        values = {name: float(value) for name, value in other.symbols}
+        bound = {name: float(f.subs(values)) for name, f in formulas.items()}
+        q = np.random.default_rng(0).uniform(*(span or (-np.pi, np.pi)), (300, other.n))
+        norms = np.abs(tp.mass_matrix(other)(q)).sum(axis=1).max(axis=1)
+        assert bound["M_1_min"] <= norms.min() + 1e-9 and norms.max() <= bound["M_1_max"] + 1e-9
+        assert np.abs(tp.gravity_torque(other)(q)).sum(axis=1).max() <= bound["g_1"] + 1e-9
+        qd = np.random.default_rng(1).normal(size=(300, other.n))
+        c = tp.bias_torque(other.with_gravity((0, 0, 0)))(q, qd)
+        assert (np.abs(c).sum(axis=1) <= bound["c_1"] * np.abs(qd).sum(axis=1) ** 2 + 1e-9).all()
+        assert (np.linalg.norm(c, axis=1) <= bound["c_2_n2"] * (qd**2).sum(axis=1) + 1e-9).all()
+    slide = [{"a": 0, "alpha": 0, "d": 0, "theta": 0, "joint": "prismatic"}]
+    with pytest.raises(tp.TaupiError, match="has slides"):
+        tp.closed_form.bound_formulas(tp.Robot.from_dh(slide, links=[{"m": 1.0}]), (0.0, 1.0))
+
+
+def test_forces_and_accelerations_as_arrows(tmp_path):
+    """M_C a of unit accelerations a: the tips of the arrows lie where the formula puts them."""
+    unit = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    ellipses = tp.operational.mass_ellipses(unit, [0.0, np.pi / 2])
+    axes = tp.plot(ellipses, arrows=8, scale=0.2).axes[0]
+    arrows = {kind: [a for a in axes.texts if a.get_label() == f"_{kind} 0"] for kind in ("acceleration", "force")}
+    assert [len(several) for several in arrows.values()] == [8, 8]
+    mass = np.diag([1.0, 2.0])  # at (0, 90 degrees)
+    for a, f in zip(arrows["acceleration"], arrows["force"], strict=True):
+        assert a.xyann == pytest.approx([1, 1]) and np.linalg.norm(np.array(a.xy) - 1) == pytest.approx(0.2)
+        assert np.array(f.xy) - 1 == pytest.approx(mass @ (np.array(a.xy) - 1))
+    with pytest.raises(tp.TaupiError, match="arrows is -1"):
+        tp.plot(ellipses, arrows=-1)
+
+
+def test_a_wrench_at_a_tool():
+    """The tool stands off the last link's frame, turned: its force, in its own axes, by a lever that the test works out."""
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    tool = np.eye(4)
+    tool[:3, :3], tool[:3, 3] = turned, (0.1, 0.2, 0.3)
+    row = {"a": 0.5, "alpha": 0, "d": 0, "theta": 0}
+    robot = tp.Robot.from_dh([row, row], links=[{"m": 1.0}] * 2, gravity=(0, 0, 0), tool=tool.tolist())
+    q, zero, still = [0.3, 0.4], np.zeros(2), np.zeros(6)
+    moment, force = np.array([0.1, -0.2, 0.4]), np.array([2.0, 3.0, -1.0])
+    f_tip = np.r_[moment, force]
+    c, s = np.cos, np.sin
+    last = np.array([[c(0.7), -s(0.7), 0], [s(0.7), c(0.7), 0], [0, 0, 1]])
+    elbow = 0.5 * np.array([c(0.3), s(0.3), 0])
+    tip = elbow + 0.5 * last[:, 0] + last @ tool[:3, 3]
+    n, f = last @ turned @ moment, last @ turned @ force
+    wanted = [n[2] + np.cross(tip, f)[2], n[2] + np.cross(tip - elbow, f)[2]]
+    program = tp.closed_form.moving_base_dynamics(robot, tip_wrench=True)
+    assert np.allclose(program(q, zero, zero, still, still, f_tip), wanted)
+    *_, tau = tp.closed_form.newton_euler_motion(robot, tip_wrench=True)(q, zero, zero, still, still, f_tip)
+    assert np.allclose(tau, wanted)

@@ -34,11 +34,11 @@ def contacts(
     *,
     quiet: QuietOption = None,
     thresholds: ThresholdsOption = None,
-    bandwidth: Annotated[float, typer.Option("--bandwidth", help="How fast the observer follows, Hz.")] = 20.0,
+    bandwidth_hz: Annotated[float, typer.Option("--bandwidth", help="How fast the observer follows, Hz.")] = 20.0,
     tracker: Annotated[
         bool, typer.Option("--tracker", help="Let friction follow the robot while nobody touches it.")
     ] = False,
-    false_alarms: Annotated[
+    false_alarms_per_hour: Annotated[
         float, typer.Option("--false-alarms", help="Alarms without a contact to accept, per hour.")
     ] = 1.0,
     output: Annotated[
@@ -57,8 +57,8 @@ def contacts(
     import taupi as tp
     from taupi.identification.online.thresholds_file import write_thresholds
 
-    observer = tp.momentum_observer(tp.load_fit(fit), bandwidth, tracker=tracker)
-    detector = _detector(observer, fit, quiet or [], thresholds, false_alarms, reading)
+    observer = tp.momentum_observer(tp.load_fit(fit), bandwidth_hz, tracker=tracker)
+    detector = _detector(observer, fit, quiet or [], thresholds, false_alarms_per_hour, reading)
     if output is not None:
         write_thresholds(detector.thresholds, output, force)
     by_log = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,8 @@ import numpy as np
 
 from taupi.checks import positive
 from taupi.dynamics.terms import TermsLike
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identification.build import build
-from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.gains.projection import (
     CurrentRows,
@@ -63,7 +61,7 @@ def identify_gains(
     loaded: LogsLike,
     *,
     mass: float,
-    at: str = "tip",
+    at: str | None = None,
     terms: TermsLike | None = None,
     reading: Reading,
     preparation: Preparation,
@@ -167,9 +165,8 @@ class _Calibration:
         """Return the calibration of logs, with gains `begin` (n,) to begin with."""
         without, with_load = ([log.with_(tau=log.current * begin) for log in several] for several in logs)
         inputs = FitInputs(robot, without, terms, elastic=False, preparation=preparation)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TaupiWarning)
-            problem = build(inputs, consistent_values)
+        # Bodies that can exist are no help while gains are wrong.
+        problem = build(inputs, lambda first: weighted_least_squares(first, 2)[0].x)
         records = [r.record for r in problem.recordings]
         loaded = later_recordings(problem.base, problem.preparation, records, with_load, Reading())
         return cls(robot, problem, loaded, begin, mass, frame, payload_columns(problem.base, frame))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.program.emitters.c_package import Package
-from taupi.program.program import Program
+from taupi.program.program import Port, Program
 from taupi.program.step_loop import roll
 from taupi.program.targets.cpu import Kernel
 
@@ -54,7 +55,7 @@ class Component:
         """Return the state (size,) that it starts with."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of entries of the state."""
         return len(self.start())
@@ -74,7 +75,7 @@ class Component:
             sentence=f"The {self.title} of `{self.robot.name}` as C99, written by taupi. {self.meaning}",
             joints=self.robot.n,
             inputs=program.inputs[: len(self.signals)],
-            outputs=program.outputs[: len(self.results)],
+            outputs=self.emitted_outputs(),
             results=self.meaning,
             state_words="c.state, in this order:",
             described=self.described_state,
@@ -84,7 +85,12 @@ class Component:
             costs=f"The step costs {program.operations!r}.",
             sizes={},
             body=self.emitted_body(),
+            helpers=self.emitted_helpers(name),
         )
+
+    def emitted_outputs(self) -> Sequence[Port]:
+        """Return the ports of the results in emitted source."""
+        return self.program().outputs[: len(self.results)]
 
     def emitted_programs(self, name: str) -> dict[str, tuple[Program, str]]:
         """Return the programs that emitted source calls, by their names there, and what they are; the first is called `name`."""
@@ -94,24 +100,32 @@ class Component:
         """Return the text of the step in C, if it does more than call its only program."""
         return None
 
+    def emitted_helpers(self, name: str) -> str:
+        """Return what stands before the step in C, for functions called `name`: nothing, unless its text needs it."""
+        return ""
+
     # Sample by sample ---------------------------------------------------------------------------------------------
 
     def advanced(self, state: OnlineState, dt: float, *signals: ArrayLike) -> tuple[np.ndarray, ...]:
         """Return the outputs of the step program after `dt` seconds, for the `signals` in their order, as arrays (..., k).
 
-        A `state` of another component, signals that are not finite and a step that is not positive are refused.
+        What cannot be a sample, or a `state` of another component, is refused.
         """
+        self.check(state, dt, signals)
+        results: tuple[np.ndarray, ...] = self.program()(*signals, state.vector, dt)
+        return results
+
+    def check(self, state: OnlineState, dt: float, signals: Sequence[ArrayLike]) -> None:
+        """Refuse a `state` of another component, `signals` that are not finite, and a `dt` that is not positive."""
         if not isinstance(state, OnlineState) or state.vector.shape[-1:] != (self.size,):
             raise TaupiError(
                 Argument("state"), f" is {shown(state)}, expected what {self.name}.init() or .step() returned."
             )
-        if np.ndim(dt) != 0 or not np.isfinite(dt) or dt <= 0:
+        if not (type(dt) is float and 0 < dt < math.inf) and (np.ndim(dt) or not np.isfinite(dt) or dt <= 0):
             raise TaupiError(Argument("dt"), f" is {shown(dt)}, expected a positive number of seconds.")
         for name, value in zip(self.signals, signals, strict=True):
-            if not np.isfinite(np.asarray(value, dtype=float)).all():
+            if not _surely_finite(value) and not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise TaupiError(Argument(name), " has entries that are not finite.")
-        results: tuple[np.ndarray, ...] = self.program()(*signals, state.vector, dt)
-        return results
 
     # Over a log ---------------------------------------------------------------------------------------------------
 
@@ -134,6 +148,11 @@ class Component:
         results = {p.name: np.zeros((steps, 1, p.size)) for p in program.outputs[:-1]}
         roll(self._kernel, {"state": state}, inputs, results)
         return {**{name: value[:, 0] for name, value in results.items()}, "state": state[1:, 0]}
+
+
+def _surely_finite(value: object) -> bool:
+    """Tell quickly whether one sample is finite: the sum of squares is. A large one may overflow, and is looked at again."""
+    return type(value) is np.ndarray and value.ndim == 1 and value.dtype == float and math.isfinite(value.dot(value))
 
 
 def sample_steps(time: np.ndarray) -> np.ndarray:

@@ -116,7 +116,8 @@ class MomentumObserver(Component):
         seconds = sample_steps(log.time)
         qd = log.qd
         if qd is None:
-            qd = np.diff(q, axis=0, prepend=q[:1]) / seconds[:, None]
+            steps = np.diff(q, axis=0) / seconds[1:, None]
+            qd = np.concatenate([steps[:1], steps]) if len(steps) else np.zeros_like(q)
         known = equations.known_torque(log, log.known_torque or self.model.known_torque)
         for name, value in (("q", q), ("qd", qd), ("tau", tau)):
             if not np.isfinite(value).all():

@@ -29,6 +29,7 @@ from taupi.signals.reading import Reading
 from taupi.tables import table
 
 if TYPE_CHECKING:
+    from taupi.identification.online.recursive import RecursiveLeastSquares
     from taupi.identification.online.tracker import FrictionTracker
     from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.tracking import Tracking
@@ -306,6 +307,25 @@ class Fit:
 
         model = online_model(self)
         return FrictionTracker(model, FrictionFilter.of(model, positive("seconds", seconds)))
+
+    def recursive_estimator(self, seconds: float = 60.0) -> RecursiveLeastSquares:
+        """Return recursive least squares for the base parameters, which starts here: `init`, `step`, and C.
+
+        A sample counts for about `seconds`, 60 by default.
+
+        >>> import numpy as np, taupi as tp
+        >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+        >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+        >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd)
+        >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), terms=("viscous",), cutoff_hz=10)
+        >>> estimator = fit.recursive_estimator()
+        >>> values, state = estimator.step(estimator.init(), q[100], qd[100], qdd[100], tau[100], dt=0.01)
+        >>> values.shape, bool(abs(values - fit.values).max() < 0.1)
+        ((8,), True)
+        """
+        from taupi.identification.results.online_model import recursive_estimator
+
+        return recursive_estimator(self, positive("seconds", seconds))
 
     if TYPE_CHECKING:
 

@@ -87,9 +87,7 @@ class _Check:
 
     def add(self, node: Node, copies: int = 1, depth: int = 0) -> None:
         """Add an element, its children, and what it includes, all of which are there `copies` times."""
-        self.elements += copies
-        if self.elements > budget().nodes:
-            raise over_budget(f"{self.where} has more than {budget().nodes} elements with its copies", "nodes")
+        self._count(copies)
         self._check_numbers(node)
         self._add_memory(node)
         self.folders += [node.attributes[key] for key in _FOLDERS if key in node.attributes]
@@ -100,9 +98,14 @@ class _Check:
             self._check_asset(name)
         if node.tag in ("replicate", "composite", "flexcomp"):
             copies *= max(1, math.prod(_whole_numbers(node.attributes.get("count", "1"))))
-            self.elements += copies
+            self._count(copies)
         for child in node.children:
             self.add(child, copies, depth)
+
+    def _count(self, copies: int) -> None:
+        self.elements += copies
+        if self.elements > budget().nodes:
+            raise over_budget(f"{self.where} has more than {budget().nodes} elements with its copies", "nodes")
 
     def _check_numbers(self, node: Node) -> None:
         """Refuse NaN and infinity, which MuJoCo takes for numbers that are not stated."""

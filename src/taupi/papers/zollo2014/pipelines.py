@@ -18,6 +18,7 @@ from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
+from taupi.identification.results.error_measures import relative_errors
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.papers.study import Picture
@@ -141,17 +142,6 @@ class Bench:
         moving = [not name.endswith(".coulomb") for name in self.names]
         errors = self.errors(values, truth)
         return float(errors.mean()), float(errors[..., moving].mean())
-
-
-def relative_errors(values: Any, truth: Any) -> np.ndarray:
-    """Return |values - truth| / |truth|, or |values - truth| where the truth is 0: the terms of the document's mean.
-
-    >>> relative_errors([3.0, 0.5], [2.0, 0.0]).tolist()
-    [0.5, 0.5]
-    """
-    real = np.asarray(truth, dtype=float)
-    off: np.ndarray = np.abs(np.asarray(values, dtype=float) - real) / np.where(real == 0, 1.0, np.abs(real))
-    return off
 
 
 def shaken(log: Log, snr_db: float, seed: int) -> Log:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from taupi.identification.results.error_measures import relative_errors
 from taupi.papers.study import Picture, Row, Table, between, figure, in_part, own_runs, shown
 from taupi.papers.zollo2014 import published
-from taupi.papers.zollo2014.pipelines import relative_errors, zoomed
+from taupi.papers.zollo2014.pipelines import zoomed
 from taupi.papers.zollo2014.planar import LEVELS, SMALLER, Outcome, friction_floor
 from taupi.papers.zollo2014.published import resembling
 from taupi.simulation.run import Run

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from taupi.identification.results.error_measures import relative_errors
 from taupi.papers.study import Picture, Row, Table, figure, in_part, own_runs
 from taupi.papers.zollo2014 import published
-from taupi.papers.zollo2014.pipelines import relative_errors, zoomed
+from taupi.papers.zollo2014.pipelines import zoomed
 from taupi.papers.zollo2014.printed_shape import printed_tables
 from taupi.papers.zollo2014.published import resembling
 from taupi.papers.zollo2014.puma import GRAVITY, OWN, Outcome

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.program.emitters.c import files
+from taupi.program.emitters.dialect import safe
 from taupi.program.port import Port
 from taupi.program.program import Program
 
@@ -55,7 +56,7 @@ _SOURCE = """#include "{name}_{kind}.h"
 #include <string.h>
 
 {includes}
-
+{helpers}
 static const double {name}_start[{size}] = {{
 {start}
 }};
@@ -162,6 +163,7 @@ class Package:
         costs: The sentence on operations.
         sizes: More constants of the header, by name.
         body: The text of `update` in C, if it does more than call its only program.
+        helpers: Functions in C that it calls.
     """
 
     name: str
@@ -180,6 +182,7 @@ class Package:
     costs: str
     sizes: dict[str, int]
     body: str | None = None
+    helpers: str = ""
 
     def files(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, str]:
         """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, wants the `expected` rows."""
@@ -208,8 +211,8 @@ class Package:
             "name": self.name,
             "kind": self.kind,
             "guard": self.kind.upper(),
-            "title": self.title,
-            "sentence": self.sentence,
+            "title": safe(self.title),
+            "sentence": safe(self.sentence),
             "n": self.joints,
             "size": max(1, len(self.start)),
             "own": len(self.start),
@@ -240,6 +243,7 @@ class Package:
             "dt": repr(seconds),
             "agree": repr(AGREE),
             "costs": self.costs,
+            "helpers": self.helpers,
         }
 
 

@@ -24,7 +24,7 @@ def runs_of(scenario: Scenario, rollout: Rollout, records: Records, notes: Seque
     records = records | _audit(rollout, records)
     motion = rollout.motion
     kept = None if motion is None else Motion(*(v[:: rollout.horizon.every] for v in motion))
-    provenance = _provenance(scenario, rollout.loop)
+    provenance = provenance_of(scenario, rollout.loop)
     return [_run(rollout, records, kept, notes, provenance, b) for b in range(rollout.batch)]
 
 
@@ -100,7 +100,8 @@ def _ended(rollout: Rollout, records: Records, b: int, rows: int) -> str:
     return f"diverged: not finite after {last:g} s"
 
 
-def _provenance(scenario: Scenario, loop: Loop) -> dict[str, Any]:
+def provenance_of(scenario: Scenario, loop: Loop) -> dict[str, Any]:
+    """Return where runs come from: the robot, the plant, the controller, the horizon and the sensors."""
     robot, horizon, reference = scenario.plant.robot, scenario.horizon, scenario.reference
     return {
         "version": __version__,

@@ -80,7 +80,7 @@ def test_thresholds_are_kept_in_a_file_and_say_what_logs_can_show(quiet, tmp_pat
 
 
 def test_tails_extrapolate_to_rare_events():
-    """Exponential excesses: the level that is exceeded once per hour, from a tenth of it; a bounded tail stays within its bound."""
+    """Exponential excesses: the level that is exceeded once per hour, from a tenth of it; a bounded tail stays in its bound."""
     rng = np.random.default_rng(0)
     peaks = rng.exponential(2.0, 20_000)
     tail = Tail.of([peaks[:10_000], peaks[10_000:]])

@@ -123,7 +123,7 @@ def test_refusals():
     fit = friction_fit()
     with pytest.raises(tp.TaupiError, match="seconds is 0, expected a finite number above 0"):
         fit.tracker(seconds=0)
-    with pytest.raises(tp.TaupiError, match="state is .*expected what tracker.init"):
+    with pytest.raises(tp.TaupiError, match=r"state is .*expected what tracker\.init"):
         fit.tracker().step(tp.momentum_observer(fit).init(), *np.zeros((4, 2)), dt=0.01)
     with pytest.raises(tp.TaupiError, match="terms are those of the fit"):
         tp.momentum_observer(fit, terms=("viscous",))

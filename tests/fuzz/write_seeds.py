@@ -1,4 +1,4 @@
-"""Write the seeds of every format to tests/fuzz/seeds: `PYTHONPATH=tools:tests python -m fuzz.write_seeds`."""
+"""Write the seeds of every format to tests/fuzz/seeds: `PYTHONPATH=tests python tests/fuzz/write_seeds.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scipy.io import savemat
 
 import taupi as tp
 
-SEEDS = Path(__file__).parents[2] / "tests/fuzz/seeds"
+SEEDS = Path(__file__).parent / "seeds"
 TIME = np.arange(24) / 100
 Q = np.stack([np.sin(7 * TIME), np.cos(5 * TIME)], axis=1)
 LOG = tp.Log(TIME, Q, qd=np.gradient(Q, TIME, axis=0), tau=3 * Q, names=("shoulder", "elbow"), notes=("a note",))
@@ -87,7 +87,8 @@ MJCF = """<mujoco model="m"><compiler angle="radian" autolimits="true"/><option 
 <hfield name="h" nrow="3" ncol="3" size="1 1 1 0.1"/></asset>
 <worldbody><geom type="hfield" hfield="h"/><body name="b1" pos="0 0 0.3" quat="1 0 0.1 0">
 <joint name="j1" type="hinge" axis="0 0 1" range="-1 1" armature="0.01" frictionloss="0.2"/>
-<inertial pos="0.1 0 0" mass="1.5" diaginertia="0.1 0.1 0.1"/><geom class="big" type="sphere" material="mat"/><site name="s" pos="0 0 1"/>
+<inertial pos="0.1 0 0" mass="1.5" diaginertia="0.1 0.1 0.1"/><geom class="big" type="sphere" material="mat"/>
+<site name="s" pos="0 0 1"/>
 <replicate count="3" euler="0 0 0.5"><geom type="capsule" size="0.01 0.1" pos="0 0 0.2"/></replicate>
 <body name="b2" pos="0 0.2 0" euler="0 0.5 0"><joint name="j2" type="slide" axis="0 1 0" ref="0.1"/>
 <joint name="j3" axis="1 0 0"/><geom type="box" size="0.1 0.2 0.3" mass="1"/></body></body></worldbody>
@@ -107,7 +108,15 @@ coupling = [[1, 0], [0.5, 1]]
 torque_per_volt = 0.1
 volts_per_speed = [0.01, 0.02]
 """
-LIMITS = "velocity = [2, 3]\n[shoulder]\nlower = -1\nupper = 1.5\nacceleration = 20\n[elbow]\neffort = 40\njerk = 1e3\n"
+LIMITS = """velocity = [2, 3]
+effort = [30, 40]
+acceleration = 20
+[shoulder]
+lower = -1
+upper = 1.5
+[elbow]
+jerk = 1e3
+"""
 CAPSULES = (
     '[[capsule]]\nlink = "forearm"\na = [0, 0, 0]\nb = [-0.4, 0, 0]\nr = 0.06\n[[capsule]]\nlink = "base"\nr = 0.1\n'
 )
@@ -158,7 +167,7 @@ def tables() -> None:
     """Write logs as text, archives and MATLAB files."""
     rows = "\n".join(",".join(f"{v:.4g}" for v in row) for row in ROWS[:12])
     plain = ",".join(HEADER) + "\n" + rows + "\n"
-    semicolons = "% t q_1 q_2\n" + rows.replace(",", ";").replace(".", ",") + "\n"
+    semicolons = "% t q_1 q_2 tau_1 tau_2\n" + rows.replace(",", ";").replace(".", ",") + "\n"
     blanks = "# t q1 q2 tau1 tau2\n" + rows.replace(",", "  ") + "\n"
     for k, text in enumerate((plain, semicolons, blanks, '"t","q 1","q;2"\n0,1,2\n1,2,3\n2,3,4\n')):
         put("csv", k, text)
@@ -168,17 +177,11 @@ def tables() -> None:
     put("csv.gz", 1, written(LOG, "a.csv.gz"))
     put("npz", 0, written(LOG, "a.npz"))
     with tempfile.TemporaryDirectory() as folder:
-        np.savez(
-            f"{folder}/a.npz",
-            t=TIME,
-            q1=Q[:, 0].astype("f4"),
-            q2=(9 * Q[:, 1]).astype("i2"),
-            tau=np.asfortranarray(Q)[:, :1],
-        )
+        np.savez(f"{folder}/a.npz", t=TIME, q1=Q[:, 0].astype("f4"), q2=(9 * Q[:, 1]).astype("i2"), tau=Q)
         put("npz", 1, Path(folder, "a.npz").read_bytes())
         data = {"time": TIME[:, None], "q": Q, "tau": 3 * Q, "taupi_log": "{}"}
         nested = {
-            "data": {"t": TIME, "q": Q.T, "inner": {"tau": (9 * Q).astype("i4")}},
+            "data": {"t": TIME, "q": Q.T, "inner": {"x": (9 * Q).astype("i4")}},
             "label": "text",
             "c": np.array([[1j]]),
         }
