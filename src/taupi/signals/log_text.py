@@ -24,7 +24,11 @@ def summary(log: Log) -> str:
 def _surroundings(log: Log) -> str:
     """Return what a log has beside its joints: a base that moves, contacts and wrenches of frames."""
     parts = ["its base"] if log.base is not None else []
-    parts += [f"{what} of {', '.join(frames)}" for what, frames in (("contact", log.contact), ("wrench", log.wrench)) if frames]
+    parts += [
+        f"{what} of {', '.join(frames)}"
+        for what, frames in (("contact", log.contact), ("wrench", log.wrench))
+        if frames
+    ]
     return f"; {'; '.join(parts)}" if parts else ""
 
 
