@@ -27,6 +27,7 @@ import explicit
 import growth
 import identification
 import numpy as np
+import online
 import pages
 import peers
 import pinocchio as pin
@@ -45,6 +46,7 @@ SECTIONS = {
     "simulation": simulation,
     "elastic": elastic,
     "identification": identification,
+    "online": online,
     "streaming": streaming,
     "excitation": excitation,
 }

@@ -415,7 +415,7 @@ def identify_gains(
     format: str | None = None,
     *,
     mass: float,
-    at: str = "tip",
+    at: str | None = None,
     terms: TermsLike | None = None,
     begin: float | None = None,
     end: float | None = None,
@@ -487,7 +487,7 @@ def identify_payload(
     topic: str | None = None,
     format: str | None = None,
     *,
-    at: str = "tip",
+    at: str | None = None,
     gain_uncertainty: float = 0.05,
     begin: float | None = None,
     end: float | None = None,
@@ -510,8 +510,9 @@ def identify_payload(
 
     tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
     them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
-    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip; results are in its
-    axes. The log is prepared as those of the fit were, except for the settings named here.
+    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
+    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    settings named here.
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
@@ -1141,7 +1142,7 @@ def what_changed(
     topic: str | None = None,
     format: str | None = None,
     *,
-    at: str = "tip",
+    at: str | None = None,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,

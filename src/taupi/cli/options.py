@@ -22,7 +22,7 @@ LogsArgument = Annotated[
 ]
 FitArgument = Annotated[Path, typer.Argument(metavar="FIT", help="A fit.json, or the directory that holds it.")]
 FrameOption = Annotated[
-    str, typer.Option("--at", metavar="FRAME", help="The frame that the load is fixed to, by default the tip.")
+    str | None, typer.Option("--at", metavar="FRAME", help="The frame that the load is fixed to, by default the tip.")
 ]
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")

@@ -16,6 +16,7 @@ from taupi.files import path_of, write_file
 from taupi.input_files import parse_json
 from taupi.schema import conformed
 from taupi.signals.formats.files import readable
+from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.log import Log
 from taupi.signals.tables import embedded_mapping
 from taupi.simulation.references import Motion
@@ -300,9 +301,9 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
 
     file = readable(path, "a saved run (.parquet)")
     try:
-        facts = pq.read_metadata(file)
-        budget().check_columns(facts.num_columns, file.name)
-        budget().check_unpacked(8 * facts.num_columns * facts.num_rows, file.stat().st_size, file.name)
+        values = [group.values for group in row_groups(file)]
+        budget().check_columns(max(map(len, values), default=0), file.name)
+        budget().check_unpacked(8 * sum(map(sum, values)), file.stat().st_size, file.name)
         columns = pq.read_table(file, page_checksum_verification=True)
         metadata = columns.schema.metadata or {}
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):

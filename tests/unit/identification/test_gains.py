@@ -53,6 +53,7 @@ def test_the_load_is_found_too(runs):
 def test_a_mass_weighed_with_calibrated_gains_is_within_one_percent(runs):
     gains, _ = runs
     fit = tp.identify(PUMA, gains.calibrated(as_currents(UNLOADED)))
+    assert any("masses scale with these; calibrate them with a known mass" in note for note in fit.notes)
     other = as_currents(recorded(ARM.with_payload(1.3, (0.0, 0.04, 0.1)), 502))
     load = tp.identify_payload(fit, gains.calibrated(other), gain_uncertainty=gains.gain_uncertainty)
     assert load.mass == pytest.approx(1.3, rel=0.01)

@@ -83,3 +83,26 @@ def test_outputs_that_overlap_inputs(shift):
     expected = mass(q, qd, tau)
     mass(q, qd, tau_there, out=out)
     assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("level", ["sse2", "avx2", ""])
+def test_code_for_older_processors(monkeypatch, level):
+    """AVX-512 where there is one, AVX2, plain SSE2: the same numbers by code of each width."""
+    monkeypatch.setenv("TAUPI_INSTRUCTIONS", level)
+    most = {"sse2": 2, "avx2": 4, "": 8}[level]
+    rng = np.random.default_rng(1)
+    arm = tp.load("puma560")
+    for n in (1, 7, 300):
+        q, qd, qdd = 3 * rng.normal(size=(3, n, 6))
+        run = tp.regressor(arm, terms=("viscous", "coulomb")).compile("cpu")
+        expected = tp.regressor(arm, terms=("viscous", "coulomb")).compile("numpy")(q, qd, qdd)
+        assert run.lanes <= most
+        assert np.allclose(run(q, qd, qdd), expected, rtol=1e-12, atol=1e-12)
+    single = tp.mass_matrix(arm).compile("cpu", dtype="float32")
+    assert single.lanes <= 2 * most and np.allclose(single(q[:5]), tp.mass_matrix(arm)(q[:5]), rtol=1e-4, atol=1e-4)
+
+
+def test_instructions_that_are_unknown(monkeypatch):
+    monkeypatch.setenv("TAUPI_INSTRUCTIONS", "mmx")
+    with pytest.raises(tp.TaupiError, match="TAUPI_INSTRUCTIONS is 'mmx', expected avx2 or sse2"):
+        gravity().compile("cpu")

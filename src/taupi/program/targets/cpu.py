@@ -12,7 +12,6 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy import ndarray
 
@@ -22,7 +21,7 @@ from taupi.program.arguments import batch
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
-from taupi.program.targets.simd.machine_code import load
+from taupi.program.targets.simd.machine_code import features, load
 from taupi.progress import progress
 
 if TYPE_CHECKING:
@@ -284,8 +283,8 @@ def _address(array: np.ndarray) -> int:
 
 def vector_width(dtype: DTypeLike = "float64") -> int:
     """Return how many numbers of a type a vector register of this machine holds."""
-    features = llvm.get_host_cpu_features()
-    doubles = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    known = features()
+    doubles = 8 if known.get("avx512f") else 4 if known.get("avx") else 2
     return doubles * (8 // np.dtype(dtype).itemsize)
 
 
