@@ -52,6 +52,7 @@ from taupi.simulation.run import RunBatch
 from taupi.simulation.sensors import Sensors
 from typing import Any
 import numpy as np
+import os
 
 def build_problem(
     robot: Robot,
@@ -309,6 +310,9 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -344,7 +348,14 @@ def identify(
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
     by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
-    and is kept in the fit's record.
+    such as which eight of many logs settings are chosen from, and is kept in the fit's record.
+
+    A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
+    environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
+    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
+    fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is a warning, too.
@@ -660,6 +671,7 @@ def read_log(
 ) -> Log:
     """Return the log in the file at a `path`: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
 
+    An address works as well: s3://, gs://, az:// or https:// (extra `remote`), with credentials from the environment.
     If `columns` names no signal, the signals are guessed from the headers; the guess is in `log.notes`, and headers that could
     mean two things are refused. With a `robot`, joints are matched by name and put in its order; by default they keep that of the
     file. The result is in SI units.

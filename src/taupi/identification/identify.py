@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from typing import Any
 
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import warn
@@ -39,6 +41,9 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
     reading: Streaming,
     preparation: Preparation,
 ) -> Fit:
@@ -56,7 +61,14 @@ def identify(
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
     by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
-    and is kept in the fit's record.
+    such as which eight of many logs settings are chosen from, and is kept in the fit's record.
+
+    A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
+    environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
+    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
+    fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is a warning, too.
@@ -79,7 +91,21 @@ def identify(
     >>> bool(np.abs(fit.values - fit.basis.project(arm.parameters)).max() < 0.01)
     True
     """
-    inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
+    inputs = FitInputs(
+        robot,
+        log_list(logs),
+        terms,
+        elastic,
+        base,
+        prior,
+        workers,
+        seed,
+        reading,
+        preparation,
+        client,
+        resume,
+        skip_bad,
+    )
     fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
     if fit.verdict.level is not Level.GOOD:
         warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
@@ -146,4 +172,4 @@ def fit_inputs(
     _warn_of_springs(fit)
     if not validated:
         return fit, ()
-    return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)
+    return fit, tuple(validate_recording(fit, r) for r in problem.in_memory)

@@ -15,8 +15,10 @@ from taupi.identification.friction.dry_friction import FrictionPlan, friction_pl
 from taupi.identification.inputs import PriorLike
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
+from taupi.identification.rows.on_demand import OnDemand
+from taupi.identification.rows.passes import SkippedLog
 from taupi.identification.rows.preparation import Preparation
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.identification.solve import WEAK, Solution, solve
 from taupi.identification.springs.estimate import SpringAnalysis
@@ -47,6 +49,7 @@ class Problem:
         conditioning: What the logs determine, in the columns of the regressor.
         prior: Standard parameters (p,), terms included, for what the logs do not determine.
         recordings: The logs, ready to be read again.
+        records: What a fit records of each log.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
@@ -56,6 +59,7 @@ class Problem:
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
+        skipped: Logs that were left out, since they cannot be used.
     """
 
     robot: Robot
@@ -66,7 +70,8 @@ class Problem:
     pieces: tuple[JointFactor, ...]
     conditioning: Conditioning
     prior: np.ndarray
-    recordings: tuple[Recording, ...]
+    recordings: Sequence[Recording]
+    records: tuple[LogRecord, ...] = ()
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -75,11 +80,19 @@ class Problem:
     shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     springs: SpringAnalysis | None = None
     cutoffs: ChosenCutoffs | None = None
+    skipped: tuple[SkippedLog, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the base parameters."""
         return self.base.names
+
+    @property
+    def in_memory(self) -> list[Recording]:
+        """The recordings of logs that are in memory: neither streamed nor read on other machines."""
+        if isinstance(self.recordings, OnDemand):
+            return []
+        return [recording for recording in self.recordings if not recording.source.streamed]
 
     @property
     def prior_base(self) -> np.ndarray:

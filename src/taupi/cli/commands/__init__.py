@@ -9,6 +9,7 @@ COMMANDS = (
     *("info", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
+    "worker",
     *("simulate", "control"),
     "reproduce",
 )

@@ -14,6 +14,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.files import path_of
+from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, source_of
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
@@ -47,7 +48,13 @@ def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
     return data
 
 
-def beginning(path: Path, count: int = 16) -> bytes:
+def readable_source(path: str | os.PathLike[str] | Source, expected: str = "a log", folder: bool = False) -> Source:
+    """Return the source at a path, checked as by `readable`, or at an address, which is checked when it is opened."""
+    source = source_of(path)
+    return source if isinstance(source, RemoteFile) else readable(source, expected, folder)
+
+
+def beginning(path: Source, count: int = 16) -> bytes:
     """Return the first bytes of a file, by which its format is recognised."""
     if not path.is_file():
         return b""
@@ -55,8 +62,13 @@ def beginning(path: Path, count: int = 16) -> bytes:
         return stream.read(count)
 
 
-def sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, or of the bytes of a folder's files in the order of their names."""
+def sha256(path: Source) -> str:
+    """Return the sha256 of a file's bytes, or of the bytes of a folder's files in the order of their names.
+
+    That of a file elsewhere is the sha256 of its tag and size, so that its bytes need not be read for it.
+    """
+    if isinstance(path, RemoteFile):
+        return remote_digest(path)
     digest = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
         with file.open("rb") as stream:

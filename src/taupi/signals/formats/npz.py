@@ -14,7 +14,8 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable
+from taupi.signals.formats.files import beginning, readable_source
+from taupi.signals.formats.sources import Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
@@ -22,37 +23,37 @@ _OWN = "taupi_log"
 _BROKEN = (zipfile.BadZipFile, EOFError, ValueError, zlib.error, KeyError, NotImplementedError, OSError)
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file is a zip archive of .npy arrays."""
     if beginning(path, 4) != b"PK\x03\x04":
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
     except _BROKEN:
         return path.suffix == ".npz"
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
     heads, own = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
     return log_from_table(Table(arrays, path.name), layout, source)
 
 
-def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
     heads, own = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             streams = {name: archive.open(f"{name}.npy") for name in names}
             shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
             rows = min(shape[0] for shape, _ in shapes.values())
@@ -68,7 +69,7 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
         raise _damaged(path, error) from None
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a NumPy archive, without their rows."""
     heads, own = _heads(path)
     return Table(heads, path.name, own=own)
@@ -84,13 +85,13 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     np.savez_compressed(stream, **arrays)
 
 
-def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None]:
+def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | None]:
     """Return empty arrays with the widths of the archive's arrays, and the mapping that it carries."""
-    readable(path, "a NumPy archive")
+    readable_source(path, "a NumPy archive")
     heads: dict[str, np.ndarray] = {}
     own = None
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             for entry in archive.namelist():
                 name = entry.removesuffix(".npy")
                 with archive.open(entry) as stream:
@@ -98,7 +99,7 @@ def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None]
                 if name != _OWN and dtype.kind in "fiub" and len(shape) in (1, 2):
                     heads[name] = np.empty((0, *shape[1:]))
         if f"{_OWN}.npy" in archive.namelist():
-            with np.load(path, allow_pickle=False) as arrays:
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as arrays:
                 own = json.loads(str(arrays[_OWN]))
     except _BROKEN as error:
         raise _damaged(path, error) from None
@@ -129,7 +130,9 @@ def _rows(stream: Any, count: int, shape: tuple[int, ...], dtype: np.dtype) -> n
     return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
 
 
-def _damaged(path: Path, error: Exception) -> TaupiError:
+def _damaged(path: Source, error: Exception) -> TaupiError:
+    if isinstance(error, TaupiError):
+        return error
     if "pickle" in str(error) or "Object arrays" in str(error):
         return TaupiError(f"{path.name} holds Python objects, which are never loaded. Save arrays of numbers.")
     return TaupiError(f"{path.name} is not a NumPy archive (.npz), or it is cut off or damaged.")

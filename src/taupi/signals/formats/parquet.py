@@ -12,8 +12,9 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable
+from taupi.signals.formats.files import beginning, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
+from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
@@ -21,24 +22,24 @@ _OWN = b"taupi_log"
 _BATCH = 16384
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file begins as Parquet files do."""
     return beginning(path, 4) == b"PAR1"
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a Parquet file."""
     layout, epoch = _open(path, columns, robot)
     return log_from_parts(path, _parts(path, layout, epoch), layout, source)
 
 
-def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, decoding one row group at a time."""
     layout, epoch = _open(path, columns, robot)
     yield from blocks_from_parts(path, _parts(path, layout, epoch), layout, source, size)
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the columns of a Parquet file, without their rows."""
     return _table(path, {})
 
@@ -55,12 +56,12 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     pq.write_table(table, stream, row_group_size=_BATCH, write_page_checksum=True)
 
 
-def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
+def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
     epoch: dict[str, int] = {}
     return resolve_layout(_table(path, epoch), columns, robot), epoch
 
 
-def _table(path: Path, epoch: dict[str, int]) -> Table:
+def _table(path: Source, epoch: dict[str, int]) -> Table:
     """Return the columns of a file without their rows; the first time stamp of each goes into `epoch`."""
     import pyarrow as pa
 
@@ -81,18 +82,20 @@ def _table(path: Path, epoch: dict[str, int]) -> Table:
     return Table(heads, path.name, own=own)
 
 
-def _file(path: Path) -> Any:
+def _file(path: Source) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # Reading ahead would load the whole file into memory.
-        return pq.ParquetFile(readable(path, "a Parquet file"), page_checksum_verification=True, pre_buffer=False)
+        file = readable_source(path, "a Parquet file")
+        stream = file.open() if isinstance(file, RemoteFile) else file
+        return pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowException, OSError):
         raise TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.") from None
 
 
-def _parts(path: Path, layout: Layout, epoch: dict[str, int]) -> Iterator[dict[str, np.ndarray]]:
+def _parts(path: Source, layout: Layout, epoch: dict[str, int]) -> Iterator[dict[str, np.ndarray]]:
     import pyarrow as pa
 
     wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))

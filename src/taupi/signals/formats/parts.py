@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.signals.formats.files import rebatch
+from taupi.signals.formats.sources import Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, log_from_table
 
 Part = dict[str, np.ndarray]  # some rows of every column
 
 
-def log_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
+def log_from_parts(path: Source, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
     """Return the log of all parts."""
     pieces = list(parts)
     if not pieces:
@@ -24,7 +24,9 @@ def log_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: Lo
     return log_from_table(Table(columns, path.name), layout, source)
 
 
-def blocks_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource, size: int) -> Iterator[Log]:
+def blocks_from_parts(
+    path: Source, parts: Iterable[Part], layout: Layout, source: LogSource, size: int
+) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows; memory holds one block and one part."""
     row = 0
     for part in rebatch(parts, size):
