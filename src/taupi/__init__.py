@@ -72,6 +72,7 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_fleet",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -183,6 +184,7 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_fleet
     from taupi.signatures import prepare
     from taupi.signatures import read_log
     from taupi.signatures import simulate

@@ -19,13 +19,17 @@ __all__ = [
     "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Drift",
     "Excitation",
     "Finding",
     "Fit",
+    "Fleet",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
+    "Outlier",
     "ParameterLayout",
+    "ParameterSpread",
     "Parameters",
     "Reproduction",
     "Run",
@@ -48,6 +52,10 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.fleet.fleet_fit import Drift
+    from taupi.identification.fleet.fleet_fit import Fleet
+    from taupi.identification.fleet.fleet_fit import Outlier
+    from taupi.identification.fleet.population import ParameterSpread
     from taupi.identification.results.fit import Fit
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation

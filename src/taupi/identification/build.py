@@ -102,7 +102,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             skip_bad=inputs.skip_bad,
         )
         stated = {source.first.known_torque for source in logs.sources.values()}
-        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, stated))
+        asked, inputs = inputs, dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, stated))
         chosen = sorted(logs.sources) if equations.sprung else logs.chosen(order)
         preparation, notes = _tune_elastic(inputs, equations, terms, logs.sources[chosen[0]], first_fit)
         recordings = pool.map(lambda k: _recording(logs.sources[k], equations, preparation), chosen)
@@ -124,7 +124,8 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             passes = LocalPasses(pool, every, logs)
         else:
             passes = ClusterPasses(client, logs, _store(inputs), inputs.skip_bad)
-        return _problem_of_pieces(inputs, choices, plan, passes, modulated, notes, first_fit)
+        adopted = () if asked.preparation.known_torque else preparation.known_torque
+        return _problem_of_pieces(inputs, choices, plan, passes, modulated, notes, first_fit, adopted)
 
 
 def _problem_of_pieces(
@@ -135,11 +136,15 @@ def _problem_of_pieces(
     modulated: Sequence[Term],
     notes: Sequence[str],
     first_fit: FirstFit,
+    adopted: tuple[str, ...],
 ) -> Problem:
-    """Return the problem of all logs, by one pass over them, or by two if there is friction that depends on load."""
+    """Return the problem of all logs, by one pass over them, or by two if there is friction that depends on load.
+
+    `adopted` is the known torque that the settings took over from logs.
+    """
     pieces = passes.pieces(plan)
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
-    _refuse_differences(pieces, plan)
+    _refuse_differences(pieces, adopted)
     if choices.cutoffs is not None:
         notes = [choices.cutoffs.note, *notes]
     notes = [*notes, *(f"{each.name} is left out: {each.reason}" for each in passes.skipped)]
@@ -149,6 +154,7 @@ def _problem_of_pieces(
         cutoffs=choices.cutoffs,
         shape_spread=choices.spread,
         recordings=passes.recordings,
+        logs=tuple(passes.logs),
         skipped=passes.skipped,
     )
     if not modulated:
@@ -250,14 +256,12 @@ def _with_stated_torque(preparation: Preparation, stated: set[tuple[str, ...]]) 
     return dataclasses.replace(preparation, known_torque=next(iter(stated)))
 
 
-def _refuse_differences(pieces: Sequence[Piece], plan: Plan) -> None:
-    """Refuse logs that state no known torque among others that do, which were the only ones that were looked at before."""
-    torque = plan.preparation.known_torque
-    stating = {piece.stated_torque for piece in pieces}
-    if len(stating) > 1 and () in stating and torque in stating:
-        name = next(piece.record.name for piece in pieces if not piece.stated_torque)
+def _refuse_differences(pieces: Sequence[Piece], adopted: tuple[str, ...]) -> None:
+    """Refuse logs that state no known torque if one was `adopted` from others, the only ones that were looked at before."""
+    silent = [piece.record.name for piece in pieces if not piece.stated_torque]
+    if adopted and silent:
         raise TaupiError(
-            f"{name} states no known torque, but other logs state {'; '.join(torque)}.",
+            f"{silent[0]} states no known torque, but other logs state {'; '.join(adopted)}.",
             remedy=("Say what acts in all of them: ", Argument("known_torque"), "."),
         )
 

@@ -24,6 +24,7 @@ from taupi.identification.solve import WEAK, Solution, solve
 from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.signals.read import LogLike
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
@@ -50,6 +51,7 @@ class Problem:
         prior: Standard parameters (p,), terms included, for what the logs do not determine.
         recordings: The logs, ready to be read again.
         records: What a fit records of each log.
+        logs: The logs as they were given, without those that were left out.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
@@ -81,6 +83,7 @@ class Problem:
     springs: SpringAnalysis | None = None
     cutoffs: ChosenCutoffs | None = None
     skipped: tuple[SkippedLog, ...] = ()
+    logs: tuple[LogLike, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

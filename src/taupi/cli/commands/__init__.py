@@ -9,7 +9,7 @@ COMMANDS = (
     *("info", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
-    "worker",
+    *("fleet", "worker"),
     *("simulate", "control"),
     "reproduce",
 )
