@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint docs bench bench-short bench-stream mutants mutants-short dist clean
+.PHONY: help demo test lint docs bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,12 @@ mutants: $(VENV)/test  ## 200 small faults, one at a time: do the tests see them
 
 mutants-short: $(VENV)/test  ## a dozen of them in files that are tested well; writes nothing
 	PYTHONPATH=tools $(BIN)/python -m mutants --short
+
+fuzz: $(VENV)/test  ## a million changed files of every format: does each reader answer soon? half an hour; adds to docs/fuzzing.md
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m fuzz --inputs 1000000 --seed $$(date +%s) --keep --report docs/fuzzing.md
+
+fuzz-short: $(VENV)/test  ## 21 000 of them; writes nothing
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m fuzz --short
 
 dist: $(VENV)/dist  ## sdist and wheel into dist/, each installed in a fresh environment and tried
 	$(BIN)/python tools/distribution.py

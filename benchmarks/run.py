@@ -26,6 +26,7 @@ import explicit
 import growth
 import identification
 import numpy as np
+import online
 import pages
 import peers
 import pinocchio as pin
@@ -43,6 +44,7 @@ SECTIONS = {
     "simulation": simulation,
     "elastic": elastic,
     "identification": identification,
+    "online": online,
     "streaming": streaming,
     "excitation": excitation,
 }

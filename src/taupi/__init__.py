@@ -17,6 +17,7 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "BSpline",
     "BaseParameters",
+    "Budget",
     "ComputedTorque",
     "Course",
     "ElasticPlant",
@@ -63,16 +64,21 @@ __all__ = [
     "elastic",
     "elastic_regressor",
     "emit",
+    "emit_component",
     "emit_controller",
     "energy_regressor",
+    "ensembles",
     "estimators",
     "excite",
     "explicit_regressor",
+    "floating",
     "forward_dynamics",
     "forward_kinematics",
     "gravity_torque",
     "identify",
     "identify_fleet",
+    "identify_gains",
+    "identify_payload",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -80,9 +86,11 @@ __all__ = [
     "laws",
     "load",
     "load_fit",
+    "loops",
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
+    "momentum_observer",
     "operational",
     "operational_dynamics",
     "operational_regressor",
@@ -93,6 +101,7 @@ __all__ = [
     "program",
     "properties",
     "read_log",
+    "reading_budget",
     "record",
     "regressor",
     "report",
@@ -103,6 +112,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "what_changed",
     "write_fit",
     "write_log",
     "write_toml",
@@ -112,8 +122,11 @@ __all__ = [
 if TYPE_CHECKING:
     from taupi import closed_form
     from taupi import elastic
+    from taupi import ensembles
     from taupi import estimators
+    from taupi import floating
     from taupi import laws
+    from taupi import loops
     from taupi import operational
     from taupi import papers
     from taupi import program
@@ -122,6 +135,7 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.budget import Budget
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
@@ -152,6 +166,8 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.identifiability.conditioning import conditioning
+    from taupi.identification.momentum_observer import momentum_observer
+    from taupi.identification.online.emitted import emit_component
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit
@@ -185,11 +201,15 @@ if TYPE_CHECKING:
     from taupi.signatures import excite
     from taupi.signatures import identify
     from taupi.signatures import identify_fleet
+    from taupi.signatures import identify_gains
+    from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
+    from taupi.signatures import reading_budget
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate
+    from taupi.signatures import what_changed
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload

@@ -18,7 +18,12 @@ Check = Callable[[str, Any], Any]
 
 def is_number(value: Any) -> bool:
     """Tell whether a value is a finite real number; True and False are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number larger than any double
+        return False
 
 
 def positive(name: str, value: Any) -> float:

@@ -21,7 +21,9 @@ __all__ = [
     "inverse_dynamics",
     "mass_matrix",
     "regressor",
+    "regressor_parts",
     "stiffness_matrix",
+    "with_motors",
 ]
 
 if TYPE_CHECKING:
@@ -32,5 +34,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.elastic import elastic_mass_matrix as mass_matrix
     from taupi.dynamics.elastic import elastic_stiffness_matrix as stiffness_matrix
     from taupi.dynamics.elastic_forward import elastic_forward_dynamics as forward_dynamics
+    from taupi.model.motors import with_motors
     from taupi.regressors.elastic import elastic_regressor as regressor
+    from taupi.regressors.elastic import elastic_regressor_parts as regressor_parts
     from taupi.simulation.plants.elastic_plant import ElasticPlant

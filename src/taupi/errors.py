@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -56,6 +55,18 @@ Part = str | Argument | InPython
 Spelling = Callable[[Argument | InPython], str]
 
 
+# Names come from files, and may have any length and hold line breaks; a message stays one sentence.
+_LONGEST_PART = 1000
+_BREAKS = {code: " " for code in (*range(32), 127, 0x85, 0x2028, 0x2029)}
+
+
+def _shortened(part: Part) -> Part:
+    if not isinstance(part, str):
+        return part
+    text = part.translate(_BREAKS)
+    return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "..."
+
+
 class _Message(Exception):  # noqa: N818 - of errors and of warnings
     """What errors and warnings share: a message that is data, of texts and of arguments, with its remedy."""
 
@@ -93,6 +104,9 @@ class TaupiError(_Message, ValueError):
     'cutoff_hz'
     """
 
+    def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
+        super().__init__(*(_shortened(part) for part in parts), remedy=remedy)
+
     def about(self, place: str) -> TaupiError:
         """Return the same error, its message beginning with the place it is about, such as a file's name."""
         return type(self)(f"{place}: ", *self.parts, remedy=self.remedy)
@@ -128,6 +142,8 @@ def shown(value: object, limit: int = 60) -> str:
         text = repr(value)
     except RecursionError:
         return "a deeply nested value"
+    except Exception:  # a number of thousands of digits, or an object whose repr fails
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[:limit] + "..."
 
 
@@ -146,6 +162,8 @@ def unknown(what: Part, name: str, known: Iterable[str], where: str = "") -> Tau
     known = [str(k)[:60] for k in known]
     name = str(name)
     place = f" in {where}" if where else ""
+    import difflib  # only where something is misspelt: a cold start pays for every import
+
     close = difflib.get_close_matches(name[:60], known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")

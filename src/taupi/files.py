@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,25 +35,28 @@ def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Pa
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
     """Write a text file, completely or not at all."""
-    write_file(path, lambda stream: stream.write(text.encode("utf-8")), force)
+    write_file(path, lambda stream: stream.write(text.encode("utf-8", "replace")), force)
 
 
 def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object], force: bool = False) -> None:
     """Write a file, completely or not at all: `fill` writes to a temporary file beside it, which is then renamed."""
     file = refuse_to_overwrite(path, force)
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as stream:
-            fill(stream)
-        os.chmod(temporary, _mode(file))
+        with _staged(file, folder=False) as temporary:
+            with temporary.open("wb") as stream:
+                fill(stream)
+            os.chmod(temporary, _mode(file))
+            os.replace(temporary, file)
+    except OSError as error:
+        raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+
+
+def write_private(file: Path, data: bytes) -> None:
+    """Write a file that only this user may change, completely or not at all, and its folder; OSError if that fails."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _staged(file, folder=False) as temporary:
+        temporary.write_bytes(data)
         os.replace(temporary, file)
-    except BaseException as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
-        raise
 
 
 def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], force: bool = False) -> Path:
@@ -85,22 +90,90 @@ def write_folder(
     real = refuse_to_replace(folder, (), force)
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        staged = Path(tempfile.mkdtemp(dir=real.parent, prefix=f".{real.name}.", suffix=".part"))
+        with _staged(real, folder=True) as staged:  # in the end it holds the old files, or unfinished new ones
+            fill(staged)
+            refuse_to_replace(folder, sorted({*own, *(p.name for p in staged.iterdir())}), force)
+            os.chmod(staged, 0o777 & ~_mask() if not real.exists() else real.stat().st_mode & 0o777)
+            if not real.exists():
+                os.rename(staged, real)
+                return
+            _keep_others(real, staged, set(own))
+            _exchange(staged, real)
     except OSError as error:
         raise TaupiError(f"{folder} cannot be written: {error.strerror}.") from None
+
+
+# Staging: what is not complete has a name of its own, which only a process that is still alive holds locked ----------------
+
+
+@contextmanager
+def _staged(target: Path, folder: bool) -> Iterator[Path]:
+    """Make an empty file or folder beside a target, to be filled and renamed; afterwards nothing is left of it.
+
+    A process that is killed leaves it behind. The next one that writes the same target finds it unlocked, and removes it.
+    """
+    _remove_abandoned(target)
+    while True:
+        name = _part_name(target)
+        if folder:
+            path, handle = Path(tempfile.mkdtemp(dir=target.parent, prefix=name, suffix=".part")), None
+        else:
+            opened, text = tempfile.mkstemp(dir=target.parent, prefix=name, suffix=".part")
+            path, handle = Path(text), opened
+        lock = _lock(path) if handle is None else _lock_handle(handle)
+        if path.exists():  # else another process took it for abandoned before it was locked
+            break
+        if lock is not None:
+            os.close(lock)
     try:
-        fill(staged)
-        refuse_to_replace(folder, sorted({*own, *(p.name for p in staged.iterdir())}), force)
-        os.chmod(staged, 0o777 & ~_mask() if not real.exists() else real.stat().st_mode & 0o777)
-        if not real.exists():
-            os.rename(staged, real)
-            return
-        _keep_others(real, staged, set(own))
-        _exchange(staged, real)
-    except OSError as error:
-        raise TaupiError(f"{folder} cannot be written: {error.strerror}.") from None
+        yield path
     finally:
-        shutil.rmtree(staged, ignore_errors=True)  # the old files, or unfinished new ones
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _part_name(target: Path) -> str:
+    """Return how names of unfinished files begin; a long name is cut, so that the system takes it."""
+    return f".{os.fsdecode(os.fsencode(target.name)[:200])}."
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what processes left that were killed while they wrote the target."""
+    pattern = re.compile(re.escape(_part_name(target)) + r"[a-z0-9_]{8}\.part")
+    with suppress(OSError):
+        for path in [p for p in target.parent.iterdir() if pattern.fullmatch(p.name)]:
+            lock = _lock(path)
+            if lock is None:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            os.close(lock)
+
+
+def _lock(path: Path) -> int | None:
+    """Return the handle of a file or folder that nobody else holds locked, or None."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    return _lock_handle(handle)
+
+
+def _lock_handle(handle: int) -> int | None:
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):  # not POSIX, a file system without locks, or locked by another process
+        os.close(handle)
+        return None
+    return handle
 
 
 def _keep_others(old: Path, new: Path, own: set[str]) -> None:

@@ -11,10 +11,12 @@ __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "OperationalSlotineLi",
+    "TaskMotion",
     "dynamics",
     "force",
     "mass",
     "mass_ellipses",
+    "planar_3r_regressor",
     "regressor",
     "singularity",
     "task_coordinates",
@@ -28,4 +30,6 @@ if TYPE_CHECKING:
     from taupi.dynamics.operational import operational_dynamics as dynamics
     from taupi.dynamics.operational import operational_force as force
     from taupi.dynamics.operational import operational_mass as mass
+    from taupi.papers.aldana.regressor import planar_3r_regressor
     from taupi.regressors.operational import operational_regressor as regressor
+    from taupi.simulation.task_motion import TaskMotion

@@ -15,15 +15,19 @@ __all__ = [
     "Bounds",
     "Capsule",
     "Certificate",
+    "Change",
+    "ChangeList",
     "Clearance",
     "ClearanceCertificate",
     "Comparison",
     "Conditioning",
+    "Contact",
     "Drift",
     "Excitation",
     "Finding",
     "Fit",
     "Fleet",
+    "GainEstimate",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
@@ -31,12 +35,19 @@ __all__ = [
     "ParameterLayout",
     "ParameterSpread",
     "Parameters",
+    "PayloadErrors",
+    "PayloadEstimate",
     "Reproduction",
     "Run",
     "RunBatch",
+    "RunSummary",
     "ShapedFit",
+    "Thresholds",
+    "Tracking",
     "Trial",
     "Validation",
+    "normalised_mean_error",
+    "relative_errors",
 ]
 
 if TYPE_CHECKING:
@@ -56,7 +67,17 @@ if TYPE_CHECKING:
     from taupi.identification.fleet.fleet_fit import Fleet
     from taupi.identification.fleet.fleet_fit import Outlier
     from taupi.identification.fleet.population import ParameterSpread
+    from taupi.identification.gains.gain_estimate import GainEstimate
+    from taupi.identification.online.contacts import Contact
+    from taupi.identification.online.thresholds import Thresholds
+    from taupi.identification.payloads.change_list import Change
+    from taupi.identification.payloads.change_list import ChangeList
+    from taupi.identification.payloads.payload_estimate import PayloadErrors
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
+    from taupi.identification.results.error_measures import normalised_mean_error
+    from taupi.identification.results.error_measures import relative_errors
     from taupi.identification.results.fit import Fit
+    from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Comparison
     from taupi.identification.results.validation import Validation
     from taupi.model.capsule import Capsule
@@ -67,3 +88,4 @@ if TYPE_CHECKING:
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
+    from taupi.simulation.run_summary import RunSummary

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from taupi.budget import Budget
+from taupi.control.law import Law
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import ArrayLike
 from taupi.excitation.excitation import Excitation
@@ -21,8 +23,11 @@ from taupi.identification.estimators import EstimatorLike
 from taupi.identification.estimators.friction_shapes import ShapedFit
 from taupi.identification.estimators.friction_shapes import ShapesLike
 from taupi.identification.fleet.fleet_fit import Fleet
+from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.inputs import LogsLike
 from taupi.identification.inputs import PriorLike
+from taupi.identification.payloads.change_list import ChangeList
+from taupi.identification.payloads.payload_estimate import PayloadEstimate
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
@@ -31,6 +36,7 @@ from taupi.identification.results.validation import Validation
 from taupi.identification.rows.preparation import OneOrEach
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
+from taupi.robustness.study import RobustnessStudy
 from taupi.signals.columns import ColumnsLike
 from taupi.signals.delay import Delays
 from taupi.signals.log import Log
@@ -51,6 +57,7 @@ from taupi.simulation.rollouts.batch import Values
 from taupi.simulation.rollouts.loads import PayloadLike
 from taupi.simulation.run import Run
 from taupi.simulation.run import RunBatch
+from taupi.simulation.run_summary import RunSummary
 from taupi.simulation.sensors import Sensors
 from typing import Any
 import numpy as np
@@ -312,6 +319,8 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    contact: str | None = None,
+    feet: str = "point",
     client: Any = None,
     resume: str | os.PathLike[str] | None = None,
     skip_bad: bool = False,
@@ -369,6 +378,12 @@ def identify(
     beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
     `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
     the motors of elastic joints were measured, use `estimator="output_error"`.
+
+    A floating robot is identified from logs of its joints, `log.base`, `log.wrench` and `log.contact`: six rows of its base and
+    one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
+    with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
+    at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -485,6 +500,146 @@ def identify_fleet(
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
     - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    """
+    ...
+
+def identify_gains(
+    robot: Robot,
+    unloaded: LogsLike,
+    loaded: LogsLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    mass: float,
+    at: str | None = None,
+    terms: TermsLike | None = None,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
+    cutoff_hz: float | None = None,
+    decimate: int | None = None,
+    order: int = 4,
+    derivatives: str = "central",
+    velocity: str = "auto",
+    trim: bool = True,
+    slow: OneOrEach | Sequence[float] | np.ndarray = None,
+    threshold: OneOrEach | Sequence[float] | np.ndarray = None,
+    leave_out: str = "row",
+    torque: str | None = None,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> GainEstimate:
+    """Return the torque per ampere of each drive of a `robot`, from currents with and without a load of known `mass` (kg).
+
+    i_j = a_j Y_j (pi_b + B_P pi_P) + noise, with pi_P = 0 in `unloaded` logs, and a_j = 1 / gain. The mass sets the scale; its
+    centre and inertia are found, too. The likelihood of the currents is maximised over log a, everything else projected out
+    (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents.
+
+    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
+    the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
+    are where the search begins. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
+    Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order` (4): Order of the filter; higher is steeper.
+    - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim` (True): Whether the standstill before and after the motion is cut off.
+    - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
+    - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
+    - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    """
+    ...
+
+def identify_payload(
+    fit: Fit | str | os.PathLike[str],
+    log: LogsLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    at: str | None = None,
+    gain_uncertainty: float = 0.05,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    trim: bool = ...,
+    torque: str | None = ...,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> PayloadEstimate:
+    """Return the payload that a robot carries in a `log`, which its `fit` was made without: mass, centre of mass, inertia.
+
+    tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
+    them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
+    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
+    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    settings named here.
+
+    The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
+    of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
+    may be off, one standard deviation, 0.05 by default. State a smaller one if you have calibrated them (`taupi.identify_gains`),
+    and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly moves, has an infinite error.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim`: Whether the standstill before and after the motion is cut off.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -777,6 +932,81 @@ def read_log(
     """
     ...
 
+def reading_budget(
+    text_bytes: int = 33554432,
+    data_bytes: int = 67108864,
+    log_bytes: int = 1099511627776,
+    unpacked_bytes: int = 134217728,
+    unpacked_ratio: int = 64,
+    nodes: int = 200000,
+    columns: int = 10000,
+    joints: int = 1000,
+    seconds: float = 60.0,
+    *,
+    budget: Budget | None = None,
+) -> Iterator[Budget]:
+    """Let files that are read inside a `with` statement take more, or less, than by default.
+
+    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
+
+    Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
+
+    - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
+    - `data_bytes` (67108864): Largest saved fit or mesh.
+    - `log_bytes` (1099511627776): Largest log; long ones are read block by block.
+    - `unpacked_bytes` (134217728): Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
+    - `unpacked_ratio` (64): A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
+    - `nodes` (200000): Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+    - `columns` (10000): Columns, or arrays, of a log.
+    - `joints` (1000): Joints of a robot, or links.
+    - `seconds` (60.0): Time for one file, and one second more for every MiB that it has.
+    """
+    ...
+
+def robustness(
+    robot: Robot,
+    laws: Sequence[Law] | None = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    *,
+    roll_outs: int = 256,
+    spread: float = 0.2,
+    within: float = 0.05,
+    seed: int = 0,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RobustnessStudy:
+    """Return a RobustnessStudy: arms whose links are not those that control laws believe, simulated, and what became of them.
+
+    `robot`: what the laws believe. The arms have links that differ from its own at random, and can exist.
+    `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at a frequency of its own.
+    `roll_outs`: how many arms.
+    `spread`: how much their parameters differ, as a share.
+    `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
+    `seed`: of the arms and where they start, up to 0.1 rad (or m) beside the reference.
+    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs are a matter of minutes.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
 def simulate(
     plant: Plant,
     controller: ControllerLike = None,
@@ -800,7 +1030,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -841,7 +1072,9 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    links: ArrayLike | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     tolerance: float = 1e-09,
     every: int = 1,
     horizon: Horizon | None = None,
@@ -850,9 +1083,55 @@ def simulate_many(
 
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n).
+    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
+    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
+    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
+    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+
+    Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
+
+    - `duration` (10.0): Length of the simulation, s.
+    - `rate` (1000.0): Control periods per second, Hz.
+    - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
+    - `substeps` (1): Fixed steps per control period.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `tolerance` (1e-09): Relative error that adaptive steps allow.
+    - `every` (1): Keep one of so many control periods in the run.
+    """
+    ...
+
+def simulate_summary(
+    plant: Plant,
+    controller: ControllerLike = None,
+    reference: ReferenceLike | None = None,
+    duration: float = 10.0,
+    rate: float = 1000.0,
+    integrator: str = "rk4",
+    substeps: int = 1,
+    control: str = "sampled",
+    sensors: Sensors | None = None,
+    initial: Initial = None,
+    parameters: ArrayLike | None = None,
+    inputs: Values | None = None,
+    payloads: Sequence[PayloadLike] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    links: ArrayLike | None = None,
+    late: float = 0.8,
+    threads: int | None = None,
+    device: str = "cpu",
+    tolerance: float = 1e-09,
+    every: int = 1,
+    horizon: Horizon | None = None,
+) -> RunSummary:
+    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+
+    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
+    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
+    fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -927,6 +1206,65 @@ def validate(
 
     The log is prepared as the fitted logs were, with the cutoff that was chosen for predictions, except for the settings named
     here. Every row counts, slow ones too.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim`: Whether the standstill before and after the motion is cut off.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    """
+    ...
+
+def what_changed(
+    first: Fit | str | os.PathLike[str],
+    second: Fit | LogsLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    at: str | None = None,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    trim: bool = ...,
+    torque: str | None = ...,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> ChangeList:
+    """Return what has changed of a robot since its `first` fit: a load, the friction of joints, with standard errors.
+
+    `second` is another Fit of the same robot, or a log, a path or a list of logs. A change of base parameters is explained by a
+    body at the frame `at`, by default the tip, and by friction; what is compared is friction at the largest speed of the first
+    fit's logs, which is known best. `first` may be the path of a fit.json. Logs are prepared as those of the first fit were,
+    except for the settings named here.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

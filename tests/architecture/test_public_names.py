@@ -20,10 +20,11 @@ ROOT = Path(__file__).parents[2]
 CONTRACT = """
     load Robot inverse_dynamics forward_dynamics mass_matrix gravity_torque coriolis_matrix christoffel_symbols jacobian
     operational_dynamics regressor slotine_li_regressor operational_regressor elastic_regressor base_parameters read_log Log
-    write_log load_fit BSpline TaupiError identify report plot write_urdf simulate simulate_many RigidPlant SlotineLi
-    NiemeyerSlotine Walker __version__
+    write_log load_fit BSpline TaupiError identify identify_payload identify_gains momentum_observer excite
+    report plot write_urdf simulate
+    simulate_many RigidPlant SlotineLi NiemeyerSlotine Walker __version__
 """
-MOST_NAMES = 80  # at the top, beside the namespaces: what one can still read through
+MOST_NAMES = 96  # at the top, beside the namespaces: what one can still read through
 
 
 def namespace(name):

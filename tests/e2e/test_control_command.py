@@ -198,3 +198,17 @@ def test_what_sensors_saw_is_a_log_and_a_late_payload_is_said(tmp_path):
     assert np.allclose(seen.q / 1e-3, np.rint(seen.q / 1e-3)) and not np.allclose(
         truth.q / 1e-3, np.rint(truth.q / 1e-3)
     )
+
+
+def test_a_law_of_a_task(tmp_path):
+    """Aldana's adaptive law: the task follows what way-points of the joints do to it, and learns."""
+    way = "[[0.3, 0.9, -0.4], [0.6, 1.3, -0.8], [0.2, 0.8, 0.3]]"
+    words = ["control", "planar3r", "--law", "operational-slotine-li", "--task", "planar", "--duration", "2"]
+    done = taupi(*words, "--reference", way, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["complete"] and run["V_last"] < run["V_first"] and run["rms_error_last"] < 0.05
+    stretched = taupi(*words, cwd=tmp_path)
+    assert stretched.returncode == 3 and "is singular" in stretched.stderr and "way-points" in stretched.stderr
+    other = taupi("control", "planar3r", "--law", "slotine-li", "--task", "planar", cwd=tmp_path)
+    assert other.returncode == 3 and "--task is for the law operational-slotine-li" in other.stderr

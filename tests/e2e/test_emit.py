@@ -88,3 +88,22 @@ def test_wrong_usage_is_exit_2(arguments, tmp_path):
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_operational_programs(tmp_path, monkeypatch):
+    """In a task's coordinates: the emitted Python says what the program says; 25 parameters at the tip as well."""
+    arm = tp.load("planar3r")
+    state = [np.array(x) for x in ([0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9])]
+    for name, wanted in (
+        ("operational-regressor", tp.operational.regressor(arm, task="planar")(*state)),
+        ("operational-planar-3r-regressor", tp.operational.planar_3r_regressor(arm).regressor(*state)),
+    ):
+        task = ["--task", "planar"] if name == "operational-regressor" else []
+        words = ["emit", "planar3r", name, *task, "--language", "python", "--name", "ours", "-o", name]
+        done = taupi(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        scope = {}
+        exec((tmp_path / name / "ours.py").read_text(), scope)
+        assert np.allclose(scope["ours"](*state), wanted)
+    done = taupi("emit", "planar3r", "regressor", "--task", "planar", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 3 and "takes no --task" in done.stderr

@@ -25,18 +25,21 @@ def test_studies_are_listed(tmp_path):
 def test_a_study_with_files(tmp_path):
     done = taupi("reproduce", "gabiccini2009", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "24 agree, 7 differ for a known reason" in done.stdout.splitlines()[1]
-    assert done.stderr.startswith("wrote out/rows.csv")
+    lines = done.stdout.splitlines()
+    assert lines[2] == "The paper's figures and formulas: 31 compared: 24 agree, 7 differ for a known reason"
+    assert "Own reference runs: none" in lines
+    assert done.stderr.startswith("wrote out/paper.csv")
     record = json.loads((tmp_path / "out/reproduction.json").read_text())
     assert record["provenance"]["command"] == "taupi reproduce gabiccini2009 -o out"
     again = taupi("reproduce", "gabiccini2009", "-o", "out", cwd=tmp_path)
-    assert again.returncode == 3 and "holds rows.csv" in again.stderr and again.stdout == ""
+    assert again.returncode == 3 and "holds paper.csv" in again.stderr and again.stdout == ""
 
 
 def test_json_is_the_record(tmp_path):
     done = taupi("reproduce", "gabiccini2009", "--json", cwd=tmp_path)
     data = json.loads(done.stdout)
-    assert data["name"] == "gabiccini2009" and len(data["rows"]) == 31 and data["rows"][0]["verdict"] == "agrees"
+    assert data["name"] == "gabiccini2009" and len(data["paper"]) == 31 and data["reference"] == []
+    assert data["paper"][0]["verdict"] == "agrees" and data["paper"][0]["agrees"] is True
 
 
 @pytest.mark.parametrize(

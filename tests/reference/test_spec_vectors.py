@@ -10,7 +10,7 @@ from support import SPEC, SPEC_INVERSE, error
 
 import taupi as tp
 from taupi.dynamics.chain import trace_robot
-from taupi.dynamics.kinematics import task_jacobian, time_derivative
+from taupi.dynamics.kinematics import task_jacobian
 from taupi.dynamics.operational import square_inverse
 from taupi.program import Port
 
@@ -225,7 +225,7 @@ def test_redundant_operational_mass():
 
 def rate_of_inverse(chain, q, qd):
     """d(J^-1)/dt of the planar task, by differentiating the inverse itself."""
-    return time_derivative(square_inverse(task_jacobian(chain, q, "planar", "tip")), q, qd)
+    return chain.time_derivative(square_inverse(task_jacobian(chain, q, "planar", "tip")), q, qd)
 
 
 @pytest.mark.parametrize("case", [k for k, c in CASES.items() if c["kind"] == "planar_3R_operational"])

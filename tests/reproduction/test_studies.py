@@ -32,7 +32,8 @@ DIFFER = {
         "Y Theta, g in p7, p8, p9",
     },
 }
-COUNTS = {"gabiccini2009": 31, "lecture": 44, "aldana": 79}
+# Compared, of the paper and of our own reference runs.
+COUNTS = {"gabiccini2009": (31, 0), "lecture": (34, 10), "aldana": (77, 2)}
 
 
 @pytest.fixture(scope="module", params=QUICK)
@@ -45,8 +46,11 @@ def rerun(request):
 def test_rows_that_differ_are_the_known_slips(rerun):
     again, _ = rerun
     assert {row.what for row in again.rows if not row.agrees} == DIFFER[again.study.name]
-    assert again.holds and len(again.rows) == COUNTS[again.study.name]
-    assert all(row.source for row in again.rows)
+    assert again.holds and tuple(count.rows for count in again.counts.values()) == COUNTS[again.study.name]
+    assert all(row.source and row.rule for row in again.rows)
+    # Sources are documents that a reader can have.
+    pages = {row.source for row in again.reference}
+    assert all((Path(__file__).parents[2] / page).exists() for page in pages)
 
 
 def test_progress_counts_the_steps(rerun):
@@ -57,7 +61,7 @@ def test_progress_counts_the_steps(rerun):
 def test_files_are_written(rerun, tmp_path):
     again, _ = rerun
     names = again.write(tmp_path / "out")
-    assert {"rows.csv", "reproduction.json", "report.html"} < set(names)
+    assert {"paper.csv", "reference.csv", "reproduction.json", "report.html"} <= set(names)
     assert json.loads((tmp_path / "out/reproduction.json").read_text())["name"] == again.study.name
     assert again.pictures and (tmp_path / "out/report.html").read_text().count('class="chart"') == len(again.pictures)
 

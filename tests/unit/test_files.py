@@ -9,7 +9,8 @@ import time
 import pytest
 
 from taupi.errors import TaupiError
-from taupi.files import refuse_to_replace, write_folder
+from taupi.files import refuse_to_replace, write_file, write_folder, write_private, write_text
+from taupi.program.targets.simd import machine_code
 
 NAMES = ("a.txt", "b.txt")
 
@@ -104,3 +105,105 @@ def test_killed_at_any_time_it_is_old_or_new(tmp_path):
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         assert len(set(content(out).values())) == 1 and set(content(out)) == set(NAMES)
+
+
+# What killed processes leave --------------------------------------------------------------------------------------------
+
+UNFINISHED = """
+import sys, time
+from taupi.files import write_file, write_folder
+def wait(place):
+    print("ready", flush=True)
+    time.sleep(60)
+(write_folder if sys.argv[1] == "folder" else write_file)(sys.argv[2], wait, force=True)
+"""
+
+
+def writing(kind, target):
+    """A process that is in the middle of writing."""
+    child = subprocess.Popen([sys.executable, "-c", UNFINISHED, kind, str(target)], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"ready\n"
+    return child
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are POSIX")
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path, kind):
+    target = tmp_path / "out"
+    alive, dead = writing(kind, target), writing(kind, target)
+    dead.kill()
+    dead.wait()
+    others = [".out.part", ".out.abc.part", ".other.12345678.part", "out.12345678.part"]
+    for name in others:
+        (tmp_path / name).touch()
+    assert len(list(tmp_path.glob(".out.????????.part"))) == 2
+    if kind == "folder":
+        write_folder(target, filled("new"))
+    else:
+        write_text(target, "new")
+    assert len(list(tmp_path.glob(".out.????????.part"))) == 1  # of the one that is alive
+    alive.kill()
+    alive.wait()
+    alive.stdout.close(), dead.stdout.close()
+    write_folder(target, filled("newer"), force=True) if kind == "folder" else write_text(target, "newer", force=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*others, "out"])
+
+
+def test_a_failure_leaves_nothing(tmp_path):
+    def fail(stream):
+        stream.write(b"half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_file(tmp_path / "a.txt", fail)
+    assert not list(tmp_path.iterdir())
+
+
+def test_long_names_are_written(tmp_path):
+    name = "é" * 120 + ".txt"  # 244 bytes: the system allows 255
+    write_text(tmp_path / name, "x")
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_text_that_is_no_unicode_is_written_nevertheless(tmp_path):
+    write_text(tmp_path / "a.txt", "a\ud800b")
+    assert (tmp_path / "a.txt").read_text() == "a?b"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_private_files_are_private(tmp_path):
+    os.umask(mask := os.umask(0))
+    write_private(tmp_path / "cache" / "x.o", b"code")
+    assert (tmp_path / "cache" / "x.o").stat().st_mode & 0o077 == 0
+    os.umask(mask)
+
+
+# The cache --------------------------------------------------------------------------------------------------------------
+
+TEXT = "define void @kernel() {\n  ret void\n}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="homes are found otherwise there")
+@pytest.mark.parametrize("environment", [{"HOME": ""}, {"HOME": " "}, {"XDG_CACHE_HOME": "here"}, {"HOME": "here"}])
+def test_without_a_home_nothing_is_cached(monkeypatch, environment):
+    for name, value in {"TAUPI_CACHE": "", "XDG_CACHE_HOME": "", **environment}.items():
+        monkeypatch.setenv(name, value)
+    assert machine_code.folder() is None
+    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert str(machine_code.folder()).startswith("/home/someone/.cache/taupi/")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "damaged", "device"])
+def test_pipes_folders_and_damage_in_the_cache_are_no_machine_code(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("TAUPI_CACHE", str(tmp_path))
+    assert machine_code.load(TEXT).get_function_address("kernel")
+    (entry,) = tmp_path.glob("objects-*/*.o")
+    stored = entry.read_bytes()
+    entry.unlink()
+    change = {"pipe": os.mkfifo, "folder": os.mkdir, "damaged": lambda path: path.write_bytes(b"x" * 100)}
+    change.get(kind, lambda path: path.symlink_to("/dev/zero"))(entry)
+    assert machine_code.load(TEXT).get_function_address("kernel")
+    assert entry.is_dir() if kind == "folder" else entry.read_bytes() == stored  # mended, where it can be
+    assert not list(tmp_path.rglob("*.part"))

@@ -308,10 +308,11 @@ def bounds(
 
 
 def _notes(search: _Search, terms: dict[str, RobotFunction]) -> tuple[str, ...]:
-    names = search.robot.joint_names
+    names, stated = search.robot.joint_names, [name for name, value in search.robot.symbols if value is not None]
+    taken = (f"With values for {', '.join(stated)}: for formulas, taupi.closed_form.bound_formulas.",) if stated else ()
     free = [names[k] for k in np.flatnonzero(np.isnan(search.range[:, 0]))]
     if not free:
-        return ()
+        return taken
     unbounded = [key for key, term in terms.items() if not search.finite(term)]
     only = f", so {', '.join(unbounded)}: no constant bound, only the growing one" if unbounded else ""
-    return (f"No limits of the slide {', '.join(free)} are known{only}. Give range={{{free[0]!r}: (lo, hi)}}.",)
+    return (f"No limits of the slide {', '.join(free)} are known{only}. Give range={{{free[0]!r}: (lo, hi)}}.", *taken)

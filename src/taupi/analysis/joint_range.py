@@ -11,6 +11,7 @@ import numpy as np
 from taupi.analysis.bounding.robot_functions import slides
 from taupi.checks import is_number
 from taupi.dynamics.chain import require_robot
+from taupi.dynamics.imu_form import require_bolted
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
@@ -24,6 +25,7 @@ HALF = float(np.nextafter(np.pi, 4.0))
 def require_numbers(robot: Any) -> None:
     """Refuse anything that is not a robot, and a robot with symbols that have no value."""
     require_robot(robot)
+    require_bolted(robot, "This analysis")
     free = [name for name, value in robot.symbols if value is None]
     if free:
         raise TaupiError(

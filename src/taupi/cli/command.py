@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import warnings
@@ -21,6 +23,11 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> None:
         """Run the command."""
         spelling = spelling_of(self.params)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(
+                stream, io.TextIOWrapper
+            ):  # an ASCII terminal, or a name that is not UTF-8, is no reason to fail
+                stream.reconfigure(errors="backslashreplace")
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
             try:
@@ -29,6 +36,12 @@ class Command(TyperCommand):
             except BrokenPipeError:  # whoever reads the output has seen enough
                 sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left goes nowhere
                 raise typer.Exit(ExitCode.GOOD) from None
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+                    raise
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left has no place
+                print(f"taupi: standard output cannot be written: {error.strerror}.", file=sys.stderr)
+                raise typer.Exit(ExitCode.BAD_INPUT) from None
             except TaupiError as error:
                 print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
                 failed = isinstance(error, NotIdentifiedError)

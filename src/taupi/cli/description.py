@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from taupi.errors import Argument, TaupiError
 from taupi.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,11 +20,15 @@ class Description(Settings):
         lock: Joint to hold at zero.
         tip: Link at which the chain ends.
         snap: Whether angles of the file that are nearly right angles are taken as right angles.
+        floating: Whether the base moves freely. By default only where the file says so.
+        xacro: NAME=VALUE, an argument of a .xacro file.
     """
 
     lock: tuple[str, ...] = ()
     tip: str | None = None
     snap: bool = True
+    floating: bool | None = None
+    xacro: tuple[str, ...] = ()
 
     def load(self, robot: str) -> Robot:
         """Return a built-in robot by its name, or that of a file; only settings that the user changed are passed on."""
@@ -33,6 +38,16 @@ class Description(Settings):
             "lock": list(self.lock) or None,
             "tip": self.tip,
             "snap": None if self.snap else False,
+            "floating": self.floating,
+            "xacro": _arguments(self.xacro) or None,
         }
         loaded: Robot = tp.load(robot, **{name: value for name, value in changes.items() if value is not None})
         return loaded
+
+
+def _arguments(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return arguments by name from texts NAME=VALUE."""
+    for pair in pairs:
+        if "=" not in pair:
+            raise TaupiError(Argument("xacro"), f" is {pair!r}, expected NAME=VALUE.")
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}

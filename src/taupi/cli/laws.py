@@ -23,13 +23,16 @@ LAWS = {
     "natural": "NaturalAdaptation",
     "computed-torque": "ComputedTorque",
     "pd-gravity": "PDGravity",
+    "operational-slotine-li": "OperationalSlotineLi",
     "elastic-pd-gravity": "ElasticPDGravity",
 }
 # Sees motors, and compensates gravity alone: its law has no joint terms.
 ELASTIC_LAW = "elastic-pd-gravity"
+# Follows a task, not the joints.
+TASK_LAW = "operational-slotine-li"
 # Of many parameters the composite law adapts the base alone: its filters hold a number per joint and parameter.
 _ADAPTS_BASE = ("composite",)
-_NO_GAINS = ("robot", "terms", "modifications", "adapt", "form")
+_NO_GAINS = ("robot", "terms", "modifications", "adapt", "form", "task", "frame")
 
 
 def law_names(options: Sequence[str], default: str) -> list[str]:
@@ -39,11 +42,20 @@ def law_names(options: Sequence[str], default: str) -> list[str]:
 
 
 def build_laws(
-    chosen: Sequence[str], robot: Robot, terms: tuple[str, ...], gains: Sequence[str] | None
+    chosen: Sequence[str],
+    robot: Robot,
+    terms: tuple[str, ...],
+    gains: Sequence[str] | None,
+    task: str | None = None,
 ) -> dict[str, Law]:
-    """Return laws by their names, with the gains of `--gain`, and for the rest those that the robot suggests."""
+    """Return laws by their names, with the gains of `--gain`, and for the rest those that the robot suggests.
+
+    `task` is what a law in a task's coordinates controls.
+    """
     import taupi as tp
 
+    if task is not None and TASK_LAW not in map(_known, chosen):
+        raise TaupiError(f"--task is for the law {TASK_LAW}, got {', '.join(chosen)}.")
     classes = {name: getattr(tp.laws, LAWS[_known(name)]) for name in chosen}
     fields = {name: {f.name for f in dataclasses.fields(c) if f.init} - set(_NO_GAINS) for name, c in classes.items()}
     keywords: dict[str, dict[str, Any]] = {name: {} for name in chosen}
@@ -62,6 +74,7 @@ def build_laws(
     for law in chosen:
         keywords[law] |= {"adapt": "base"} if law in _ADAPTS_BASE else {}
         keywords[law] |= {"terms": terms} if law != ELASTIC_LAW else {}
+        keywords[law] |= {"task": task} if law == TASK_LAW and task is not None else {}
     return {law: _build(classes[law], robot, keywords[law], fields[law]) for law in chosen}
 
 

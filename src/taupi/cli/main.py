@@ -13,7 +13,6 @@ from taupi.cli.commands import COMMANDS
 from taupi.cli.settings import with_options
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -23,6 +22,8 @@ app = typer.Typer(
     taupi info puma560
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
     """,
+    epilog="Exit status: 0 good, 1 a mistake of ours, 2 usage, 3 something is wrong in the input, 4 what was asked for did not "
+    "come of it, 5 a threshold that you set was missed.",
 )
 
 

@@ -21,6 +21,9 @@ LogsArgument = Annotated[
     typer.Argument(metavar="LOG...", help="Files: CSV (also .gz), Parquet, NPZ, MAT, ROS bag or MCAP."),
 ]
 FitArgument = Annotated[Path, typer.Argument(metavar="FIT", help="A fit.json, or the directory that holds it.")]
+FrameOption = Annotated[
+    str | None, typer.Option("--at", metavar="FRAME", help="The frame that the load is fixed to, by default the tip.")
+]
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
 ]
@@ -45,7 +48,7 @@ FormOption = Annotated[
     typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
 ]
 TaskOption = Annotated[
-    str | None, typer.Option("--task", help="Task of an operational program: planar, xy, position, ...")
+    str | None, typer.Option("--task", help="Task of an operational program or law: planar, xy, position, ...")
 ]
 GainOption = Annotated[
     list[str] | None,

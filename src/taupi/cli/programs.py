@@ -39,9 +39,17 @@ PROGRAMS = (
 # The forms of a regressor.
 FORMS = {"classical": "regressor", "slotine-li": "slotine-li-regressor", "elastic": "elastic-regressor"}
 # Builders that need a task as well.
-TASK_PROGRAMS = ("operational-force", "operational-dynamics", "operational-mass", "operational-regressor")
+TASK_PROGRAMS = (
+    "operational-force",
+    "operational-dynamics",
+    "operational-mass",
+    "operational-regressor",
+    "operational-planar-3r-regressor",
+)
 # What `taupi emit ROBOT controller --law ...` writes: a law, and no program of the robot.
 CONTROLLER = "controller"
+# What `taupi emit FIT ...` writes of what runs beside a robot.
+COMPONENTS = ("observer", "tracker", "estimator")
 
 
 def build_program(
@@ -60,7 +68,7 @@ def build_program(
             raise unknown("form", form, FORMS)
         name, form = FORMS[form], None
     if name not in (*PROGRAMS, *TASK_PROGRAMS):
-        raise unknown("program", name, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER))
+        raise unknown("program", name, (*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS))
     family, _, rest = name.partition("-")
     place, verb = (getattr(tp, family), rest) if family in ("elastic", "operational") else (tp, name)
     builder = getattr(place, verb.replace("-", "_"))
@@ -75,5 +83,6 @@ def build_program(
         if option not in inspect.signature(builder).parameters:
             text = ", ".join(value) if isinstance(value, tuple) else value
             raise TaupiError(f"{name} takes no ", Argument(option), f", got {text}.")
-    program: Program = builder(robot, **settings)
+    built = builder(robot, **settings)
+    program: Program = getattr(built, "regressor", built)  # a lumped form has its regressor
     return program

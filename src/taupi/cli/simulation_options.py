@@ -11,6 +11,7 @@ from taupi.cli.parsing import names
 from taupi.cli.plants import HorizonOption, PlantOptions, SensorChanges, sensors_of, with_substeps
 from taupi.cli.references import MotionOptions
 from taupi.cli.settings import OptionGroup
+from taupi.errors import Argument, TaupiError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.references import Reference
     from taupi.simulation.run import Run
+    from taupi.simulation.task_motion import TaskMotion
+
+SINGULAR = 1e-3  # the least ratio of a Jacobian's singular values along a motion that a law of a task can follow
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,42 @@ class Scene:
         """Return the run under a law, None for no torque; its estimate starts at `parameters`, by default at the robot's own."""
         import taupi as tp
 
+        robot = self.plant.robot
+        reference, initial = self.reference, self.options.motion.start(robot.n)
+        if isinstance(law, tp.laws.OperationalSlotineLi) and reference is not None:
+            # The task follows what the joints' motion does to it, from where the joints start.
+            initial = reference(0.0).q if initial is None else initial
+            motion = tp.operational.TaskMotion(reference, robot, law.task, law.frame)
+            refuse_singular(motion, self.horizon.duration)
+            reference = motion
         return tp.simulate(
             self.plant,
             law,
-            self.reference,
+            reference,
             horizon=self.horizon,
             sensors=sensors_of(self.options.sensors),
-            initial=self.options.motion.start(self.plant.robot.n),
+            initial=initial,
             parameters=parameters,
             seed=self.options.seed,
+        )
+
+
+def refuse_singular(motion: TaskMotion, duration: float) -> None:
+    """Refuse a motion of the joints along which a task's Jacobian comes near a singular one: no law of the task can follow it."""
+    import numpy as np
+
+    import taupi as tp
+
+    q = np.asarray(motion.motion(np.linspace(0.0, duration, 500)).q)
+    sizes = np.linalg.svd(tp.jacobian(motion.robot, motion.frame, task=motion.task)(q), compute_uv=False)
+    worst = int((sizes[:, -1] / sizes[:, 0]).argmin())
+    if sizes[worst, -1] < SINGULAR * sizes[worst, 0]:
+        place = ", ".join(f"{x:.3g}" for x in q[worst])
+        example = "[[0.3, 0.9, ...], [0.6, 1.2, ...]]"
+        raise TaupiError(
+            Argument("reference"),
+            f" passes q = ({place}), where the task {motion.task!r} is singular: no force of the task moves it there.",
+            remedy=f"Give way-points with bent joints, such as {example}.",
         )
 
 

@@ -9,138 +9,13 @@ import numpy as np
 
 from taupi.control.law import Law
 from taupi.errors import Argument, TaupiError
-from taupi.files import path_of, write_text
-from taupi.program.emit import emit, sources
+from taupi.program.emit import emit, write_sources
+from taupi.program.emitters.c_package import Package
+from taupi.program.port import Port
 
-# Steps and states of the harness; C and Python differ by the last bits of sine and cosine.
+# Steps of the harness, and the time between them, s.
 STEPS = 20
 STEP_SECONDS = 1e-3
-AGREE = 1e-12
-
-_HEADER = """/* {name}: {law} of {robot}, {n} joints, {size} numbers of state.
- *
- * One struct per controller. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
- *
- *     {name}_controller c;
- *     {name}_init(&c);                 the estimate starts at the robot's own parameters; or write c.state yourself
- *     every dt seconds:
- *         {name}_update(&c, {inputs}, dt, tau);
- *
- * {inputs}: {meaning}
- * tau: {n} torques (N m) or forces (N) to hold until the next call. c.state: the estimate in this order, then what else
- * the law integrates:
-{names} */
-#ifndef TAUPI_{name}_CONTROLLER_H
-#define TAUPI_{name}_CONTROLLER_H
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-enum {{ {name}_joints = {n}, {name}_states = {size}, {name}_parameters = {p} }};
-
-typedef struct {{
-    double state[{size}];
-}} {name}_controller;
-
-void {name}_init({name}_controller *c);
-void {name}_update({name}_controller *c, {declared}, double dt, double *tau);
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
-
-_SOURCE = """#include "{name}_controller.h"
-
-#include <string.h>
-
-#include "{name}.h"
-
-static const double {name}_start[{size}] = {{
-{start}
-}};
-
-void {name}_init({name}_controller *c)
-{{
-    memcpy(c->state, {name}_start, sizeof c->state);
-}}
-
-void {name}_update({name}_controller *c, {declared}, double dt, double *tau)
-{{
-    double next[{size}];
-    {name}({inputs}, c->state, &dt, tau, next);
-    memcpy(c->state, next, sizeof next);
-}}
-"""
-
-_HARNESS = """/* Runs {name} on {steps} states and compares torque and state with Python's. Returns 0 where they agree. */
-#include <math.h>
-#include <stdio.h>
-
-#include "{name}_controller.h"
-
-static const double inputs[{steps}][{width}] = {{
-{rows}
-}};
-
-static const double expected[{steps}][{outputs}] = {{
-{expected}
-}};
-
-static double apart(double got, double want)
-{{
-    double size = fabs(want) > 1 ? fabs(want) : 1;
-    return fabs(got - want) / size;
-}}
-
-int main(void)
-{{
-    {name}_controller c;
-    double worst = 0, tau[{n}];
-    {name}_init(&c);
-    for (int k = 0; k < {steps}; ++k) {{
-        const double *x = inputs[k];
-        {name}_update(&c, {called}, {dt}, tau);
-        for (int i = 0; i < {n}; ++i) worst = fmax(worst, apart(tau[i], expected[k][i]));
-        for (int i = 0; i < {size}; ++i) worst = fmax(worst, apart(c.state[i], expected[k][{n} + i]));
-    }}
-    printf("largest difference %.3g, allowed %.3g\\n", worst, {agree});
-    return worst <= {agree} ? 0 : 1;
-}}
-"""
-
-_README = """# {name}
-
-The control law `{law}` of `{robot}` as C99, written by taupi. It takes the measured and the wanted motion, returns the
-torque, and integrates its own estimate:
-
-```c
-#include "{name}_controller.h"
-
-{name}_controller c;
-{name}_init(&c);
-/* every dt seconds */
-{name}_update(&c, {inputs}, dt, tau);
-```
-
-| file | what |
-|---|---|
-| `{name}_controller.h`, `{name}_controller.c` | the controller: a struct, `init`, `update` |
-| `{name}.h`, `{name}.c` | one step as a pure function of its arguments; no state |
-| `test_{name}.c` | {steps} steps against what Python computed |
-
-Test it where it will run, with the flags that it will run with:
-
-```shell
-cc -std=c99 -O2 test_{name}.c {name}_controller.c {name}.c -o test_{name} -lm && ./test_{name}
-```
-
-It allocates nothing and calls only functions of `<math.h>` and `memcpy`. `-ffast-math` may change results beyond the harness's
-tolerance. The step costs {operations}.
-"""
 
 
 def emit_controller(
@@ -170,62 +45,39 @@ def emit_controller(
     chosen = law.name if name is None else name
     if language != "c":
         return emit(program, language, directory, chosen, force=force)
-    texts = controller_files(law, chosen)
-    folder = path_of(directory, "the path of a directory")
-    there = [file for file in texts if (folder / file).exists()]
-    if there and not force:
-        raise TaupiError(
-            f"{folder} has {', '.join(there)} already.",
-            remedy=("Use another name, or ", Argument("force", True), " to overwrite."),
-        )
-    paths = emit(program, "c", folder, chosen, force=force)
-    for file, text in texts.items():
-        if folder / file not in paths:
-            write_text(folder / file, text, force)
-            paths.append(folder / file)
-    return paths
+    return write_sources(controller_files(law, chosen), directory, force)
 
 
 def controller_files(law: Law, name: str) -> dict[str, str]:
     """Return the texts of the controller in C by their file names."""
-    texts = dict(sources(law.step_program(), "c", name))
-    ports = law.ports()[:5]
-    n, p, size = law.robot.n, len(law.parameters), law.size
-    states, results = _harness(law)
-    places = np.cumsum([0] + [port.size for port in ports])
-    words = {
-        "name": name,
-        "law": law.name.replace("_", " "),
-        "robot": law.robot.name,
-        "n": n,
-        "p": p,
-        "size": max(1, size),
-        "inputs": ", ".join(port.name for port in ports),
-        "declared": ", ".join(f"const double *{port.name}" for port in ports),
-        "meaning": ", ".join(str(port.size) for port in ports) + " numbers, rad, m and seconds.",
-        "names": "".join(f" * {k:>5}  {text}\n" for k, text in enumerate(_described(law))),
-        "start": _rows(_start(law)[None]),
-        "steps": STEPS,
-        "width": int(places[-1]),
-        "outputs": n + size,
-        "rows": _rows(states, braces=True),
-        "expected": _rows(results, braces=True),
-        "called": ", ".join(f"x + {place}" for place in places[:-1]),
-        "dt": repr(STEP_SECONDS),
-        "agree": repr(AGREE),
-        "operations": repr(law.step_program().operations),
-    }
-    return texts | {
-        f"{name}_controller.h": _HEADER.format(**words),
-        f"{name}_controller.c": _SOURCE.format(**words),
-        f"test_{name}.c": _HARNESS.format(**words),
-        "README.md": _README.format(**words),
-    }
+    title = law.name.replace("_", " ")
+    n, p = law.robot.n, len(law.parameters)
+    package = Package(
+        name=name,
+        kind="controller",
+        title=f"{title} of {law.robot.name}",
+        sentence=(
+            f"The control law `{title}` of `{law.robot.name}` as C99, written by taupi. It takes the measured and the wanted "
+            "motion, returns the\ntorque, and integrates its own estimate:"
+        ),
+        joints=n,
+        inputs=law.ports()[:5],
+        outputs=[Port("tau", (n,))],
+        results=f"tau: {n} torques (N m) or forces (N) to hold until the next call.",
+        state_words="c.state: the estimate in this order, then what else the law integrates:",
+        described=_described(law),
+        start=_start(law),
+        begins="the estimate starts at the robot's own parameters; or write c.state yourself",
+        programs={name: (law.step_program(), "one step as a pure function of its arguments; no state")},
+        costs=f"The step costs {law.step_program().operations!r}.",
+        sizes={"parameters": p},
+    )
+    return package.files(*_harness(law), STEP_SECONDS)
 
 
 def _described(law: Law) -> list[str]:
     pairs = zip(law.parameters.names, law.parameters.units, strict=True)
-    return [f"{n}, {u}".replace("*/", "* /").replace("\\", "/").replace("\n", " ") for n, u in pairs]
+    return [f"{n}, {u}" for n, u in pairs]
 
 
 def _start(law: Law) -> np.ndarray:
@@ -250,8 +102,3 @@ def _harness(law: Law) -> tuple[np.ndarray, np.ndarray]:
         vector = after.vector
         results.append(np.concatenate([tau, vector]))
     return np.array([np.concatenate(s) for s in states]), np.array(results)
-
-
-def _rows(table: np.ndarray, braces: bool = False) -> str:
-    rows = [", ".join(repr(float(v)) for v in row) or "0" for row in table]
-    return ",\n".join(f"    {{{row}}}" if braces else f"    {row}" for row in rows)

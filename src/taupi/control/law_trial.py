@@ -12,6 +12,7 @@ from taupi.control.gains import as_matrix
 from taupi.control.law import Law
 from taupi.control.laws.natural_adaptation import NaturalAdaptation
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
+from taupi.dynamics.kinematics import task_coordinates
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
 from taupi.errors import Argument, TaupiError, shown
@@ -64,6 +65,17 @@ class Trial:
     def tracks(self) -> bool:
         """Whether there is a motion of the joints to follow."""
         return self.run.tracks
+
+    @cached_property
+    def tracking_error(self) -> np.ndarray | None:
+        """What is followed less what is wanted, (N, n) of the joints or (N, m) of the law's task; None without a reference."""
+        if self.tracks:
+            return self.run.error
+        task, robot = getattr(self.law, "task", None), self.robot
+        if task is None or robot is None or self.run.reference is None:
+            return None
+        r: np.ndarray = task_coordinates(robot, task=task, frame=self.law.frame)(self.run.q)
+        return r - self.run.reference.q
 
     @cached_property
     def s(self) -> np.ndarray | None:
@@ -201,8 +213,9 @@ class Trial:
         if not len(self.run):
             return data
         data["seconds"] = float(self.run.time[-1])
-        if self.tracks:
-            error = np.linalg.norm(self.run.error, axis=1)
+        tracking = self.tracking_error
+        if tracking is not None:
+            error = np.linalg.norm(tracking, axis=1)
             last = max(1, len(error) // 5)
             data["rms_error_first"] = float(np.sqrt((error[:last] ** 2).mean()))
             data["rms_error_last"] = float(np.sqrt((error[-last:] ** 2).mean()))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, wraps
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import casadi as cs
 import numpy as np
 
+from taupi.dynamics.quaternions import quaternion_rate, quaternion_rotation, watched
 from taupi.dynamics.spatial import adjoint, axis_rotation, compose, inverse, spatial_inertia
 from taupi.dynamics.types import SX, ArrayLike, Expression, Formula, Matrix, Pose, Vector
 from taupi.errors import Argument, TaupiError
 from taupi.model.parameters import Parameters
 from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Joint, Robot
+from taupi.model.robot_parts import FREE, MULTIPLE
 from taupi.model.scalars import Scalar, is_symbolic
 from taupi.program.program import Constants, Port, Program, trace
 
@@ -63,8 +66,11 @@ class Chain:
 
     def stages(self, i: int, q: Expression) -> tuple[Pose, Pose, Pose]:
         """Return the three poses whose product places link `i` in its parent at the joint position `q`: before, motion, after."""
-        axis = self._axis[i]
-        slides = self.robot.joints[i].prismatic
+        axis, joint = self._axis[i], self.robot.joints[i]
+        if joint.kind in MULTIPLE:
+            place = q[:3] if joint.kind == FREE else SX.zeros(3)
+            return self._before[i], (quaternion_rotation(q[-4:]), place), self._after[i]
+        slides = joint.prismatic
         motion = (SX.eye(3), axis * q) if slides else (axis_rotation(axis, q), SX.zeros(3))
         return self._before[i], motion, self._after[i]
 
@@ -78,10 +84,12 @@ class Chain:
         return self._axis[i]
 
     def screw(self, i: int) -> Vector:
-        """Return A_i, the screw of joint `i` in link frame `i`, which is constant (equations.md, D11)."""
+        """Return A_i, the screw of joint `i` in link frame `i`, constant (equations.md, D11); one column per velocity."""
         zero = SX.zeros(3)
-        axis = self._axis[i]
-        own = cs.vertcat(zero, axis) if self.robot.joints[i].prismatic else cs.vertcat(axis, zero)
+        axis, joint = self._axis[i], self.robot.joints[i]
+        if joint.kind in MULTIPLE:
+            return adjoint(*inverse(*self._after[i])) @ SX.eye(6)[:, : joint.dof]
+        own = cs.vertcat(zero, axis) if joint.prismatic else cs.vertcat(axis, zero)
         return adjoint(*inverse(*self._after[i])) @ own
 
     def body(self, i: int) -> Vector:
@@ -101,19 +109,89 @@ class Chain:
     # Coordinates --------------------------------------------------------------------------------------------------
 
     def spread(self, x: Vector) -> list[Expression]:
-        """Return one value per joint from `x`, one per coordinate: its ratios times the coordinates that drive it."""
-        return [
-            sum((r * x[k] for k, r in self._drives(j)[1:]), self._drives(j)[0][1] * x[j.coordinate])
-            for j in self.robot.joints
-        ]
+        """Return one rate per joint from `x`, one per coordinate: its ratios times the coordinates that drive it.
+
+        That of a free or ball joint is a vector, its six or three velocities.
+        """
+        return [self._of_joint(j, x, j.coordinate, j.dof, lambda k: k) for j in self.robot.joints]
+
+    def places(self, q: Vector) -> list[Expression]:
+        """Return one position per joint from `q`, as `spread` does for rates; seven of a free joint, four of a ball joint."""
+        at = self.robot.position_index
+        return [self._of_joint(j, q, at(j.coordinate), j.size, at) for j in self.robot.joints]
+
+    def _of_joint(self, joint: Joint, x: Vector, start: int, size: int, at: Callable[[int], int]) -> Expression:
+        if joint.kind in MULTIPLE:
+            return x[start : start + size]
+        (_, ratio), *more = self._drives(joint)
+        return sum((r * x[at(k)] for k, r in more), ratio * x[start])
 
     def gather(self, rows: Sequence[Matrix]) -> Matrix:
-        """Return one row per coordinate from `rows`, one per joint: the transpose of `spread`, for forces and Jacobians."""
+        """Return one row per coordinate from `rows`, one per joint: the transpose of `spread`, for forces and Jacobians.
+
+        A free or ball joint has six or three rows of its own.
+        """
         result: list[Matrix] = [0] * self.n
         for joint, row in zip(self.robot.joints, rows, strict=True):
+            if joint.kind in MULTIPLE:
+                result[joint.coordinate : joint.coordinate + joint.dof] = cs.vertsplit(row)
+                continue
             for k, ratio in self._drives(joint):
                 result[k] = result[k] + ratio * row
         return cs.vertcat(*result)
+
+    def split(self, matrix: Matrix) -> list[Matrix]:
+        """Return the rows of each joint from a matrix over the velocities of all joints."""
+        ends = [0]
+        for joint in self.robot.joints:
+            ends.append(ends[-1] + joint.dof)
+        return [matrix[a:b, :] for a, b in pairwise(ends)]
+
+    def own_positions(self, q: Vector) -> list[Expression]:
+        """Return the position of each coordinate that a motor drives, in the order of `robot.actuated`."""
+        return [q[self.robot.position_index(k)] for k in self.robot.actuated]
+
+    def at_motors(self, values: Sequence[Expression] | Vector) -> Matrix:
+        """Return the matrix, n x motors, with one of `values` per motor in the row of its coordinate."""
+        motors = self.robot.actuated
+        if len(motors) == self.n:
+            return cs.diag(cs.vertcat(*values)) if isinstance(values, list) else cs.diag(values)
+        result = SX(self.n, len(motors))
+        for column, row in enumerate(motors):
+            result[row, column] = values[column]
+        return result
+
+    def rate(self, q: Vector, qd: Vector) -> Vector:
+        """Return dq/dt: qd, but of a free joint (R v, h o w / 2) and of a ball joint h o w / 2, with the quaternion h."""
+        multiple = self.robot.multiple_joints
+        if not multiple:
+            return qd
+        rates = cs.vertsplit(qd)
+        for joint in reversed(multiple):
+            at, k = self.robot.position_index(joint.coordinate), joint.coordinate
+            h, w = q[at + joint.size - 4 : at + joint.size], qd[k : k + 3]
+            moved = [quaternion_rate(h, w)]
+            if joint.kind == FREE:
+                moved.insert(0, quaternion_rotation(h) @ qd[k + 3 : k + 6])
+            rates[k : k + joint.dof] = moved
+        return cs.vertcat(*rates)
+
+    def derivative(self, expression: Matrix, q: Vector) -> Matrix:
+        """Return the derivative of a column that depends on q along every velocity: df/dq, times dq/dt per velocity."""
+        jacobian = cs.jacobian(expression, q)
+        if not self.robot.multiple_joints:
+            return jacobian
+        v = SX.sym("v", self.n)
+        return jacobian @ cs.jacobian(self.rate(q, v), v)
+
+    def gradient(self, value: Expression, q: Vector) -> Vector:
+        """Return the derivatives of a number that depends on q along every velocity, as a column."""
+        return self.derivative(value, q).T if self.robot.multiple_joints else cs.gradient(value, q)
+
+    def time_derivative(self, expression: Matrix, q: Vector, qd: Vector) -> Matrix:
+        """Return the time derivative of a matrix that depends on q, along qd."""
+        column = cs.densify(cs.vec(expression))
+        return cs.reshape(cs.jtimes(column, q, self.rate(q, qd)), *expression.shape)
 
     def _drives(self, joint: Joint) -> list[tuple[int, Expression]]:
         """Return the coordinates that move a joint, its own first, with their ratios."""
@@ -156,20 +234,35 @@ def configurations(robot: Robot, q: ArrayLike | None = None) -> np.ndarray:
         remedy = ("Name a file by ", Argument("path", ...), ".")
         raise TaupiError(Argument("q"), f" is {str(q)!r}, expected joint positions.", remedy=remedy)
     try:
-        states = np.atleast_2d(np.zeros(robot.n) if q is None else np.asarray(q, dtype=float))
+        states = np.atleast_2d(neutral(robot) if q is None else np.asarray(q, dtype=float))
     except (TypeError, ValueError):
-        message = f" is not an array of numbers, expected shape ({robot.n},) or (k, {robot.n})."
+        message = f" is not an array of numbers, expected shape ({robot.nq},) or (k, {robot.nq})."
         raise TaupiError(Argument("q"), message) from None
-    if states.ndim != 2 or states.shape[1] != robot.n or not len(states):
-        message = f" has shape {np.asarray(q).shape}, expected ({robot.n},) or (k, {robot.n}): one value per joint."
+    if states.ndim != 2 or states.shape[1] != robot.nq or not len(states):
+        per = "one value per joint" if robot.nq == robot.n else f"{', '.join(robot.position_names[:8])}, ..."
+        message = f" has shape {np.asarray(q).shape}, expected ({robot.nq},) or (k, {robot.nq}): {per}."
         raise TaupiError(Argument("q"), message)
     if not np.isfinite(states).all():
         raise TaupiError(Argument("q"), " has entries that are not finite.")
     return states
 
 
+def neutral(robot: Robot) -> np.ndarray:
+    """Return the positions (nq,) of `robot` with every joint at zero and every quaternion that of no rotation.
+
+    >>> import taupi as tp
+    >>> tp.floating.neutral(tp.load("elbow2r", floating=True)).tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    """
+    return np.array([1.0 if name.endswith(".hw") and k >= 3 else 0.0 for k, name in enumerate(robot.position_names)])
+
+
 def joint_port(robot: Robot, name: str) -> Port:
-    """Return an input called `name` with one value per coordinate of the robot."""
+    """Return an input called `name` with one value per coordinate of the robot; positions, "q", have one more per quaternion."""
+    if name == "q" and robot.multiple_joints:
+        return Port(
+            name, (robot.nq,), robot.position_names, "positions, with a quaternion x y z w per free or ball joint"
+        )
     return Port(name, (robot.n,), robot.joint_names, "one value per joint")
 
 
@@ -189,7 +282,8 @@ def trace_robot(
     constants = Constants()
     chain = Chain(robot, constants)
     ports = [joint_port(robot, p) if isinstance(p, str) else p for p in inputs]
-    return trace(name, lambda *x: body(chain, *x), ports, outputs, constants, parameters)
+    program = trace(name, lambda *x: body(chain, *x), ports, outputs, constants, parameters)
+    return watched(program, robot) if robot.multiple_joints and "q" in inputs else program
 
 
 Builder = TypeVar("Builder", bound=Callable[..., Any])

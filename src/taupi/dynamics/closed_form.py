@@ -26,7 +26,7 @@ class Stacked:
 
 def stacked(chain: Chain, q: Vector) -> Stacked:
     """Return the stacked matrices; block (i, parent) of W is Ad(T_ip), and L follows from it block row by block row."""
-    joints = chain.spread(q)
+    joints = chain.places(q)
     x = [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
     n, empty = chain.links, SX(6, 6)
     carry = [[empty] * n for _ in range(n)]
@@ -49,19 +49,35 @@ def _brackets(twists: Vector, n: int) -> Matrix:
     return cs.diagcat(*(bracket(twists[6 * i : 6 * i + 6]) for i in range(n)))
 
 
-def closed_form(
+@dataclass(frozen=True)
+class StackedMotion:
+    """The twists V, their rates Vd and the wrenches F of all links, stacked (6n each), and the torque of the coordinates."""
+
+    twists: Vector
+    accelerations: Vector
+    wrenches: Vector
+    torque: Vector
+
+
+def closed_form(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Return tau by the stacked equations, without recursion, on a base that stands still (equations.md, D12)."""
+    return stacked_motion(chain, q, qd, qdd).torque
+
+
+def stacked_motion(
     chain: Chain,
     q: Vector,
     qd: Vector,
     qdd: Vector,
     base_twist: Vector | None = None,
     base_acceleration: Vector | None = None,
-) -> Vector:
-    """Return tau by the stacked equations, without recursion (equations.md, D12, D13).
+    tip: Vector | None = None,
+) -> StackedMotion:
+    """Return V, Vd, F and tau by the stacked equations, without recursion (equations.md, D12, D13).
 
-    V = L (A qd + E V_0),  Vd = L (A qdd - adA (W V + E V_0) + E Vd_0),  F = L^T (G Vd - adV^T G V),  tau = A^T F.
+    V = L (A qd + E V_0),  Vd = L (A qdd - adA (W V + E V_0) + E Vd_0),  F = L^T (G Vd - adV^T G V + F_tip),  tau = A^T F.
     The base moves with the twist V_0 = `base_twist` and the acceleration `base_acceleration`, by default not at all; gravity
-    enters as Vd_0 = (0, -g).
+    enters as Vd_0 = (0, -g). `tip` is F_tip, stacked: wrenches on the surroundings in the links' own frames.
     """
     s = stacked(chain, q)
     velocity, acceleration = cs.vertcat(*chain.spread(qd)), cs.vertcat(*chain.spread(qdd))
@@ -73,8 +89,18 @@ def closed_form(
     v = s.transfer @ (a_qd + s.root @ v0)
     ad_a, ad_v = _brackets(a_qd, chain.links), _brackets(v, chain.links)
     vd = s.transfer @ (s.screws @ acceleration - ad_a @ (s.carry @ v + s.root @ v0) + s.root @ vd0)
-    f = s.transfer.T @ (s.inertia @ vd - ad_v.T @ s.inertia @ v)
-    return chain.gather(cs.vertsplit(s.screws.T @ f))
+    own = s.inertia @ vd - ad_v.T @ s.inertia @ v
+    f = s.transfer.T @ (own if tip is None else own + tip)
+    return StackedMotion(v, vd, f, chain.gather(chain.split(s.screws.T @ f)))
+
+
+def _stacked_tip(chain: Chain, wrench: Vector, frame: str) -> Vector:
+    """Return a wrench of `frame`, in its own axes, stacked in the links' frames: Ad^T F at the link that carries it."""
+    link, fixed = chain.frame(frame)
+    blocks = [SX.zeros(6) for _ in range(chain.links)]
+    if link != BASE:
+        blocks[link] = adjoint(*inverse(*fixed)).T @ wrench
+    return cs.vertcat(*blocks)
 
 
 def closed_mass_matrix(chain: Chain, q: Vector) -> Matrix:
@@ -95,8 +121,8 @@ def closed_mass_derivative(chain: Chain, q: Vector, qd: Vector) -> Matrix:
 
 def both_sides(chain: Chain, joints: Matrix) -> Matrix:
     """Return the n x n matrix of the coordinates from the matrix of the joints, gathering its rows and its columns."""
-    rows = chain.gather(cs.vertsplit(joints))
-    return chain.gather(cs.vertsplit(rows.T)).T
+    rows = chain.gather(chain.split(joints))
+    return chain.gather(chain.split(rows.T)).T
 
 
 @builder
@@ -115,15 +141,59 @@ def newton_euler_matrices(robot: Robot) -> Program:
         return s.screws, s.inertia, s.carry, s.transfer
 
     square = (6 * n, 6 * n)
-    outputs = [Port("A", (6 * n, n)), Port("G", square), Port("W", square), Port("L", square)]
+    outputs = [
+        Port("A", (6 * n, sum(j.dof for j in robot.joints))),
+        Port("G", square),
+        Port("W", square),
+        Port("L", square),
+    ]
     return trace_robot("newton_euler_matrices", robot, body, ["q"], outputs)
 
 
+_BASE_INPUTS: tuple[str | Port, ...] = ("q", "qd", "qdd", Port("V0", (6,)), Port("Vd0", (6,)))
+_TIP = Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force")
+
+
+def _moving(chain: Chain, frame: str | None, state: tuple[Vector, ...]) -> StackedMotion:
+    q, qd, qdd, twist, acceleration, *wrench = state
+    tip = None if frame is None else _stacked_tip(chain, wrench[0], frame)
+    return stacked_motion(chain, q, qd, qdd, twist, acceleration, tip)
+
+
 @builder
-def moving_base_dynamics(robot: Robot) -> Program:
+def newton_euler_motion(robot: Robot, tip_wrench: bool = False, frame: str = "tip") -> Program:
+    """Return V, Vd, F (6n) and tau (n) of (q, qd, qdd, V0, Vd0) for a `robot`, all links stacked (equations.md, D12, D13).
+
+    V are the twists of the links in their own frames, Vd their rates, with gravity in them as an acceleration of the base, F the
+    wrenches that reach a link through its joint, and tau = A^T F. The base moves as in `moving_base_dynamics`. With
+    `tip_wrench`, by default False, there is a last input f_tip: the wrench (moment, force) that `frame`, by default "tip",
+    applies to its surroundings, in its own axes.
+
+    >>> import taupi as tp
+    >>> arm, zero = tp.load("lecture2r"), [0.0] * 6
+    >>> V, Vd, F, tau = tp.closed_form.newton_euler_motion(arm)([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], zero, zero)
+    >>> V.shape, V[:3].tolist(), bool(abs(tau - tp.bias_torque(arm)([0.1, 0.2], [1.0, 0.0])).max() < 1e-12)
+    ((12,), [0.0, 0.0, 1.0], True)
+    """
+    robot.frame(frame)
+    inputs = [*_BASE_INPUTS, *([_TIP] if tip_wrench else [])]
+
+    def body(chain: Chain, *state: Vector) -> tuple[Vector, ...]:
+        motion = _moving(chain, frame if tip_wrench else None, state)
+        return motion.twists, motion.accelerations, motion.wrenches, motion.torque
+
+    stack = (6 * len(robot.links),)
+    outputs = [Port("V", stack), Port("Vd", stack), Port("F", stack), Port("tau", (robot.n,))]
+    return trace_robot("newton_euler_motion", robot, body, inputs, outputs)
+
+
+@builder
+def moving_base_dynamics(robot: Robot, tip_wrench: bool = False, frame: str = "tip") -> Program:
     """Return tau(q, qd, qdd, V0, Vd0) of `robot` on a base that moves with the twist V0 (equations.md, D13).
 
     V0 is (angular, linear) in world axes, in rad/s and m/s, and Vd0 the derivative of its components; gravity is added to it.
+    With `tip_wrench`, by default False, there is a last input f_tip: the wrench (moment, force) that `frame`, by default "tip",
+    applies to its surroundings, in its own axes.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -132,5 +202,10 @@ def moving_base_dynamics(robot: Robot) -> Program:
     >>> bool(abs(lift - 2 * tp.gravity_torque(arm)(q)).max() < 1e-12)
     True
     """
-    inputs: list[str | Port] = ["q", "qd", "qdd", Port("V0", (6,)), Port("Vd0", (6,))]
-    return trace_robot("moving_base_dynamics", robot, closed_form, inputs, [Port("tau", (robot.n,))])
+    robot.frame(frame)
+    inputs = [*_BASE_INPUTS, *([_TIP] if tip_wrench else [])]
+
+    def body(chain: Chain, *state: Vector) -> Vector:
+        return _moving(chain, frame if tip_wrench else None, state).torque
+
+    return trace_robot("moving_base_dynamics", robot, body, inputs, [Port("tau", (robot.n,))])

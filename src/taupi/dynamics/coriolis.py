@@ -11,17 +11,17 @@ from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.mass_matrix import mass_gradient
 from taupi.dynamics.spatial import adjoint, bracket, inertia_tensor, inverse, skew
 from taupi.dynamics.types import SX, Matrix, Vector
-from taupi.errors import Argument, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
 
 def link_twists(chain: Chain, q: Vector, qd: Vector) -> list[Vector]:
     """Return the twist V_i of every link in its own frame: V_i = X_i V_p + A_i qd_i."""
-    position, velocity = chain.spread(q), chain.spread(qd)
+    position, velocity = chain.places(q), chain.spread(qd)
 
     def step(i: int, parent: Vector) -> Vector:
-        return adjoint(*inverse(*chain.placement(i, position[i]))) @ parent + chain.screw(i) * velocity[i]
+        return adjoint(*inverse(*chain.placement(i, position[i]))) @ parent + chain.screw(i) @ velocity[i]
 
     return chain.outward(step, SX.zeros(6))
 
@@ -41,7 +41,7 @@ def _by_bodies(chain: Chain, q: Vector, qd: Vector, factor: BodyFactor, moving: 
         # s_j and V_j seen from link i: V_j = sum of the screws up to j times their speeds.
         speed, running, rates = chain.spread(qd), SX.zeros(6), {}
         for j in chain.robot.path(i):
-            running = running + screws[i][j] * speed[j]
+            running = running + screws[i][j] @ speed[j]
             rates[j] = bracket(running) @ screws[i][j]
             if moving:
                 rates[j] = rates[j] - bracket(twists[i]) @ screws[i][j]
@@ -69,6 +69,11 @@ def _body_factor(g: Matrix, body: Vector, v: Vector) -> Matrix:
 
 def _rate_and_u(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Return dM/dt and U, row k of which is qd^T dM/dq_k (equations.md, D7)."""
+    if chain.robot.multiple_joints:
+        raise TaupiError(
+            f"{chain.robot.name} has a free or ball joint, whose velocities are no derivatives of coordinates.",
+            remedy=("Use ", Argument("form", "christoffel"), " or ", Argument("form", "body"), "."),
+        )
     d = mass_gradient(chain, q)
     rate = SX.zeros(chain.n, chain.n)
     for k in range(chain.n):
@@ -86,6 +91,24 @@ def _ut_minus_half_u(chain: Chain, q: Vector, qd: Vector) -> Matrix:
     return u.T - u / 2
 
 
+@builder
+def velocity_gradient(robot: Robot) -> Program:
+    """Return U(q, qd), n x n, of a `robot`: row k is qd^T dM/dq_k, U = (1 kron qd^T) dM/dq (equations.md, D7).
+
+    c = dM/dt qd - U qd / 2, and C = (dM/dt + U^T - U) / 2 is the Christoffel matrix.
+
+    >>> import math, taupi as tp
+    >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    >>> (tp.closed_form.velocity_gradient(arm)([0.0, math.pi / 2], [1.0, 2.0]).round(12) + 0.0).tolist()
+    [[0.0, 0.0], [-4.0, -1.0]]
+    """
+
+    def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+        return _rate_and_u(chain, q, qd)[1]
+
+    return trace_robot("velocity_gradient", robot, body, ["q", "qd"], [Port("U", (robot.n, robot.n))])
+
+
 FORMS: dict[str, Callable[[Chain, Vector, Vector], Matrix]] = {
     "christoffel": lambda chain, q, qd: _by_bodies(chain, q, qd, _christoffel_factor, moving=False),
     "body": lambda chain, q, qd: _by_bodies(chain, q, qd, _body_factor, moving=True),
@@ -100,7 +123,8 @@ def coriolis_matrix(robot: Robot, form: str = "christoffel") -> Program:
 
     `form` is "christoffel" (the default), C[k, j] = sum_i Gamma[k, i, j] qd_i, or "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with a
     skew-symmetric B_i; both keep dM/dt - 2C skew-symmetric. The textbook factors "mdot_minus_half_u", dM/dt - U/2, and
-    "ut_minus_half_u", U^T - U/2, do not.
+    "ut_minus_half_u", U^T - U/2, do not, and are for coordinates only: they are refused for free and ball joints, where
+    "christoffel" is the factor of the Levi-Civita connection, C v_r = polar(v, v_r) + M [v, v_r] / 2.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)

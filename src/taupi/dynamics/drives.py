@@ -10,6 +10,7 @@ import casadi as cs
 
 from taupi.checks import truth
 from taupi.dynamics.chain import Chain
+from taupi.dynamics.imu_form import require_bolted
 from taupi.dynamics.terms import TERMS, TermsLike, resolve_terms, term_parameters, term_torque
 from taupi.dynamics.terms.elastic import Damping, LinkSide, Stiffness
 from taupi.dynamics.terms.term import Modulated, Term
@@ -121,6 +122,7 @@ class Drives:
     """
 
     def __init__(self, chain: Chain, coupling: bool = True) -> None:
+        require_bolted(chain.robot, "A robot with elastic joints")
         self.chain, self.coupling = chain, truth("coupling", coupling)
         joints = chain.robot.driving_joints
         drives = [j.transmission for j in joints]

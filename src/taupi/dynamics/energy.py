@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
-from taupi.dynamics.kinematics import link_placements, time_derivative
+from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import inertia_tensor, unskew
 from taupi.dynamics.types import Expression, Matrix, Vector
 from taupi.model.robot import Robot
@@ -16,8 +16,8 @@ def link_motions(chain: Chain, q: Vector, qd: Vector) -> list[tuple[Matrix, Vect
     """Return, for each link, R, p, its angular velocity w in link axes, S(w) = R^T dR/dt, and its origin's velocity dp/dt."""
     result = []
     for r, p in link_placements(chain, q):
-        turning = r.T @ time_derivative(r, q, qd)
-        result.append((r, p, unskew(turning), time_derivative(p, q, qd)))
+        turning = r.T @ chain.time_derivative(r, q, qd)
+        result.append((r, p, unskew(turning), chain.time_derivative(p, q, qd)))
     return result
 
 

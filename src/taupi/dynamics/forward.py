@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
+from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
 from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
-from taupi.dynamics.terms import TermsLike, resisting_torque, resolve_terms, term_inertia
+from taupi.dynamics.terms import Rotor, Term, TermsLike, resisting_torque, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.massless import massless_links, massless_sentence
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
@@ -49,7 +54,12 @@ def by_cholesky(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matri
     """
     frames = JointFrames(chain, q)
     bias = torque(frames, qd, SX.zeros(chain.n), chain.gravity)
-    return solve_positive(both_sides(chain, mass(frames)) + inertia, tau - bias)
+    matrix = both_sides(chain, mass(frames)) + inertia
+    if not chain.robot.floating:
+        return solve_positive(matrix, tau - bias)
+    # From the tips to the base: joints of different branches, which have no entry in M, then get none in L either.
+    back = list(reversed(range(chain.n)))
+    return solve_positive(matrix[back, back], (tau - bias)[back])[back]
 
 
 def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matrix) -> Vector:
@@ -59,36 +69,55 @@ def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, iner
     Ga_p += X^T (Ga - U U^T / D) X, pa_p += X^T (pa + (Ga - U U^T / D) c + U u / D). Outward a' = X a_p + c,
     qdd = (u - U^T a') / D, a = a' + A qdd.
     """
-    x = [adjoint(*inverse(*chain.placement(i, q[i]))) for i in range(chain.links)]
+    place, speed, drive = chain.places(q), chain.spread(qd), chain.spread(tau)
+    x = [adjoint(*inverse(*chain.placement(i, place[i]))) for i in range(chain.links)]
     screw = [chain.screw(i) for i in range(chain.links)]
-    twist = chain.outward(lambda i, parent: x[i] @ parent + screw[i] * qd[i], SX.zeros(6))
-    drift = [bracket(v) @ a * qd[i] for i, (v, a) in enumerate(zip(twist, screw, strict=True))]
+    twist = chain.outward(lambda i, parent: x[i] @ parent + screw[i] @ speed[i], SX.zeros(6))
+    drift = [bracket(v) @ a @ speed[i] for i, (v, a) in enumerate(zip(twist, screw, strict=True))]
     body = [chain.inertia(i) for i in range(chain.links)]
     wrench = [-bracket(v).T @ (g @ v) for v, g in zip(twist, body, strict=True)]
     u, big_u, d = [SX(0)] * chain.links, [SX(0)] * chain.links, [SX(0)] * chain.links
     for i in reversed(range(chain.links)):
         big_u[i] = body[i] @ screw[i]
-        d[i] = screw[i].T @ big_u[i] + inertia[i, i]
-        u[i] = tau[i] - screw[i].T @ wrench[i]
-        parent = chain.robot.joints[i].parent
+        joint = chain.robot.joints[i]
+        own = slice(joint.coordinate, joint.coordinate + joint.dof)
+        d[i] = screw[i].T @ big_u[i] + inertia[own, own]
+        u[i] = drive[i] - screw[i].T @ wrench[i]
+        parent = joint.parent
         if parent != BASE:
-            articulated = body[i] - (big_u[i] / d[i]) @ big_u[i].T
+            articulated = body[i] - _divided(d[i], big_u[i].T).T @ big_u[i].T
             body[parent] = body[parent] + x[i].T @ articulated @ x[i]
-            wrench[parent] = wrench[parent] + x[i].T @ (wrench[i] + articulated @ drift[i] + big_u[i] * (u[i] / d[i]))
+            pushed = wrench[i] + articulated @ drift[i] + big_u[i] @ _divided(d[i], u[i])
+            wrench[parent] = wrench[parent] + x[i].T @ pushed
     qdd: list[Expression] = []
 
     def accelerate(i: int, parent: Vector) -> Vector:
         a = x[i] @ parent + drift[i]
-        qdd.append((u[i] - big_u[i].T @ a) / d[i])
-        return a + screw[i] * qdd[i]
+        qdd.append(_divided(d[i], u[i] - big_u[i].T @ a))
+        return a + screw[i] @ qdd[i]
 
     chain.outward(accelerate, cs.vertcat(SX.zeros(3), -chain.gravity))
     return cs.vertcat(*qdd)
 
 
+def _refuse_massless(robot: Robot, terms: tuple[Term, ...]) -> None:
+    """Refuse a robot whose mass matrix is singular, since links at an end have no mass and no rotor that turns with them."""
+    light = massless_links(robot)
+    rotors = any(isinstance(t, Rotor) for t in terms)
+    alone = [j for j, k in zip(robot.joints, robot.links, strict=True) if k.name in light]
+    if any(not rotors or j.transmission.rotor_inertia == 0 for j in alone):
+        raise TaupiError(str(massless_sentence(robot, robot.name)))
+
+
+def _divided(d: Matrix, right: Matrix) -> Matrix:
+    """Return D^-1 B for the D of one joint: a number, or 3 x 3 and 6 x 6 of ball and free joints."""
+    return right / d if d.numel() == 1 else solve_positive(d, right)
+
+
 def is_coupled(robot: Robot) -> bool:
     """Tell whether a joint moves by anything but its own coordinate: mimic joints, and coupled or geared drives."""
-    plain = all(j.coordinate == i and j.ratio == 1 and not j.also for i, j in enumerate(robot.joints))
+    starts = accumulate((j.dof for j in robot.joints), initial=0)
+    plain = all(j.coordinate == k and j.ratio == 1 and not j.also for k, j in zip(starts, robot.joints, strict=False))
     return not plain
 
 
@@ -104,13 +133,21 @@ def default_algorithm(robot: Robot) -> str:
 
 @builder
 def forward_dynamics(
-    robot: Robot, terms: TermsLike = (), algorithm: str | None = None, tip_wrench: str | None = None, frame: str = "tip"
+    robot: Robot,
+    terms: TermsLike = (),
+    algorithm: str | None = None,
+    tip_wrench: str | None = None,
+    frame: str = "tip",
+    wrenches: Sequence[str] = (),
+    points: Sequence[str] = (),
+    axes: str = "body",
 ) -> Program:
     """Return qdd(q, qd, tau) of `robot` with M qdd = tau - C qd - g - friction - J^T F_tip (equations.md, D17).
 
     `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
     number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
-    `terms`, `tip_wrench` and `frame` are as in `inverse_dynamics`; friction that grows with the load is solved for exactly.
+    `terms`, `tip_wrench`, `frame`, `wrenches`, `points` and `axes` are as in `inverse_dynamics`; friction that grows with the
+    load is solved for exactly.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -129,12 +166,17 @@ def forward_dynamics(
         )
     robot.frame(frame)
     chosen_terms = resolve_terms(terms)
-    inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench)]
+    _refuse_massless(robot, chosen_terms)
+    checked_frames(robot, wrenches, points, axes)
+    inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench), *wrench_ports(wrenches, points)]
 
     def body(chain: Chain, q: Vector, qd: Vector, tau: Vector, *wrench: Vector) -> Vector:
         driving = tau - resisting_torque(chain, chosen_terms, q, qd, tau)
         if tip_wrench:
             driving = driving - tip_torque(chain, q, wrench[0], frame, tip_wrench)
+        if wrenches or points:
+            values = wrench[1:] if tip_wrench else wrench
+            driving = driving - wrench_torque(chain, q, values, wrenches, points, axes)
         return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, chosen_terms))
 
     return trace_robot("forward_dynamics", robot, body, inputs, [Port("qdd", (robot.n,))])

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
+from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
+from taupi.dynamics.imu_form import (
+    base_ports,
+    full_acceleration,
+    full_position,
+    full_velocity,
+    is_imu,
+    joint_ports,
+    weightless,
+)
 from taupi.dynamics.lagrange import lagrange
 from taupi.dynamics.recursive import newton_euler, tip_ports, tip_torque
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque, transmitted_torque
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import Argument, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
@@ -29,6 +39,10 @@ def inverse_dynamics(
     tip_wrench: str | None = None,
     frame: str = "tip",
     disturbance: bool = False,
+    base: str = "pose",
+    wrenches: Sequence[str] = (),
+    points: Sequence[str] = (),
+    axes: str = "body",
 ) -> Program:
     """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip of `robot`, in N m or N (equations.md, D1).
 
@@ -36,7 +50,11 @@ def inverse_dynamics(
     objects; by default none. `algorithm` is "recursive" Newton-Euler (the default), the stacked "closed_form", or "lagrange",
     from the energies. `tip_wrench` adds an input `f_tip`, the wrench (moment in N m, force in N) that `frame`, by default
     "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
-    "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False.
+    "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False. `base` is
+    "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from what gyroscope and accelerometer at the
+    root frame's origin read and from the joints alone, without pose and linear velocity. `wrenches` are names of frames, each
+    of which adds an input `f_<frame>`, the wrench (moment, force) that it applies to its surroundings; frames in `points` have
+    a force (3,) alone. Both are none by default, and given in `axes`: "body" (the default), "geometric" or "spatial".
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
@@ -46,21 +64,43 @@ def inverse_dynamics(
     if algorithm not in ALGORITHMS:
         raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     robot.frame(frame)
-    chosen = resolve_terms(terms)
+    chosen, imu = resolve_terms(terms), is_imu(robot, base)
     inputs: list[str | Port] = ["q", "qd", "qdd"]
+    if imu:
+        inputs = [*base_ports(robot, "w", "wd", "a"), *joint_ports(robot, "q", "qd", "qdd")]
+        if tip_wrench in ("geometric", "spatial"):
+            message = f" is {tip_wrench!r}, in world axes, which the IMU form does not know."
+            raise TaupiError(Argument("tip_wrench"), message, remedy=("Use ", Argument("tip_wrench", "body"), "."))
+    checked_frames(robot, wrenches, points, axes)
+    if imu and axes != "body" and (wrenches or points):
+        message = f" is {axes!r}, world axes, which the IMU form does not know."
+        raise TaupiError(Argument("axes"), message, remedy=("Use ", Argument("axes", "body"), "."))
     inputs += tip_ports(tip_wrench)
+    inputs += wrench_ports(wrenches, points)
     inputs += ["tau_dist"] if disturbance else []
+
+    def from_imu(
+        chain: Chain, w: Vector, wd: Vector, a: Vector, q: Vector, qd: Vector, qdd: Vector, *x: Vector
+    ) -> Vector:
+        return body(chain, full_position(q), full_velocity(w, qd), full_acceleration(wd, a, qdd), *x)
 
     def body(chain: Chain, q: Vector, qd: Vector, qdd: Vector, *more: Vector) -> Vector:
         tau, rest = ALGORITHMS[algorithm](chain, q, qd, qdd), list(more)
         if tip_wrench:
             tau = tau + tip_torque(chain, q, rest.pop(0), frame, tip_wrench)
+        count = len(wrenches) + len(points)
+        if count:
+            tau = tau + wrench_torque(chain, q, rest[:count], wrenches, points, axes)
+            rest = rest[count:]
         if disturbance:
             tau = tau + rest.pop(0)
         load = transmitted_torque(chain, chosen, tau, q, qd, qdd)
         return tau + term_torque(chain, chosen, q, qd, qdd, load)
 
-    return trace_robot("inverse_dynamics", robot, body, inputs, [Port("tau", (robot.n,))])
+    outputs = [Port("tau", (robot.n,))]
+    if imu:
+        return trace_robot("inverse_dynamics", weightless(robot), from_imu, inputs, outputs)
+    return trace_robot("inverse_dynamics", robot, body, inputs, outputs)
 
 
 @builder

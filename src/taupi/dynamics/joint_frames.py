@@ -15,6 +15,7 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import compose, inertia_tensor
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.model.robot import BASE
+from taupi.model.robot_parts import FREE, MULTIPLE
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -54,7 +55,7 @@ class JointFrames:
     """A robot at `q` (n,), each link in the frame of its joint after the joint's motion; `chain` is the robot over SX."""
 
     def __init__(self, chain: Chain, q: Vector) -> None:
-        self.chain, position = chain, chain.spread(q)
+        self.chain, position = chain, chain.places(q)
         self.joints = chain.robot.joints
         self.axis = [chain.axis(i) for i in range(chain.links)]
         stages = [chain.stages(i, position[i]) for i in range(chain.links)]
@@ -83,12 +84,15 @@ class JointFrames:
 
     def carried(self, i: int, body: Body) -> Body:
         """Return a body, given about the frame of link `i`, about the frame of its parent."""
-        turned = body if self.joints[i].prismatic else Body(body.m, self._turn[i] @ body.h, self._spun(i, body.J))
+        joint = self.joints[i]
+        turned = body if joint.prismatic else Body(body.m, self._turn[i] @ body.h, self._spun(i, body.J))
         return turned.turned(self._fixed[i]).shifted(self.arm[i])
 
     def _spun(self, i: int, J: Matrix) -> Matrix:
         """Return R J R^T for the rotation of joint `i`, in eight products where its axis is a coordinate axis."""
         R, axis = self._turn[i], self.axis[i]
+        if self.joints[i].kind in MULTIPLE:
+            return R @ J @ R.T
         places = [k for k in range(3) if not axis[k].is_zero()]
         if len(places) != 1:
             return R @ J @ R.T
@@ -104,28 +108,46 @@ class JointFrames:
         return K
 
     def along(self, i: int, moment: Vector, force: Vector) -> Expression:
-        """Return the component of a wrench along joint `i`: of the moment where it turns, of the force where it slides."""
+        """Return the component of a wrench along joint `i`: of the moment where it turns, of the force where it slides.
+
+        Of a free joint it is all of the wrench, of a ball joint all of the moment.
+        """
+        if self.joints[i].kind in MULTIPLE:
+            return cs.vertcat(moment, force) if self.joints[i].kind == FREE else moment
         return cs.dot(self.axis[i], force if self.joints[i].prismatic else moment)
 
 
 def mass(frames: JointFrames) -> Matrix:
-    """Return the mass matrix of the joints by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
+    """Return the mass matrix over the joints' velocities by composite bodies (Walker & Orin 1982; Featherstone 2008, 6.2).
 
     Inward: B_i is the body of link i and of all links beyond it. Then the momentum of B_i for unit speed of joint i, (J u, u x
     h), or (h x u, m u) for a sliding joint, is carried inward; its component along joint j is M_ij.
     """
     chain = frames.chain
     composite = chain.inward(lambda i: frames.body[i], frames.carried)
-    matrix = SX(chain.links, chain.links)
+    starts = [0]
+    for joint in frames.joints:
+        starts.append(starts[-1] + joint.dof)
+    matrix = SX(starts[-1], starts[-1])
     for i in range(chain.links):
-        u, b = frames.axis[i], composite[i]
-        moment, force = (cross(b.h, u), b.m * u) if frames.joints[i].prismatic else (b.J @ u, cross(u, b.h))
-        j = i
-        while j != BASE:
-            matrix[i, j] = matrix[j, i] = frames.along(j, moment, force)
-            force, moment = frames.to_parent(j, force), frames.to_parent(j, moment)
-            moment, j = moment + cross(frames.arm[j], force), frames.joints[j].parent
+        for k, momentum in enumerate(_momenta(frames, i, composite[i])):
+            column, j, (moment, force) = starts[i] + k, i, momentum
+            while j != BASE:
+                rows = slice(starts[j], starts[j + 1])
+                matrix[column, rows] = frames.along(j, moment, force).T
+                matrix[rows, column] = frames.along(j, moment, force)
+                force, moment = frames.to_parent(j, force), frames.to_parent(j, moment)
+                moment, j = moment + cross(frames.arm[j], force), frames.joints[j].parent
     return cs.densify(matrix)
+
+
+def _momenta(frames: JointFrames, i: int, b: Body) -> list[tuple[Vector, Vector]]:
+    """Return the momentum (moment, force) of the body beyond joint `i` for unit speed of each of the joint's velocities."""
+    joint = frames.joints[i]
+    axes = [SX.eye(3)[:, k] for k in range(3)] if joint.kind in MULTIPLE else [frames.axis[i]]
+    turning = [] if joint.prismatic else [(b.J @ u, cross(u, b.h)) for u in axes]
+    sliding = [(cross(b.h, u), b.m * u) for u in axes] if joint.prismatic or joint.kind == FREE else []
+    return turning + sliding
 
 
 @dataclass(frozen=True)
@@ -181,21 +203,33 @@ def torque(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> Vec
 def motions(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> list[FrameMotion]:
     """Return how the links move: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p).
 
-    A sliding joint leaves w and wd as they are and adds u qdd + 2 w x u qd to a instead.
+    A sliding joint leaves w and wd as they are and adds u qdd + 2 w x u qd to a instead. A ball joint turns by all of its
+    angular velocity; a free joint starts anew, with a = vd + w x v - R^T g.
     """
     velocity, acceleration = frames.chain.spread(qd), frames.chain.spread(qdd)
 
     def step(i: int, parent: FrameMotion) -> FrameMotion:
         u = frames.axis[i]
         w, wd = frames.to_link(i, parent.w), frames.to_link(i, parent.wd)
+        kind = frames.joints[i].kind
+        if kind == FREE:
+            return _free_motion(velocity[i], acceleration[i], frames.to_link(i, parent.a))
         a = frames.to_link(i, parent.a + parent.spin @ frames.arm[i])
-        if frames.joints[i].prismatic:
+        if kind in MULTIPLE:
+            w, wd = w + velocity[i], wd + cross(w, velocity[i]) + acceleration[i]
+        elif frames.joints[i].prismatic:
             a = a + u * acceleration[i] + 2 * cross(w, u * velocity[i])
         else:
             w, wd = w + u * velocity[i], wd + cross(w, u * velocity[i]) + u * acceleration[i]
         return FrameMotion(w, wd, a, spin(w, wd))
 
     return frames.chain.outward(step, FrameMotion(SX.zeros(3), SX.zeros(3), -gravity, SX.zeros(3, 3)))
+
+
+def _free_motion(twist: Vector, rate: Vector, lifted: Vector) -> FrameMotion:
+    """Return the motion of a free link from its twist (w, v) and its rate in its own axes; `lifted` is -g there."""
+    w, v, wd = twist[:3], twist[3:], rate[:3]
+    return FrameMotion(w, wd, rate[3:] + cross(w, v) + lifted, spin(w, wd))
 
 
 def own_wrenches(frames: JointFrames, link_motions: list[FrameMotion]) -> list[Vector]:

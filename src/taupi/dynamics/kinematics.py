@@ -21,7 +21,7 @@ Task = str | Callable[[Vector], Vector]  # a name in TASKS, or a user's r(q) ove
 
 def link_placements(chain: Chain, q: Vector) -> list[Pose]:
     """Return (R_i, p_i) of every link frame in world axes: T_i = T_parent T(parent, i), from `robot.base` on."""
-    joints = chain.spread(q)
+    joints = chain.places(q)
     return chain.outward(lambda i, parent: compose(parent, chain.placement(i, joints[i])), (SX.eye(3), SX.zeros(3)))
 
 
@@ -36,7 +36,7 @@ def link_screws(chain: Chain, q: Vector) -> list[dict[int, Vector]]:
 
     They are the columns of the link's body Jacobian (equations.md, K4).
     """
-    joints = chain.spread(q)
+    joints = chain.places(q)
 
     def step(i: int, parent: dict[int, Vector]) -> dict[int, Vector]:
         x = adjoint(*inverse(*chain.placement(i, joints[i])))
@@ -47,7 +47,8 @@ def link_screws(chain: Chain, q: Vector) -> list[dict[int, Vector]]:
 
 def gathered_columns(chain: Chain, columns: dict[int, Vector], rows: int = 6) -> Matrix:
     """Return the rows x n matrix of the coordinates from columns by joint; joints without a column contribute nothing."""
-    return chain.gather([columns.get(j, SX.zeros(rows)).T for j in range(chain.links)]).T
+    joints = enumerate(chain.robot.joints)
+    return chain.gather([columns.get(j, SX.zeros(rows, joint.dof)).T for j, joint in joints]).T
 
 
 def frame_jacobian(chain: Chain, q: Vector, frame: str, kind: str) -> Matrix:
@@ -139,7 +140,7 @@ def user_coordinates(task: Callable[[Vector], Any], q: Vector) -> Vector:
 def task_size(robot: Robot, task: Task) -> int:
     """Return the number of task coordinates."""
     if callable(task):
-        return int(user_coordinates(task, SX.sym("q", robot.n)).numel())
+        return int(user_coordinates(task, SX.sym("q", robot.nq)).numel())
     if not isinstance(task, str) or task not in TASKS:
         raise unknown(Argument("task"), task, TASKS)
     return TASKS[task].size
@@ -166,7 +167,7 @@ def task_jacobian(chain: Chain, q: Vector, task: Task, frame: str) -> Matrix:
     derivative = None if callable(task) else TASKS[task].derivative
     if derivative is not None:
         return derivative(chain, q, frame)
-    return cs.jacobian(traced_coordinates(chain, q, task, frame), q)
+    return chain.derivative(traced_coordinates(chain, q, task, frame), q)
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -259,11 +260,6 @@ def jacobian_derivative(robot: Robot, frame: str = "tip", kind: str = "geometric
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
         j = frame_jacobian(chain, q, frame, kind) if task is None else task_jacobian(chain, q, task, frame)
-        return time_derivative(j, q, qd)
+        return chain.time_derivative(j, q, qd)
 
     return trace_robot("jacobian_derivative", robot, body, ["q", "qd"], [Port("Jd", (rows, robot.n))])
-
-
-def time_derivative(expression: Matrix, q: Vector, qd: Vector) -> Matrix:
-    """Return the time derivative of a matrix that depends on q, along qd."""
-    return cs.reshape(cs.jtimes(cs.densify(cs.vec(expression)), q, qd), *expression.shape)

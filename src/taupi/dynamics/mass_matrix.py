@@ -10,7 +10,7 @@ from taupi.dynamics.joint_frames import JointFrames, mass
 from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Matrix, Vector
-from taupi.errors import Argument, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 
@@ -70,9 +70,9 @@ def mass_matrix_derivative(robot: Robot) -> Program:
 
 
 def mass_gradient(chain: Chain, q: Vector) -> list[Matrix]:
-    """Return dM/dq_k for every coordinate k, by differentiation."""
+    """Return dM/dq_k for every coordinate k, or the derivative along velocity k, by differentiation."""
     n = chain.n
-    derivative = cs.jacobian(cs.vec(composite_bodies(chain, q)), q)
+    derivative = chain.derivative(cs.vec(composite_bodies(chain, q)), q)
     return [cs.reshape(derivative[:, k], n, n) for k in range(n)]
 
 
@@ -98,4 +98,7 @@ def christoffel_symbols(robot: Robot) -> Program:
     [[[0.0, -1.0], [-1.0, -1.0]], [[1.0, 0.0], [0.0, 0.0]]]
     """
     n = robot.n
+    if robot.multiple_joints:
+        message = f"{robot.name} has a free or ball joint, whose velocities are no derivatives of coordinates."
+        raise TaupiError(message, remedy="Use tp.coriolis_matrix(robot), which is C for them too.")
     return trace_robot("christoffel_symbols", robot, christoffel, ["q"], [Port("Gamma", (n, n, n))])

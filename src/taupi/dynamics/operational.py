@@ -10,7 +10,7 @@ import numpy as np
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.coriolis import FORMS as CORIOLIS
 from taupi.dynamics.forward import solve_positive
-from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size, time_derivative
+from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.singularity_measure import measure
@@ -53,21 +53,24 @@ def guarded(program: Program, robot: Robot, task: Task, frame: str) -> Program:
 
 
 @builder
-def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", form: str = "inverse") -> Program:
+def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", form: str | None = None) -> Program:
     """Return M_C(q) of `robot`, the mass matrix that a task sees: at rest and without gravity f = M_C a (equations.md, O1).
 
-    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `form` is "inverse" (the default),
+    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `form` is "inverse",
     (J M^-1 J^T)^-1, for any J of full row rank, also that of a redundant arm, or "congruence", J^-T M J^-1, for a
-    square one. A task that has full row rank nowhere is refused, and so is a singular configuration when the program is called.
+    square one; the default, None, is "congruence" up to 3 x 3, which has the shorter formulas, and "inverse" else.
+    A task that has full row rank nowhere is refused, and so is a singular configuration when the program is called.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
     >>> (tp.operational.mass(arm, task="xy")([0.0, math.pi / 2]).round(12) + 0.0).tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
-    if form not in FORMS:
+    if form is not None and form not in FORMS:
         raise unknown(Argument("form"), form, FORMS)
     rows = checked_task(robot, task, frame)
+    if form is None:
+        form = "congruence" if rows == robot.n <= 3 else "inverse"
     if form == "congruence" and rows != robot.n:
         message = f"The congruence form needs a square J, got {rows} x {robot.n}."
         raise TaupiError(message, remedy=("Use ", Argument("form", "inverse"), "."))
@@ -112,7 +115,7 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix, Vector]:
         j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
         back = consistent_inverse(chain, q, j)
-        rate = time_derivative(j, q, qd)
+        rate = chain.time_derivative(j, q, qd)
         coriolis = CORIOLIS["christoffel"](chain, q, qd)
         gravity = newton_euler(chain, q, SX.zeros(chain.n), SX.zeros(chain.n))
         return back.T @ m @ back, back.T @ (coriolis @ back - m @ back @ rate @ back), back.T @ gravity
@@ -161,7 +164,7 @@ def reference_of_task(
     j = task_jacobian(chain, q, task, frame)
     back = consistent_inverse(chain, q, j)
     qrd = back @ v
-    return back, qrd, back @ (vd - time_derivative(j, q, qd) @ qrd)
+    return back, qrd, back @ (vd - chain.time_derivative(j, q, qd) @ qrd)
 
 
 def square_inverse(j: Matrix) -> Matrix:

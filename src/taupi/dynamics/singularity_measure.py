@@ -144,7 +144,7 @@ def reach(chain: Chain, frame: str) -> Expression:
     link, placement = chain.frame(frame)
     offsets = [placement[1]] if link != BASE else []
     for step, i in enumerate(robot.path(link) if link != BASE else ()):
-        before, _, after = chain.stages(i, SX(0))
+        before, _, after = chain.stages(i, SX.zeros(robot.joints[i].size))
         offsets += [after[1]] if step == 0 else [before[1], after[1]]
     lengths = [cs.sqrt(cs.dot(p, p)) for p in offsets if p.nnz() and not SX(p).is_zero()]
     if not lengths:
@@ -162,7 +162,7 @@ def _scaled_jacobian(chain: Chain, q: Vector, task: Task, frame: str) -> Matrix:
         return j
     length = reach(chain, frame)
     rows = [1 / length if k in linear_rows(task) else SX(1) for k in range(j.shape[0])]
-    columns = [length if joint.prismatic else SX(1) for joint in chain.robot.driving_joints]
+    columns = [length if slides else SX(1) for slides in chain.robot.slides]
     return cs.diag(cs.vertcat(*rows)) @ j @ cs.diag(cs.vertcat(*columns))
 
 

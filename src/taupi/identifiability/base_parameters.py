@@ -15,6 +15,7 @@ import numpy as np
 from taupi.checks import truth
 from taupi.dynamics.chain import builder
 from taupi.dynamics.drives import DOCUMENT, resolve_sides
+from taupi.dynamics.imu_form import IMU, POSE
 from taupi.dynamics.terms import Term, TermsLike, linear_terms, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
@@ -140,7 +141,7 @@ class BaseParameters:
         terms = linear_terms(self.terms)
         if len(terms) == len(self.terms):
             return self
-        more = len(self.terms[len(terms) :]) * self.robot.n
+        more = len(self.terms[len(terms) :]) * len(self.robot.actuated)
         p, b = len(self.standard) - more, self.count - more
         standard, columns, rows = self.standard.take(range(p)), self.columns[:b], self.rows[:b]
         return dataclasses.replace(self, terms=terms, standard=standard, columns=columns, rows=rows)
@@ -210,25 +211,27 @@ class BaseParameters:
 
     # Programs -----------------------------------------------------------------------------------------------------
 
-    def regressor(self) -> Program:
+    def regressor(self, base: str = POSE) -> Program:
         """Return Y_b(q, qd, qdd), n x count, with tau = Y_b pi_b; its `.parameters` are the base parameters.
 
-        With `elastic` it is Y_b(q, qd, qdd, theta, thetad, thetadd), over links and motors.
+        With `elastic` it is Y_b(q, qd, qdd, theta, thetad, thetadd), over links and motors. `base` is "pose", the default, or
+        "imu", as in `taupi.regressor`.
         """
         if self.elastic:
             y = elastic_regressor(self.robot, terms=self.terms, coupling=self.coupling)
             return self._representatives_of(y, "base_elastic_regressor")
-        return self._representatives_of(regressor(self.robot, terms=self.terms), "base_regressor")
+        return self._representatives_of(regressor(self.robot, terms=self.terms, base=base), "base_regressor")
 
-    def slotine_li_regressor(self) -> Program:
+    def slotine_li_regressor(self, base: str = POSE) -> Program:
         """Return Slotine and Li's regressor in base parameters, Y_rb(q, qd, qrd, qrdd): Y_rb pi_b = Y_r pi.
 
-        Columns that cancel in Y also cancel in M and g, and so in the Christoffel matrix C: the same B applies.
+        Columns that cancel in Y also cancel in M and g, and so in the Christoffel matrix C: the same B applies. `base` is as in
+        `regressor`.
         """
         if self.elastic:
             remedy = ("Use tp.base_parameters(robot) without ", Argument("elastic", True), ".")
             raise TaupiError("slotine_li_regressor is for rigid joints.", remedy=remedy)
-        y_r = slotine_li_regressor(self.robot, terms=self.terms)
+        y_r = slotine_li_regressor(self.robot, terms=self.terms, base=base)
         return self._representatives_of(y_r, "base_slotine_li_regressor")
 
     def _representatives_of(self, program: Program, name: str) -> Program:
@@ -338,7 +341,7 @@ def base_parameters(
         if modulated := modulated_terms(chosen):
             options = (order, keep, symbolic, elastic, coupling)
             return base_parameters(robot, linear_terms(chosen), *options).with_modulated(modulated)
-        program = regressor(robot, terms=chosen)
+        program = regressor(robot, terms=chosen, base=IMU if robot.floating else POSE)
     layout = program.parameters.layout
     kept, required = _kept(layout, keep)
     default = ELASTIC_ORDER if elastic else DEFAULT_ORDER

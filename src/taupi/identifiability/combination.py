@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from taupi.dynamics.types import Formula
+from taupi.latex_text import latex_text
 from taupi.model.scalars import Scalar, is_symbolic
 
 # Coefficients with more digits than these are shown rounded, after a ~; the fraction itself keeps them all.
@@ -118,9 +119,9 @@ def latex_name(name: str) -> str:
         "link_viscous": "f_{v,l}",
         "link_coulomb": "f_{c,l}",
     }
-    symbol = known.get(kind) or (f"{kind[0]}_{{{kind[1:]}}}" if len(kind) > 1 else kind)
-    above = owner.replace("_", r"\_").replace(" ", r"\ ")
-    return rf"{symbol}^{{\mathrm{{{above}}}}}"
+    letter, below = latex_text(kind[:1]), latex_text(kind[1:])
+    symbol = known.get(kind) or (f"{letter}_{{{below}}}" if below else letter)
+    return rf"{symbol}^{{\mathrm{{{latex_text(owner)}}}}}"
 
 
 def aligned_lines(rows: Sequence[Sequence[str]], width: int = 118) -> list[str]:

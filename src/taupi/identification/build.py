@@ -244,6 +244,7 @@ def _problem(
             *_elastic_notes(base),
             *_friction_notes(base, logs[0].record.least_speeds),
             *_known_torque_notes(logs),
+            *_gain_notes(logs),
         ),
         seed=inputs.seed,
     )
@@ -365,6 +366,18 @@ def _known_torque_notes(logs: Sequence[Piece]) -> list[str]:
     if any(log.has_known for log in logs):
         notes.append("known torque added to the measured one: tau_known of the logs")
     return notes
+
+
+def _gain_notes(logs: Sequence[Piece]) -> list[str]:
+    """Return a note where torques rest on gains that were stated."""
+    names = [log.record.name for log in logs if log.rests_on_gains]
+    if not names:
+        return []
+    listed = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(names) > 3 else "")
+    return [
+        f"torques of {listed} are motor currents or voltages times stated gains: masses scale with these; calibrate them with a "
+        "known mass (taupi gains)"
+    ]
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:

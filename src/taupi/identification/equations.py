@@ -64,7 +64,7 @@ class Equations:
     @property
     def units(self) -> tuple[str, ...]:
         """The units of the torques of the rows."""
-        joints = ["N" if j.prismatic else "N m" for j in self.robot.driving_joints]
+        joints = ["N" if slides else "N m" for slides in self.robot.slides]
         return (*joints, *(joints[i] for i in self.sprung))
 
     @property

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from taupi.dynamics.terms import TermsLike
-from taupi.errors import warn
+from taupi.errors import Argument, TaupiError, warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.estimators.entropic import entropic_offer
+from taupi.identification.floating.build import build_floating
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
@@ -25,6 +26,9 @@ from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
+
+# Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
+FLOATING_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -41,6 +45,8 @@ def identify(
     bounds: BoundsLike = None,
     workers: int | None = None,
     seed: int = 0,
+    contact: str | None = None,
+    feet: str = "point",
     client: Any = None,
     resume: str | os.PathLike[str] | None = None,
     skip_bad: bool = False,
@@ -81,6 +87,12 @@ def identify(
     `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
     the motors of elastic joints were measured, use `estimator="output_error"`.
 
+    A floating robot is identified from logs of its joints, `log.base`, `log.wrench` and `log.contact`: six rows of its base and
+    one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
+    with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
+    at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
     >>> t = np.arange(2000)[:, None] / 100
@@ -91,21 +103,8 @@ def identify(
     >>> bool(np.abs(fit.values - fit.basis.project(arm.parameters)).max() < 0.01)
     True
     """
-    inputs = FitInputs(
-        robot,
-        log_list(logs),
-        terms,
-        elastic,
-        base,
-        prior,
-        workers,
-        seed,
-        reading,
-        preparation,
-        client,
-        resume,
-        skip_bad,
-    )
+    settings = (elastic, base, prior, workers, seed, reading, preparation, contact, feet, client, resume, skip_bad)
+    inputs = FitInputs(robot, log_list(logs), terms, *settings)
     fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
     if fit.verdict.level is not Level.GOOD:
         warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
@@ -152,6 +151,19 @@ def _warn_of_springs(fit: Fit) -> None:
                 warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
 
 
+def _fit_floating(inputs: FitInputs, estimator: Any) -> Fit:
+    """Return the fit of a floating robot; its verdict is what the fit itself tells."""
+    if not inputs.robot.floating:
+        raise TaupiError(f"{inputs.robot.name} has ball joints, which logs have no signals for: lock them.")
+    if estimator.name not in FLOATING_ESTIMATORS:
+        known = ", ".join(FLOATING_ESTIMATORS)
+        raise TaupiError(
+            Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for a floating robot."
+        )
+    fit: Fit = estimator.fit(build_floating(inputs))
+    return fit
+
+
 @small_algebra
 def fit_inputs(
     inputs: FitInputs, estimator: EstimatorLike, validated: bool = False
@@ -165,6 +177,8 @@ def fit_inputs(
         fit, validations = resolved.fit_logs(inputs, validated)
         _warn_of_springs(fit)
         return fit, validations
+    if inputs.robot.multiple_joints:
+        return _fit_floating(inputs, resolved), ()
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)

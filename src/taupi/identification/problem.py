@@ -62,6 +62,7 @@ class Problem:
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
         skipped: Logs that were left out, since they cannot be used.
+        contact: How contact forces of a floating robot are treated, and its feet, as in `taupi.identify`; None for other robots.
     """
 
     robot: Robot
@@ -84,6 +85,7 @@ class Problem:
     cutoffs: ChosenCutoffs | None = None
     skipped: tuple[SkippedLog, ...] = ()
     logs: tuple[LogLike, ...] = ()
+    contact: tuple[str | None, str] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -32,9 +32,9 @@ def first_weights(problem: Problem) -> Weights:
     powers: dict[int, float] = {}
     for f in problem.factors:
         rows[f.joint] = rows.get(f.joint, 0) + f.rows
-        powers[f.joint] = powers.get(f.joint, 0.0) + _power(f)
+        powers[f.joint] = powers.get(f.joint, 0.0) + _power(problem, f)
     result: Weights = {
-        (f.file, f.joint): float(np.sqrt(rows[f.joint] / powers[f.joint])) if _power(f) > 0 else 0.0
+        (f.file, f.joint): float(np.sqrt(rows[f.joint] / powers[f.joint])) if _power(problem, f) > 0 else 0.0
         for f in problem.factors
     }
     equations = Equations.of(problem.base)
@@ -90,8 +90,10 @@ def noise_variances(
     return result
 
 
-def _power(factor: JointFactor) -> float:
-    """Return |tau|^2 of a factor."""
+def _power(problem: Problem, factor: JointFactor) -> float:
+    """Return |tau|^2 of a factor; of the rows of a floating base, which no motor drives, that of the prior's torque."""
+    if _of_base(problem, factor):
+        return torque_squares(problem, factor, problem.prior_base)
     return float(factor.r[:, -1] @ factor.r[:, -1])
 
 
@@ -110,7 +112,18 @@ def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
 
 
 def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> float:
-    """Return |tau|^2 of a factor: of the measured torque, or, for a link behind a spring, of the spring's torque at x."""
+    """Return |tau|^2 of a factor: of the measured torque, or, for a link behind a spring, of the spring's torque at x.
+
+    The rows of a floating base have no torque of their own but that of contacts. Theirs is what the prior needs.
+    """
+    if _of_base(problem, factor):
+        needed = factor.r[:, :-1] @ problem.prior_base
+        return float(needed @ needed)
     places = spring_columns(problem.base, factor.joint)
     torque = factor.r[:, -1] - factor.r[:, places] @ x[places]
     return float(torque @ torque)
+
+
+def _of_base(problem: Problem, factor: JointFactor) -> bool:
+    """Tell whether a factor is that of a row of a floating base."""
+    return problem.robot.floating and factor.joint < problem.robot.joints[0].dof

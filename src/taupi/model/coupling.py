@@ -20,6 +20,11 @@ MATRIX = Argument("matrix")
 
 def coupled_joints(robot: Robot, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> tuple[Joint, ...]:
     """Return the joints of a robot as its motors move them: joint angles = matrix (joints, motors) motor angles."""
+    if robot.multiple_joints:
+        names = ", ".join(j.name for j in robot.multiple_joints)
+        raise TaupiError(
+            f"{robot.name} has free or ball joints ({names}), which no motor drives: couple the fixed_base()."
+        )
     rows = _matrix(matrix, len(robot.joints))
     owner = _owners(rows)
     joints = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from taupi.errors import Argument, TaupiError, shown, unknown
-from taupi.model.robot_parts import Friction, Joint, stated
+from taupi.model.robot_parts import MULTIPLE, Friction, Joint, stated
 from taupi.model.scalars import ScalarLike, items_of
 
 # One value for all joints, or one per joint; None leaves a joint's value as it is.
@@ -44,16 +44,17 @@ def with_drives(
 
 
 def _chosen(joints: Sequence[Joint], names: Sequence[str] | str | None, robot: str) -> list[int]:
-    known = [j.name for j in joints]
+    known = [j.name for j in joints if j.kind not in MULTIPLE]
     if names is None:
-        return list(range(len(known)))
+        return [i for i, j in enumerate(joints) if j.kind not in MULTIPLE]
     wanted = [names] if isinstance(names, str) else items_of(names)
     if wanted is None:
         raise TaupiError(Argument("joints"), f" is {shown(names)}, expected names of joints: {', '.join(known)}.")
     for name in wanted:
         if name not in known:
             raise unknown("joint", name, known, robot)
-    return [known.index(name) for name in wanted]
+    every = [j.name for j in joints]
+    return [every.index(name) for name in wanted]
 
 
 def _for_each(value: Any, n: int, name: str) -> list[Any]:

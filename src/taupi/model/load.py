@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from taupi.checks import or_none, truth
 from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.model import catalogue
 from taupi.model.formats import FORMATS
@@ -18,7 +19,8 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
     """Return a robot from the catalogue or from a file: .urdf, .xml or .mjcf (MuJoCo), .toml.
 
     `what` is a name of the catalogue (`load("puma560")`, see `taupi.catalogue`) or a path. The `options` are those of the
-    file's reader: `lock`, `tip`, `gravity` and `snap` for URDF and MJCF, as in `Robot.from_urdf`; TOML has none.
+    file's reader: `lock`, `tip`, `gravity`, `snap` and `floating` for URDF and MJCF, as in `Robot.from_urdf`; TOML has none.
+    `floating=True` lets the base go, of a built-in robot too, and False bolts it to the ground.
 
     >>> from taupi.model.load import load
     >>> load("panda").joint_names[0]
@@ -26,7 +28,10 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
     """
     if not isinstance(what, str | os.PathLike):
         raise TaupiError(f"load got {shown(what)}, expected a catalogue name or the path of a file.")
+    floating = options.get("floating")
+    or_none(truth)("floating", floating)
     if isinstance(what, str) and what in catalogue.names():
+        options.pop("floating", None)
         if options:
             raise TaupiError(
                 f"{what} is built in and takes no ",
@@ -37,7 +42,7 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
                     "Write it to a file with taupi convert, and change that.",
                 ),
             )
-        return catalogue.load(what)
+        return _based(catalogue.load(what), floating)
     path = Path(what)
     if path.suffix.lower() in FORMATS:
         return _read(path, options)
@@ -54,8 +59,14 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
 def _read(path: Path, options: dict[str, Any]) -> Robot:
     read = importlib.import_module(FORMATS[path.suffix.lower()]).read
     known = list(inspect.signature(read).parameters)[1:]
+    floating = None if "floating" in known else options.pop("floating", None)
     for name in options:
         if name not in known:
             raise unknown("option", name, known, f"the reader of {path.suffix} files")
     robot: Robot = read(path, **options)
-    return robot
+    return _based(robot, floating)
+
+
+def _based(robot: Robot, floating: bool | None) -> Robot:
+    """Return a robot with its base let go (True), bolted to the ground (False) or as it is (None)."""
+    return robot if floating is None else robot.floating_base() if floating else robot.fixed_base()

@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.model.body import InertiaLike
 from taupi.model.capsule import Capsule
+from taupi.model.coordinates import Coordinates
 from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
+from taupi.model.payload import NO_INERTIA, links_with_payload
 from taupi.model.placement import IDENTITY, Placement, PlacementLike
 from taupi.model.robot_parts import (
     BASE,
+    FREE,
     KINDS,
     Frame,
     Friction,
@@ -28,6 +32,7 @@ from taupi.model.robot_parts import (
     Kind,
     Limits,
     Link,
+    Loop,
     Source,
     Transmission,
 )
@@ -44,6 +49,7 @@ __all__ = [
     "Kind",
     "Limits",
     "Link",
+    "Loop",
     "Robot",
     "Source",
     "Transmission",
@@ -53,7 +59,7 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Robot:
+class Robot(Coordinates):
     """A robot: `joints` and the `links` that they move, parents first. Joint i moves link i.
 
     Make one with `taupi.load`, `Robot.from_dh`, `Robot.from_urdf`, `Robot.from_poe`, `Robot.from_mjcf` or
@@ -61,7 +67,7 @@ class Robot:
     `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one that
     "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
     changed or found suspect, and `source` where it was read from. `capsules` enclose its links, where a description states them:
-    by these it keeps clear of itself.
+    by these it keeps clear of itself. `loops` are cut loops, which keep two frames together.
     """
 
     name: str
@@ -75,11 +81,14 @@ class Robot:
     notes: tuple[str, ...] = ()
     source: Source = field(default=Source("python"), compare=False)
     capsules: tuple[Capsule, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         _checked_name(self.name)
         if not self.joints:
             raise TaupiError(f"{self.name}: no moving joint. A robot needs at least one revolute or prismatic joint.")
+        if any(j.kind == FREE for j in self.joints[1:]):
+            raise TaupiError(f"{self.name}: only the first joint can be free, since a robot has one base.")
         if len(self.links) != len(self.joints):
             raise TaupiError(f"{self.name}: {len(self.links)} links for {len(self.joints)} joints, expected one each.")
         links = [k.name for k in self.links]
@@ -91,10 +100,14 @@ class Robot:
                 raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
         for capsule in self.capsules:
             self.enclosed_frame(capsule)
+        for loop in self.loops:
+            self.frame(loop.frame_a), self.frame(loop.frame_b)
 
     @property
     def _description(self) -> tuple[Any, ...]:
         shapes = (self.capsules,) if self.capsules else ()
+        springs = tuple(j.spring for j in self.joints)
+        more = tuple(x for x in (self.loops, springs if any(springs) else ()) if x)
         return (
             self.name,
             self.joints,
@@ -105,6 +118,7 @@ class Robot:
             self.tip,
             self.symbols,
             *shapes,
+            *more,
         )
 
     @cached_property
@@ -115,25 +129,6 @@ class Robot:
         return self._hash
 
     # What it is ---------------------------------------------------------------------------------------------------
-
-    @property
-    def n(self) -> int:
-        """The number of generalised coordinates; a joint that mimics another adds none."""
-        return max(j.coordinate for j in self.joints) + 1
-
-    @cached_property
-    def driving_joints(self) -> tuple[Joint, ...]:
-        """The joint that owns each coordinate, in the coordinates' order."""
-        owner: dict[int, Joint] = {}
-        for joint in self.joints:
-            if joint.coordinate not in owner or (owner[joint.coordinate].mimic and not joint.mimic):
-                owner[joint.coordinate] = joint
-        return tuple(owner[k] for k in range(self.n))
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The names of the joints that own the coordinates, in the order of q."""
-        return tuple(j.name for j in self.driving_joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -210,6 +205,16 @@ class Robot:
         """Return the robot under another `gravity`, the acceleration vector (m/s^2) in world axes, which points down."""
         return self._changed(gravity=exact_vector(gravity, Argument("gravity")))
 
+    def with_payload(
+        self, mass: ScalarLike, com: VectorLike = (0, 0, 0), inertia: InertiaLike = NO_INERTIA, frame: str = "tip"
+    ) -> Robot:
+        """Return the robot with a payload of `mass` (kg) fixed to a `frame`, by default the tip: its link gets heavier.
+
+        `com` is the centre of mass (m), the frame's origin by default, and `inertia` that about it (kg m^2), 3 x 3 or six
+        entries, by default that of a point; both are in the axes of the frame.
+        """
+        return self._changed(links=links_with_payload(self, mass, com, inertia, frame))
+
     def with_friction(self, **values: PerJoint) -> Robot:
         """Return the robot with other friction; each of `values` is one number for all joints, or one per joint.
 
@@ -259,6 +264,22 @@ class Robot:
         from taupi.model.coupling import coupled_joints
 
         return self._changed(joints=coupled_joints(self, matrix))
+
+    def floating_base(self) -> Robot:
+        """Return the robot with its base let go: the root link has a body of its own and moves by a free joint.
+
+        qd is then (angular, linear velocity of the root link's frame in its own axes, joints), of size n = 6 + joints, and q is
+        (position, quaternion x y z w, joints), of size n + 1. A robot that floats already is returned as it is.
+        """
+        from taupi.model.floating import floating_base
+
+        return floating_base(self)
+
+    def fixed_base(self) -> Robot:
+        """Return the robot with its base bolted to the ground; one that is bolted already is returned as it is."""
+        from taupi.model.floating import fixed_base
+
+        return fixed_base(self)
 
     def _changed(self, known: Mapping[str, Fraction | None] | None = None, **fields: Any) -> Robot:
         """Return a copy with other fields and with its symbols collected again; `known` has values for new symbols."""
@@ -371,17 +392,19 @@ class Robot:
         tip: str | None = None,
         gravity: VectorLike = (0, 0, "-9.81"),
         snap: bool = True,
+        floating: bool | None = None,
     ) -> Robot:
         """Return a robot from the URDF file at `path`.
 
         `lock` holds joints: names (held at 0) or a mapping from names to values (rad, m). `tip` keeps the chain from the root
         to that link; by default all branches are kept. `gravity` is the acceleration vector (m/s^2), (0, 0, -9.81) by
-        default. `snap` (the default) takes angles printed as near-right ones for right angles. More is said in
-        `taupi.model.formats.urdf.read`.
+        default. `snap` (the default) takes angles printed as near-right ones for right angles. `floating=True` lets the base
+        move freely; None, the default, does where the file has a floating joint, and False bolts it to the ground. More is
+        said in `taupi.model.formats.urdf.read`.
         """
         from taupi.model.formats.urdf import read
 
-        return read(path, lock=lock, tip=tip, gravity=gravity, snap=snap)
+        return read(path, lock=lock, tip=tip, gravity=gravity, snap=snap, floating=floating)
 
     @classmethod
     def from_mjcf(
@@ -391,15 +414,16 @@ class Robot:
         lock: Sequence[str] | Mapping[str, float] = (),
         tip: str | None = None,
         snap: bool = True,
+        floating: bool | None = None,
     ) -> Robot:
         """Return a robot from the MuJoCo XML file at `path`.
 
-        `gravity` is the file's by default; `lock`, `tip` and `snap` are those of `from_urdf`. More is said in
-        `taupi.model.formats.mjcf.read`.
+        `gravity` is the file's by default; `lock`, `tip`, `snap` and `floating` are those of `from_urdf`, but for
+        a free joint of the file, which stays free by default. More is said in `taupi.model.formats.mjcf.read`.
         """
         from taupi.model.formats.mjcf import read
 
-        return read(path, gravity, lock, tip, snap)
+        return read(path, gravity, lock, tip, snap, floating)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Robot:
@@ -409,8 +433,9 @@ class Robot:
         return read(path)
 
     def __repr__(self) -> str:
-        kinds = "".join("P" if j.prismatic else "R" for j in self.driving_joints)
-        following = len(self.joints) - self.n
+        owners = dict.fromkeys(self.driving_joints)
+        kinds = "".join({"prismatic": "P", "free": "F", "ball": "B"}.get(j.kind, "R") for j in owners)
+        following = len(self.joints) - len(owners)
         more = f" and {following} that follow" if following else ""
         return f"Robot({self.name!r}, n={self.n} {kinds}{more}, {len(self.parameters)} parameters)"
 

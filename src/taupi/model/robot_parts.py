@@ -8,15 +8,21 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from taupi.errors import Argument, Part, TaupiError, unknown
 from taupi.model.body import NO_BODY, Body
 from taupi.model.placement import IDENTITY, Placement
 from taupi.model.scalars import Scalar, Vector, exact, is_symbolic, unit_vector
 
-Kind = Literal["revolute", "continuous", "prismatic"]
+Kind = Literal["revolute", "continuous", "prismatic", "free", "ball"]
+# Joints of one degree of freedom, and those of several: "free" moves in all directions, "ball" turns about a point.
 KINDS: tuple[str, ...] = ("revolute", "continuous", "prismatic")
+FREE: Final = "free"
+BALL: Final = "ball"
+MULTIPLE = (FREE, BALL)
+_VELOCITIES = {FREE: ("wx", "wy", "wz", "vx", "vy", "vz"), BALL: ("wx", "wy", "wz")}
+_POSITIONS = {FREE: ("px", "py", "pz", "hx", "hy", "hz", "hw"), BALL: ("hx", "hy", "hz", "hw")}
 BASE = -1
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -94,13 +100,18 @@ class Transmission:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """One degree of freedom: link frame = parent link frame . before . motion(q) about/along axis . after.
+    """A joint: link frame = parent link frame . before . motion(q) about/along axis . after.
 
     `name` and `kind` ("revolute", "continuous" or "prismatic") describe the joint; `parent` is the number of the link that it
-    is mounted on (-1 for the base) and `coordinate` the entry of q that moves it, times `ratio`. `before` and `after` are
+    is mounted on (-1 for the base) and `coordinate` the entry of qd that moves it, times `ratio`. `before` and `after` are
     placements, and `axis` is a unit vector in the frame that follows `before`. `mimic` marks a joint that follows another
     one's coordinate; `also` lists further coordinates that move it, each with its ratio, as in coupled drives (see
-    `Robot.with_coupling`). `limits`, `friction` and `transmission` are its own.
+    `Robot.with_coupling`). `limits`, `friction` and `transmission` are its own; `spring` (N m/rad, N/m) is the stiffness of a
+    spring that pulls its link to q = 0, as the term "spring" has it.
+
+    A "free" joint has six velocities, angular before linear, in the axes of the frame that it moves, and seven positions: where
+    that frame is, and its quaternion (x, y, z, w). A "ball" joint has the three angular velocities and the quaternion. Both
+    have no axis, motor, friction or limits, and start at the entry `coordinate` of qd.
     """
 
     name: str
@@ -116,11 +127,45 @@ class Joint:
     transmission: Transmission = Transmission()
     mimic: bool = False
     also: tuple[tuple[int, Scalar], ...] = ()
+    spring: Scalar = field(default=_ZERO, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in MULTIPLE:
+            return
+        plain = Joint(self.name, "revolute", self.parent, self.coordinate)
+        for name in ("ratio", "limits", "friction", "transmission", "mimic", "also", "spring"):
+            if getattr(self, name) != getattr(plain, name):
+                message = f"Joint {self.name!r} is {self.kind}, and has {name}: that is for joints with one degree of freedom."
+                raise TaupiError(message)
+        if self.kind == FREE and self.parent != BASE:
+            raise TaupiError(
+                f"Joint {self.name!r} is free, and moves on another link: only a root link can move freely."
+            )
 
     @property
     def prismatic(self) -> bool:
         """Whether the joint slides rather than turns."""
         return self.kind == "prismatic"
+
+    @property
+    def dof(self) -> int:
+        """How many velocities the joint has: 6 if free, 3 if a ball joint, else 1."""
+        return len(self.velocity_names)
+
+    @property
+    def size(self) -> int:
+        """How many positions the joint has: 7 if free, 4 if a ball joint, else 1."""
+        return len(self.position_names)
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of its velocities: its own, or `base.wx` to `base.vz` of a free joint called base."""
+        return tuple(f"{self.name}.{k}" for k in _VELOCITIES[self.kind]) if self.kind in MULTIPLE else (self.name,)
+
+    @property
+    def position_names(self) -> tuple[str, ...]:
+        """The names of its positions: its own, or `base.px` to `base.hw` of a free joint called base."""
+        return tuple(f"{self.name}.{k}" for k in _POSITIONS[self.kind]) if self.kind in MULTIPLE else (self.name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +185,37 @@ class Frame:
     placement: Placement = IDENTITY
 
 
+POINT, WELD = "point", "weld"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A closed loop, cut: two frames of the tree, `frame_a` and `frame_b`, that are kept together by an unknown force.
+
+    `kind` is "point", where their origins stay together, or "weld", where their axes do as well.
+    """
+
+    frame_a: str
+    frame_b: str
+    kind: str = POINT
+
+    def __post_init__(self) -> None:
+        if self.kind not in (POINT, WELD):
+            raise unknown(Argument("kind"), self.kind, (POINT, WELD))
+
+    @property
+    def rows(self) -> int:
+        """How many equations keep it closed: 3, or 6 of a weld."""
+        return 3 if self.kind == POINT else 6
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a robot was read from: `format`, `path` and `text` of its file, so that it can be written back.
 
-    `merged` lists, for each moving link, the file's links whose inertia was merged into it. `lock`, `tip` and `snap` are the
-    options that the file was read with, so that it can be read again in the same way.
+    `merged` lists, for each moving link, the file's links whose inertia was merged into it. `lock`, `tip`, `snap` and `floating`
+    are the options that the file was read with, so that it can be read again in the same way. `root` is the link that is bolted
+    to the ground, with what is fixed to it: no torque shows its body, unless the base is let go.
     """
 
     format: str
@@ -155,6 +225,8 @@ class Source:
     lock: tuple[tuple[str, Fraction], ...] = ()
     tip: str | None = None
     snap: bool = True
+    root: Link | None = field(default=None, repr=False)
+    floating: bool | None = None
 
 
 Record = TypeVar("Record", Friction, Transmission)

@@ -38,6 +38,8 @@ _HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
 _SHORT = 10**17
 # Angles closer than this (rad) to a multiple of 90 degrees are snapped to it, and so are multiples rounded as printed.
 SNAP_ANGLE = 1e-5
+# Snapped by more than this, torques change by more than most people would accept without knowing.
+SUSPECT_ANGLE = 1e-4
 # Snapping by more than this (rad) is reported; smaller corrections are the rounding of files with ten or more digits.
 REPORTED_ANGLE = 1e-9
 # Lengths below this many metres are noise of the program that exported the file.
@@ -47,6 +49,8 @@ LARGEST = 1e60
 _ROUNDED_AT_MOST = 2e-3  # rad: 3.14 is taken for pi, 3.1 is not
 # No number of a robot has more bits than this, and raising one to a power could take forever.
 _MAX_BASE_BITS = 1000
+# Nor do its formulas raise anything to a power beyond this.
+_MAX_DEGREE = 256
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _RATIO = re.compile(r"([+-]?\d{1,4000})/(\d{1,4000})\Z", re.ASCII)
 _QUARTERS = re.compile(r"([+-]?)(?:(\d{1,6})\s*\*\s*)?pi(?:\s*/\s*([12]))?\Z", re.ASCII)
@@ -83,7 +87,7 @@ def exact(x: ScalarLike, what: Part = "value") -> Scalar:
     value in error messages.
     """
     if isinstance(x, Fraction):
-        return x
+        return _sized(x, what)
     if getattr(x, "shape", None) == () and hasattr(x, "item"):  # NumPy's scalars, without importing it
         x = x.item()
     if isinstance(x, str):
@@ -104,8 +108,13 @@ def exact(x: ScalarLike, what: Part = "value") -> Scalar:
 
 def _sized(x: Scalar, what: Part) -> Scalar:
     if isinstance(x, Fraction) and abs(x) > LARGEST:
-        raise TaupiError(what, f" is {shown(str(x))}, expected a number below {LARGEST:g}.")
+        raise TaupiError(what, f" is {_printed(x)}, expected a number below {LARGEST:g}.")
     return x
+
+
+def _printed(x: Fraction) -> str:
+    digits = (abs(x.numerator) // x.denominator).bit_length() * 0.30103
+    return shown(str(x)) if digits < 300 else f"a number of about {digits:.0f} digits"
 
 
 def items_of(values: Any) -> list[Any] | None:
@@ -188,9 +197,19 @@ _OPERATORS: dict[type, Any] = {
 def _power(base: sympy.Expr, power: sympy.Expr) -> sympy.Expr:
     if not power.is_Rational or abs(power) > 16 or power.q > 16:
         raise SyntaxError  # 9**9**9 would take forever
+    if abs(power) * _degree(base) > _MAX_DEGREE:
+        raise SyntaxError  # so would (((2*x)**16)**16)**16
     if base.is_Rational and max(abs(base.p), base.q).bit_length() > _MAX_BASE_BITS:
         raise SyntaxError  # and so would ((9**16)**16)**16 ...
     return base**power
+
+
+def _degree(expression: sympy.Expr) -> Any:
+    """Return a bound on the powers to which an expression raises what it is made of."""
+    if expression.is_Pow and expression.exp.is_Rational:
+        return max(1, abs(expression.exp)) * _degree(expression.base)
+    inner = [_degree(a) for a in expression.args]
+    return max(1, sum(inner) if expression.is_Mul else max(inner, default=1))
 
 
 def parse_expression(text: str, what: Part = "value") -> Scalar:
@@ -231,7 +250,7 @@ def parse_expression(text: str, what: Part = "value") -> Scalar:
         raise TaupiError(
             what, f" is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
         ) from None
-    if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.nan):
+    if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.oo, sympy.nan, sympy.I):
         raise TaupiError(what, f" is {text[:40]!r}, which is not a finite number.")
     return _sized(_simplest(result), what)
 
@@ -291,6 +310,16 @@ def note_snapped(notes: list[str], what: Part, moved: float, to: str = "a right 
     """Append one line on what was snapped and by how much, unless that is the rounding of a file with many digits."""
     if abs(moved) > REPORTED_ANGLE:
         notes.append(f"{what} snapped by {abs(moved):.1e} rad to {to}")
+    if isinstance(notes, SnapNotes) and abs(moved) > SUSPECT_ANGLE:
+        notes.large.append((str(what), abs(moved)))
+
+
+class SnapNotes(list[str]):
+    """Notes of a reader, which remember the angles that were snapped by so much that torques change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.large: list[tuple[str, float]] = []
 
 
 def unit_vector(values: VectorLike, what: Part = "axis", snap: bool = True) -> Vector:

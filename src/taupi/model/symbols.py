@@ -46,7 +46,7 @@ def symbols_of(
 
     visit(base)
     for joint in joints:
-        visit((joint.before, joint.after, joint.ratio, tuple(r for _, r in joint.also)))
+        visit((joint.before, joint.after, joint.ratio, joint.spring, tuple(r for _, r in joint.also)))
     visit(gravity)
     visit(tuple(k.body for k in links))
     visit(tuple(f.placement for f in frames))

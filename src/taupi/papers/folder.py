@@ -16,18 +16,18 @@ from taupi.papers.page import reproduction_page
 from taupi.papers.study import Reproduction
 from taupi.version import __version__
 
-SCHEMA = 1
-ROWS, RECORD, PAGE = "rows.csv", "reproduction.json", "report.html"
+SCHEMA = 2
+PAPER, REFERENCE, RECORD, PAGE = "paper.csv", "reference.csv", "reproduction.json", "report.html"
 
 
 def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
     """Write the files of a reproduction into `folder`, all or none; return their names. `force` replaces earlier ones."""
-    names = [ROWS, RECORD, PAGE, *(f"{name}.csv" for name in reproduction.tables)]
+    names = [PAPER, REFERENCE, RECORD, PAGE, *(f"{name}.csv" for name in reproduction.tables)]
 
     def fill(place: Path) -> None:
-        columns = ("part", "what", "published", "ours", "recommended", "unit", "tolerance", "source", "verdict")
-        rows = [row.to_dict() for row in reproduction.rows]
-        _write_csv(place / ROWS, columns, ([row[c] for c in columns] for row in rows))
+        columns = ("part", "what", "stated", "ours", "recommended", "unit", "source", "rule", "agrees", "verdict")
+        for name, rows in ((PAPER, reproduction.paper), (REFERENCE, reproduction.reference)):
+            _write_csv(place / name, columns, ([row.to_dict()[c] for c in columns] for row in rows))
         for name, table in reproduction.tables.items():
             _write_csv(place / f"{name}.csv", table.heading, table.rows)
         record = {
@@ -46,7 +46,7 @@ def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str
 
 def check_folder(folder: str | os.PathLike[str], force: bool = False) -> None:
     """Refuse a folder that holds a reproduction already, before the work begins; `force` allows it."""
-    refuse_to_replace(folder, (ROWS, RECORD, PAGE), force)
+    refuse_to_replace(folder, (PAPER, REFERENCE, RECORD, PAGE), force)
 
 
 def _write_csv(path: Path, heading: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:

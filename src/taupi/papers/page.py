@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from taupi.papers.study import Picture, Reproduction, Row, Table, headings, row_cells
+from taupi.papers.study import GROUPS, Count, Picture, Reproduction, Row, Table, by_part, headings, row_cells
 from taupi.reporting.chart import Line, chart
 from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, figure, head, listed, part
@@ -21,8 +21,12 @@ def reproduction_page(reproduction: Reproduction) -> str:
     parts = [("summary", "Summary", _summary(reproduction))]
     if reproduction.pictures:
         parts.append(("pictures", "Pictures", _pictures(reproduction.pictures)))
-    for title, rows in reproduction.parts.items():
-        parts.append((_anchor(title or "rows"), title or "Published and ours", _rows(rows)))
+    for own, rows in ((False, reproduction.paper), (True, reproduction.reference)):
+        if rows:
+            body = (
+                f'<p class="soft">{html.escape(str(Count.of(rows)))}.</p>{"".join(map(_part, by_part(rows).items()))}'
+            )
+            parts.append(("reference" if own else "paper", GROUPS[own], body))
     parts += [(_anchor(name), t.title, _table(t)) for name, t in reproduction.tables.items()]
     if reproduction.notes:
         parts.append(("notes", "What was not reproduced, and what to know", listed(reproduction.notes)))
@@ -35,22 +39,28 @@ def reproduction_page(reproduction: Reproduction) -> str:
 
 
 def _summary(reproduction: Reproduction) -> str:
-    agree = sum(row.agrees for row in reproduction.rows)
-    known = sum(row.explained for row in reproduction.rows) - agree
-    rest = len(reproduction.rows) - agree - known
-    tiles = [
-        figure(f"{agree} of {len(reproduction.rows)}", "published figures that agree with ours", "good"),
-        figure(str(known), "that differ for a known reason", "warn" if known else ""),
-        figure(str(rest), "that differ for an unknown reason", "warn" if rest else ""),
-        figure(f"{reproduction.seconds:.1f} s", "to rerun"),
-    ]
+    tiles = []
+    words = ("of the paper's figures and formulas agree with ours", "of our own reference runs agree")
+    for count, text in zip(reproduction.counts.values(), words, strict=True):
+        if count.rows:
+            tiles.append(figure(f"{count.agree} of {count.rows}", text, "good"))
+            tiles.append(figure(str(count.known), "differ for a known reason", "warn" if count.known else ""))
+            tiles += [figure(str(count.unknown), "differ for an unknown reason", "warn")] * bool(count.unknown)
+    tiles.append(figure(f"{reproduction.seconds:.1f} s", "to rerun"))
     return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(reproduction.study.reruns)}.</p>'
+
+
+def _part(part: tuple[str, Sequence[Row]]) -> str:
+    title, rows = part
+    return (f"<h3>{html.escape(title)}</h3>" if title else "") + _rows(rows)
 
 
 def _rows(rows: Sequence[Row]) -> str:
     titles = headings(rows)
     numeric = all(isinstance(row.ours, float) for row in rows)
-    right = [k for k, t in enumerate(titles) if numeric and (t == "published" or t.startswith("ours"))]
+    right = [
+        k for k, t in enumerate(titles) if numeric and (t in ("published", "reference run") or t.startswith("ours"))
+    ]
     lines = []
     for row in rows:
         *cells, verdict = row_cells(rows, row)

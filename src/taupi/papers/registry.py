@@ -39,10 +39,11 @@ def studies() -> tuple[Study, ...]:
 
 
 def reproduce(name: str) -> Reproduction:
-    """Rerun the study called `name` and return every published figure beside ours, each with a verdict.
+    """Rerun the study called `name` and return the figures of its paper, and our own reference runs, beside ours.
 
-    `name` is one of `taupi.papers.studies()`, such as "zollo2014". The result has `rows`, `tables`, `pictures` and `notes`,
-    prints as text, and writes itself into a folder as CSV, JSON and an HTML page.
+    `name` is one of `taupi.papers.studies()`, such as "zollo2014". The result has `paper` and `reference`, two
+    tables of rows with a rule and a verdict each, `tables`, `pictures` and `notes`. It prints as
+    text, and writes itself into a folder as CSV, JSON and an HTML page.
 
     >>> import taupi as tp
     >>> again = tp.papers.reproduce("gabiccini2009")

@@ -1,40 +1,50 @@
-"""What a study is, and what rerunning it gives: rows of published figures beside ours, tables, pictures, notes."""
+"""What a study is, and what rerunning it gives: the paper's figures and our own reference runs, tables, pictures, notes."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
+from taupi.errors import Argument, TaupiError
 from taupi.tables import html_table, table
 
+# Where the protocol and the figures of our own reference runs are written down.
+REFERENCE_RUNS = "docs/concepts/reference-runs.md"
+GROUPS = {False: "The paper's figures and formulas", True: "Own reference runs"}
 Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published figure or statement beside ours, and whether they agree.
+    """A figure, formula or statement of a source beside ours, the rule of comparison, and whether they agree by it.
 
-    `what` is compared, `published` is the text as printed, `unit` its unit and `source` where it is printed. `ours` is the result
-    of the literal reading; `recommended`, where there is one, that of a better way. `tolerance` is how far a figure may be from
-    the published one. `because` says why they differ, where that is known. `part` is the heading it stands under.
+    `what` is compared, `stated` is the source's text, `unit` its unit and `source` where a reader finds it. `own` says that the
+    source is one of our own reference runs, not the paper. `ours` is the result of the literal reading, which is what the verdict
+    is about; `recommended`, where there is one, that of a better way. `rule` says in words when they agree, `tolerance` how far a
+    number may be from the stated one. `because` says why they differ, where that is known. `part` is the heading it stands under.
     """
 
     what: str
-    published: str
+    stated: str
     ours: float | str
     agrees: bool
+    rule: str
     unit: str = ""
     source: str = ""
     because: str = ""
     tolerance: float | None = None
     recommended: float | str | None = None
     part: str = ""
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "agrees", bool(self.agrees))
 
     @property
     def verdict(self) -> str:
@@ -46,15 +56,11 @@ class Row:
         """Whether it agrees, or differs for a known reason."""
         return self.agrees or bool(self.because)
 
-    def cells(self) -> tuple[str, ...]:
-        """Return what, published, ours, unit, source and verdict as text."""
-        return (self.what, self.published, shown(self.ours, self.digits), self.unit, self.source, self.verdict)
-
     @property
     def digits(self) -> int:
         """How many digits of ours to show: four, or as many as are printed."""
         try:
-            return max(4, len(Decimal(self.published).as_tuple().digits))
+            return max(4, len(Decimal(self.stated).as_tuple().digits))
         except InvalidOperation:
             return 4
 
@@ -65,60 +71,72 @@ class Row:
 
 def figure(
     what: str,
-    published: str,
+    stated: str,
     ours: float,
     unit: str = "",
     source: str = "",
     tolerance: float | None = None,
     because: str = "",
     recommended: float | None = None,
+    *,
+    reason: str = "",
 ) -> Row:
-    """Return the row of a published number, as text; it agrees where ours rounds to the printed digits.
+    """Return the row of a printed number, as text; it agrees where ours rounds to the printed digits.
 
-    `what`, `unit`, `source`, `because` and `recommended` are as in `Row`. `tolerance` is how far ours may be from the published
-    number, by default half a unit of its last printed digit.
+    `what`, `unit`, `source`, `because` and `recommended` are as in `Row`. `tolerance` is how far ours may be from the stated
+    number, by default half a unit of its last printed digit; one that is given needs its `reason`, which the rule states.
 
     >>> figure("V at 40 s", "5.19", 5.1852, "J").verdict
     'agrees'
-    >>> figure("V at 40 s", "5.19", 5.21, "J").verdict
-    'differs'
+    >>> row = figure("V at 40 s", "5.19", 5.21, "J")
+    >>> row.verdict, row.rule
+    ('differs', 'to the printed digits')
     """
-    number = Decimal(published)
+    number = Decimal(stated)
+    if tolerance is not None and not reason:
+        raise TaupiError(Argument("tolerance"), f" of {what!r} is given without the ", Argument("reason"), " for it.")
     allowed = 0.5 * 10.0 ** int(number.as_tuple().exponent) if tolerance is None else tolerance
     agrees = math.isfinite(ours) and abs(ours - float(number)) <= allowed * (1 + 1e-9)
-    return Row(what, published, float(ours), agrees, unit, source, because, allowed, recommended)
+    rule = "to the printed digits" if tolerance is None else f"within {tolerance:.2g}: {reason}"
+    return Row(what, stated, float(ours), agrees, rule, unit, source, because, allowed, recommended)
 
 
 def between(
     what: str,
-    published: str,
+    stated: str,
     ours: float,
     low: float,
     high: float,
+    reason: str,
     unit: str = "",
     source: str = "",
     because: str = "",
     recommended: float | None = None,
 ) -> Row:
-    """Return the row of a published number that ours can only resemble, as random draws differ: it agrees from `low` to `high`.
+    """Return the row of a number that ours can only resemble, as random draws differ: it agrees from `low` to `high`.
 
-    The other arguments are as in `Row`.
+    `reason` says why that far; the rule states both. The other arguments are as in `Row`.
 
-    >>> between("error", "0.167", 0.146, 0.14, 0.24).verdict
-    'agrees'
+    >>> row = between("error", "0.167", 0.146, 0.14, 0.24, "so far other motions vary")
+    >>> row.verdict, row.rule
+    ('agrees', '0.14 to 0.24: so far other motions vary')
     """
     agrees = math.isfinite(ours) and low <= ours <= high
-    return Row(what, published, float(ours), agrees, unit, source, because, None, recommended)
+    band = f"{low:.3g} to {high:.3g}" if low > 0 else f"at most {high:.3g}"
+    return Row(what, stated, float(ours), agrees, f"{band}: {reason}", unit, source, because, None, recommended)
 
 
-def statement(what: str, published: str, ours: str, agrees: bool, source: str = "", because: str = "") -> Row:
-    """Return the row of a published statement or formula: `what` it is, `published` and `ours` as text, whether `ours` agrees.
+def statement(
+    what: str, stated: str, ours: str, agrees: bool, source: str = "", because: str = "", *, rule: str
+) -> Row:
+    """Return the row of a statement or formula: `what` it is, `stated` and `ours` as text, whether `ours` agrees.
 
-    `source` is where it is printed, `because` why it differs.
+    `source` is where it is printed, `because` why it differs, `rule` when it would agree.
     """
-    return Row(what, published, ours, bool(agrees), source=source, because=because)
+    return Row(what, stated, ours, agrees, rule, source=source, because=because)
 
 
+SAME_FORMULA = "equal, symbol by symbol"
 EXACT = 1e-9  # relative: rounding of a few thousand doubles stays below, any slip is above
 
 
@@ -136,19 +154,25 @@ def compared(
     source: str = "",
     because: str = "",
     exact: float = EXACT,
+    reason: str = "rounding",
 ) -> Row:
     """Return the row of an equation: `printed` in the document, and what `holds` instead.
 
     `gap` is the relative error of the printed equation, `left` that of the one that holds; `exact` is below which an error
-    counts as rounding. `what`, `source` and `because` are as in `Row`.
+    counts as its `reason` says. `what`, `source` and `because` are as in `Row`.
     """
     ours = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
-    return statement(what, printed, ours, gap < exact, source, because)
+    return statement(what, printed, ours, gap < exact, source, because, rule=f"off by less than {exact:.0e}: {reason}")
 
 
 def holding(source: str, facts: Sequence[tuple[str, str, float]]) -> list[Row]:
     """Return the rows of equations that should hold as printed: what, the equation, its relative error."""
     return [compared(what, printed, "", gap, None, source) for what, printed, gap in facts]
+
+
+def own_runs(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows as those of our own reference runs: no paper states them."""
+    return [replace(row, own=True, source=row.source or REFERENCE_RUNS) for row in rows]
 
 
 def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
@@ -206,12 +230,35 @@ class Study:
     run: Callable[[Step], Reproduction] = field(repr=False, compare=False)
 
 
+@dataclass(frozen=True)
+class Count:
+    """How many rows were compared: `rows`, of which `agree`, `known` differ for a known reason, `unknown` for none."""
+
+    rows: int
+    agree: int
+    known: int
+    unknown: int
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Count:
+        """Return the count of some rows."""
+        agree = sum(row.agrees for row in rows)
+        known = sum(row.explained for row in rows) - agree
+        return cls(len(rows), agree, known, len(rows) - agree - known)
+
+    def __str__(self) -> str:
+        rest = [f"{self.known} differ for a known reason"] * bool(self.known)
+        rest += [f"{self.unknown} differ"] * bool(self.unknown)
+        return f"{self.rows} compared: " + ", ".join([f"{self.agree} agree", *rest]) if self.rows else "none"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
-    """A `study` rerun: `rows` of published figures beside ours, `tables` by name, `pictures`, and `notes` in words.
+    """A `study` rerun: `rows` beside ours, `tables` by name, `pictures`, and `notes` in words.
 
-    `seconds` is how long it took. `holds` says whether every row agrees, or differs for a known reason. `write(folder)` writes
-    all of it to files.
+    `paper` are the rows of the paper's own figures and formulas, `reference` those of our own reference runs; `counts` has the
+    count of each. `seconds` is how long it took. `holds` says whether every row agrees, or differs for a known reason.
+    `write(folder)` writes all of it to files.
     """
 
     study: Study
@@ -222,31 +269,34 @@ class Reproduction:
     seconds: float = math.nan
 
     @property
+    def paper(self) -> tuple[Row, ...]:
+        """The rows of the paper's own figures and formulas."""
+        return tuple(row for row in self.rows if not row.own)
+
+    @property
+    def reference(self) -> tuple[Row, ...]:
+        """The rows of our own reference runs."""
+        return tuple(row for row in self.rows if row.own)
+
+    @property
+    def counts(self) -> dict[str, Count]:
+        """How many rows of the paper and of our own reference runs agree."""
+        return {"paper": Count.of(self.paper), "reference": Count.of(self.reference)}
+
+    @property
     def holds(self) -> bool:
         """Whether every row agrees, or differs for a known reason."""
         return all(row.explained for row in self.rows)
 
     @property
-    def parts(self) -> dict[str, list[Row]]:
-        """The rows by heading, in order."""
-        parts: dict[str, list[Row]] = {}
-        for row in self.rows:
-            parts.setdefault(row.part, []).append(row)
-        return parts
-
-    @property
     def summary(self) -> str:
-        """One line: how many rows agree, differ for a known reason, differ."""
-        agree = sum(row.agrees for row in self.rows)
-        known = sum(row.explained for row in self.rows) - agree
-        rest = len(self.rows) - agree - known
-        summary = f"{len(self.rows)} published figures: {agree} agree"
-        return (
-            summary + (f", {known} differ for a known reason" if known else "") + (f", {rest} differ" if rest else "")
+        """Two counts in one line: of the paper's figures, and of our own reference runs."""
+        return "; ".join(
+            f"{GROUPS[own]}, {count}" for own, count in zip((False, True), self.counts.values(), strict=True)
         )
 
     def write(self, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
-        """Write rows.csv, one CSV per table, reproduction.json and report.html into `folder`; return their names.
+        """Write paper.csv, reference.csv, one CSV per table, reproduction.json and report.html into `folder`; return names.
 
         Files of an earlier reproduction are replaced only if `force` is true.
         """
@@ -258,38 +308,51 @@ class Reproduction:
         """Return rows, tables and notes for JSON."""
         study = {k: getattr(self.study, k) for k in ("name", "document", "reruns")}
         tables = {k: {"title": t.title, "heading": t.heading, "rows": t.rows} for k, t in self.tables.items()}
-        rows = [row.to_dict() for row in self.rows]
-        return {**study, "summary": self.summary, "rows": rows, "tables": tables, "notes": self.notes}
+        rows = {"paper": [r.to_dict() for r in self.paper], "reference": [r.to_dict() for r in self.reference]}
+        counts = {name: asdict(count) for name, count in self.counts.items()}
+        return {**study, "summary": self.summary, "counts": counts, **rows, "tables": tables, "notes": self.notes}
 
     def __repr__(self) -> str:
-        lines = [f"{self.study.name}: {self.study.document}", self.summary]
-        for part, rows in self.parts.items():
-            cells = [(*map(clipped, row_cells(rows, row)[:-1]), row.verdict) for row in rows]
-            lines += ["", *([part] if part else []), *table([headings(rows), *cells])]
+        lines = [f"{self.study.name}: {self.study.document}"]
+        for own, rows, count in zip((False, True), (self.paper, self.reference), self.counts.values(), strict=True):
+            lines += ["", f"{GROUPS[own]}: {count}"]
+            for part, several in by_part(rows).items():
+                cells = [(*map(clipped, row_cells(several, row)[:-1]), row.verdict) for row in several]
+                lines += ["", *([part] if part else []), *table([headings(several), *cells])]
         lines += ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        blocks = [html_table(p, [headings(r), *(row_cells(r, x) for x in r)]) for p, r in self.parts.items()]
-        return "".join(blocks)
+        return "".join(
+            html_table(f"{GROUPS[own]}: {part}", [headings(several), *(row_cells(several, row) for row in several)])
+            for own, rows in ((False, self.paper), (True, self.reference))
+            for part, several in by_part(rows).items()
+        )
+
+
+def by_part(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows by heading, in order."""
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row.part, []).append(row)
+    return parts
 
 
 def headings(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the heading of a table of rows; units and recommended values only where there are some."""
-    return tuple(name for name, keep in zip(_heading(rows), _kept(rows), strict=True) if keep)
+    literal = "ours, literal" if any(row.recommended is not None for row in rows) else "ours"
+    stated = "reference run" if any(row.own for row in rows) else "published"
+    names = ("what", stated, literal, "ours, recommended", "unit", "source", "agrees if", "verdict")
+    return tuple(name for name, keep in zip(names, _kept(rows), strict=True) if keep)
 
 
 def row_cells(rows: Sequence[Row], row: Row) -> tuple[str, ...]:
     """Return a row's cells as the heading of `rows` has them."""
-    cells = (*row.cells()[:3], shown(row.recommended, row.digits), *row.cells()[3:])
+    ours, better = shown(row.ours, row.digits), shown(row.recommended, row.digits)
+    cells = (row.what, row.stated, ours, better, row.unit, row.source, row.rule, row.verdict)
     return tuple(cell for cell, keep in zip(cells, _kept(rows), strict=True) if keep)
-
-
-def _heading(rows: Sequence[Row]) -> tuple[str, ...]:
-    literal = "ours, literal" if any(row.recommended is not None for row in rows) else "ours"
-    return ("what", "published", literal, "ours, recommended", "unit", "source", "verdict")
 
 
 def _kept(rows: Sequence[Row]) -> tuple[bool, ...]:
     recommended = any(row.recommended is not None for row in rows)
-    return (True, True, True, recommended, any(row.unit for row in rows), any(row.source for row in rows), True)
+    return (True, True, True, recommended, any(row.unit for row in rows), any(row.source for row in rows), True, True)

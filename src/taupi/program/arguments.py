@@ -66,6 +66,8 @@ def in_order(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapp
 
 def _checked(port: Port, value: Any, dtype: Any) -> np.ndarray:
     try:
+        if isinstance(value, np.ma.MaskedArray):  # NaN passes through a program, a mask would be lost
+            value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value)
     except ValueError:
         raise TaupiError(Argument(port.name), f" is ragged, expected an array of shape {_expected(port)}.") from None

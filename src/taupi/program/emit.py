@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -60,6 +61,14 @@ def emit(
         from taupi.program.emitters.c_project import project as project_files
 
         texts |= project_files(program, name, dtype)
+    return write_sources(texts, directory, force)
+
+
+def write_sources(texts: Mapping[str, str], directory: str | os.PathLike[str], force: bool = False) -> list[Path]:
+    """Write `texts` by file name into a `directory`, and return the paths.
+
+    The directory is created if it does not exist; if it holds files of these names, nothing is written unless `force` is set.
+    """
     folder = path_of(directory, "the path of a directory", "directory")
     paths = [folder / file for file in texts]
     _make_room(folder, paths, force)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.constants import Constant, Constants
 from taupi.program.port import Port
 from taupi.program.sx_shapes import flatten, from_column, to_column
@@ -85,6 +85,9 @@ class Program:
 
         Return one array, or a tuple of arrays if there are several outputs.
         """
+        kernel = self.__dict__.get("_compiled")
+        if kernel is not None and self.guard is None and not kwargs and (result := kernel.one_sample(args)) is not None:
+            return result
         if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
             return self._inline(args, kwargs)
         result = self._compiled(*args, **kwargs)
@@ -95,7 +98,7 @@ class Program:
         return result
 
     @cached_property
-    def _compiled(self) -> Callable[..., Any]:
+    def _compiled(self) -> Any:
         return self.compile("cpu")
 
     def compile(
@@ -111,6 +114,7 @@ class Program:
         "float32".
         """
         from taupi.program.targets import target_module
+        from taupi.program.targets.built_function import BuiltFunction
 
         build = target_module(target).build
         options = {k: v for k, v in (("threads", threads), ("layout", layout), ("dtype", dtype)) if v is not None}
@@ -121,7 +125,8 @@ class Program:
                     f"The target {target!r} has no ", Argument(name), ": leave it out, or compile for the CPU."
                 )
             del options[name]
-        return build(self, **options)
+        run = build(self, **options)
+        return BuiltFunction(run, self, target, options) if inspect.isfunction(run) else run
 
     def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         import casadi as cs
@@ -274,14 +279,15 @@ class Program:
         """
         return self.compile("exact")(*args, **kwargs)
 
-    def sympy(self, values: bool = False) -> Any:
+    def sympy(self, values: bool = False, time: str | None = None) -> Any:
         """Return the outputs as expanded SymPy matrices, with sin^2 + cos^2 = 1 applied.
 
-        With `values`, symbols that have a value are replaced by it; by default they stay symbols.
+        With `values`, symbols that have a value are replaced by it; by default they stay symbols. With the name of `time`,
+        coordinates are functions of it, q1(t), and velocities their derivatives; None, the default, leaves them symbols.
         """
         from taupi.program.targets.explicit import build
 
-        return build(self, values)()
+        return build(self, values, time)()
 
     def explicit(
         self,
@@ -311,9 +317,17 @@ class Program:
 
         return explicit(self, values, angles, names, digits, short, intermediates, limit)
 
-    def latex(self, values: bool = False) -> str:
-        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`."""
-        return self.explicit(values).latex()
+    def latex(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`, `time` that of its `latex`."""
+        return self.explicit(values).latex(time=time)
+
+    def mathematica(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as Mathematica reads them; `values` is that of `explicit`, `time` that of its `mathematica`."""
+        return self.explicit(values).mathematica(time)
+
+    def maple(self, values: bool = False, time: str | None = None) -> str:
+        """Return the outputs as Maple reads them; `values` is that of `explicit`, `time` that of its `maple`."""
+        return self.explicit(values).maple(time)
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
 
@@ -363,11 +377,13 @@ def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> 
 
 def _number(name: str, value: Any) -> Fraction:
     """Return a symbol's value as a fraction: a float as the decimal that prints it."""
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, str | bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise TaupiError(f"{name} is {value!r}, expected a finite number.")
-    return Fraction(repr(float(value)))
+    try:
+        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # a fraction or a whole number larger than any double
+        number = math.inf
+    if not math.isfinite(number):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number.")
+    return value if isinstance(value, Fraction) else Fraction(repr(number))
 
 
 def _transformations() -> ModuleType:

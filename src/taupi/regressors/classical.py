@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as cs
 import numpy as np
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
 from taupi.dynamics.energy import link_motions
+from taupi.dynamics.imu_form import (
+    base_ports,
+    full_acceleration,
+    full_position,
+    full_velocity,
+    is_imu,
+    joint_ports,
+    weightless,
+)
 from taupi.dynamics.spatial import inertia_columns
 from taupi.dynamics.terms import Load, TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
-from taupi.regressors.lagrangian import lagrangian_regressor
+from taupi.regressors.lagrangian import lagrangian_regressor, require_coordinates
 from taupi.regressors.recursive import link_regressor
 
 ALGORITHMS = {"recursive": link_regressor, "lagrangian": lagrangian_regressor}
 
 
 def _regressor(
-    robot: Robot, name: str, terms: TermsLike, columns: tuple[str, ...] | str | None, algorithm: str, reference: bool
+    robot: Robot,
+    name: str,
+    terms: TermsLike,
+    columns: tuple[str, ...] | str | None,
+    algorithm: str,
+    reference: bool,
+    base: str,
 ) -> Program:
     if algorithm not in ALGORITHMS:
         raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
+    if algorithm == "lagrangian":
+        require_coordinates(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> Matrix:
         qrd, qrdd = more if reference else (qd, more[0])
@@ -34,14 +53,41 @@ def _regressor(
         return cs.horzcat(columns, term_columns(chain, chosen, q, qrd, qrdd, load))
 
     loaded = not reference and any(isinstance(t, Load) for t in chosen)
-    inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
-    program = trace_robot(name, robot, body, inputs, [Port("Y", (robot.n, len(parameters)))], parameters)
+    outputs = [Port("Y", (robot.n, len(parameters)))]
+    if is_imu(robot, base):
+        from_imu, ports = _imu_form(robot, body, reference)
+        ports += [joint_port(robot, "load")] if loaded else []
+        program = trace_robot(name, weightless(robot), from_imu, ports, outputs, parameters)
+    else:
+        inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
+        program = trace_robot(name, robot, body, inputs, outputs, parameters)
     return program if columns is None else program.select(columns)
+
+
+def _imu_form(robot: Robot, body: Callable[..., Matrix], reference: bool) -> tuple[Callable[..., Matrix], list[Port]]:
+    """Return a regressor's `body` as a function of what an inertial measurement unit reads, and its inputs."""
+
+    def classical(chain: Chain, w: Vector, wd: Vector, a: Vector, q: Vector, qd: Vector, *more: Vector) -> Matrix:
+        velocity = full_velocity(w, qd)
+        return body(chain, full_position(q), velocity, full_acceleration(wd, a, more[0]), *more[1:])
+
+    def of_reference(chain: Chain, w: Vector, wr: Vector, wrd: Vector, ar: Vector, *joints: Vector) -> Matrix:
+        q, qd, qrd, qrdd = joints
+        velocities = full_velocity(w, qd), full_velocity(wr, qrd)
+        return body(chain, full_position(q), *velocities, full_acceleration(wrd, ar, qrdd))
+
+    if reference:
+        return of_reference, [*base_ports(robot, "w", "wr", "wrd", "ar"), *joint_ports(robot, "q", "qd", "qrd", "qrdd")]
+    return classical, [*base_ports(robot, "w", "wd", "a"), *joint_ports(robot, "q", "qd", "qdd")]
 
 
 @builder
 def regressor(
-    robot: Robot, terms: TermsLike = (), columns: tuple[str, ...] | str | None = None, algorithm: str = "recursive"
+    robot: Robot,
+    terms: TermsLike = (),
+    columns: tuple[str, ...] | str | None = None,
+    algorithm: str = "recursive",
+    base: str = "pose",
 ) -> Program:
     """Return the classical regressor Y(q, qd, qdd) of `robot`, n x p, with tau = Y pi (Gabiccini et al. 2009, eq. 6, 29-34).
 
@@ -51,6 +97,10 @@ def regressor(
     explicit route of Gabiccini et al. (2009). With the term "load", Y has one more input, `load` (n,): the torque, N m or N, that
     the gears transmit, which is Y pi without friction and offsets.
 
+    A floating robot has q (n + 1,), with the position and the quaternion (x, y, z, w) of its base, and n = 6 + joints rows, the
+    moment and the force on the base before the joints' torques. `base="imu"` is Y(w, wd, a, q, qd, qdd) instead of the default
+    "pose": angular velocity and acceleration of the base and what an accelerometer at its origin reads, in its own axes.
+
     >>> import taupi as tp
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous",))
     >>> Y([0.1, 0.2], [0.3, 0.4], [0.5, 0.6]).shape
@@ -58,18 +108,23 @@ def regressor(
     >>> Y.parameters.names[-2:]
     ('shoulder.viscous', 'elbow.viscous')
     """
-    return _regressor(robot, "regressor", terms, columns, algorithm, reference=False)
+    return _regressor(robot, "regressor", terms, columns, algorithm, reference=False, base=base)
 
 
 @builder
 def slotine_li_regressor(
-    robot: Robot, terms: TermsLike = (), columns: tuple[str, ...] | str | None = None, algorithm: str = "recursive"
+    robot: Robot,
+    terms: TermsLike = (),
+    columns: tuple[str, ...] | str | None = None,
+    algorithm: str = "recursive",
+    base: str = "pose",
 ) -> Program:
     """Return Slotine and Li's regressor Y_r(q, qd, qrd, qrdd) of `robot`, n x p: Y_r pi = M qrdd + C(q, qd) qrd + g.
 
     C is the Christoffel matrix, so that dM/dt - 2C is skew-symmetric (Gabiccini et al. 2009, eq. 36, 55-59). `terms` are taken at
     the reference velocity and acceleration, so that friction that grows with speed adds damping. `terms`, `columns` and
-    `algorithm` are as in `regressor`.
+    `algorithm` are as in `regressor`. For a free or ball joint C is the factor of the Levi-Civita connection, the polarised form
+    and M [qd, qrd] / 2. `base="imu"` is Y_r(w, wr, wrd, ar, q, qd, qrd, qrdd), with ar = vrd + w x vr - R^T g.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -77,7 +132,30 @@ def slotine_li_regressor(
     >>> bool(abs(tp.slotine_li_regressor(arm)(q, qd, qd, qdd) - tp.regressor(arm)(q, qd, qdd)).max() < 1e-14)
     True
     """
-    return _regressor(robot, "slotine_li_regressor", terms, columns, algorithm, reference=True)
+    return _regressor(robot, "slotine_li_regressor", terms, columns, algorithm, reference=True, base=base)
+
+
+@builder
+def momentum_regressor(robot: Robot) -> Program:
+    """Return Y_p(q, qd) of `robot`, n x p, with the momentum M qd = Y_p pi.
+
+    It is the regressor without weight and velocity at the acceleration qd. The first six rows of a floating robot are its
+    momentum (angular, linear) about the root frame's origin, in that frame's axes; kinetic energy is qd^T Y_p pi / 2.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("puma560")
+    >>> q, qd = [0.1] * 6, [0.2] * 6
+    >>> p = tp.floating.momentum_regressor(arm)(q, qd) @ arm.parameters.values
+    >>> bool(abs(p - tp.mass_matrix(arm)(q) @ qd).max() < 1e-12)
+    True
+    """
+
+    def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+        still = SX.zeros(chain.n)
+        return link_regressor(chain, q, still, still, qd)
+
+    outputs = [Port("Y", (robot.n, len(robot.parameters)))]
+    return trace_robot("momentum_regressor", weightless(robot), body, ["q", "qd"], outputs, robot.parameters)
 
 
 @builder

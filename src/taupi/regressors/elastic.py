@@ -59,6 +59,65 @@ def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...
     return drives.selection.T @ rows
 
 
+def _parts(
+    chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return Y_B, Y_C, Y_oth in the order of `elastic_parameters`: of accelerations, of products of velocities, the rest."""
+    q, qd, _ = link
+    zero, still = SX.zeros(chain.n), SX.zeros(*motor[1].shape)
+    at_rest = _inertial(chain, coupling, (q, zero, zero), (motor[0], still, still))
+    accelerated = _inertial(chain, coupling, (q, zero, link[2]), (motor[0], still, motor[2])) - at_rest
+    moving = _inertial(chain, coupling, (q, qd, zero), (motor[0], motor[1], still)) - at_rest
+    drives = Drives(chain, coupling)
+    columns = _columns(chain, sides, coupling, link, motor)
+    width = at_rest.shape[1]
+    empty = SX(columns.shape[0], columns.shape[1] - width)
+    y_b, y_c = (cs.horzcat(drives.selection.T @ part, empty) for part in (accelerated, moving))
+    others = cs.horzcat(drives.selection.T @ at_rest, columns[:, width:])
+    return y_b, y_c, others
+
+
+def _inertial(chain: Chain, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
+    """Return the columns of links and rotors over all links and all motors."""
+    drives = Drives(chain, coupling)
+    q, qd, qdd = link
+    _, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
+    walk = link_walk(chain, q, qd, qd, qdd)
+    links = link_columns(chain, walk)
+    return cs.horzcat(cs.vertcat(links, SX(*links.shape)), rotor_columns(chain, drives, walk, thetad, thetadd))
+
+
+@builder
+def elastic_regressor_parts(
+    robot: Robot, order: str = "grouped", terms: TermsLike = DOCUMENT, coupling: bool = True
+) -> Program:
+    """Return Y_B, Y_C, Y_oth of (q, qd, qdd, theta, thetad, thetadd) for a `robot`: the regressor in its three parts.
+
+    Y = Y_B + Y_C + Y_oth: Y_B Pi = B(q) a holds the accelerations, Y_C Pi = C(q, v) v the products of velocities, and Y_oth the
+    gravity, friction and springs (Zollo et al. 2014, eq. 13, 15, 22, 29). `order`, `terms` and `coupling` are those of
+    `elastic_regressor`.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("zollo2r")
+    >>> state = ([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.11, 0.21], [0.3, 0.4], [0.5, 0.6])
+    >>> parts = tp.elastic.regressor_parts(arm)(*state)
+    >>> bool(abs(sum(parts) - tp.elastic.regressor(arm)(*state)).max() < 1e-12)
+    True
+    """
+    check_elastic(robot)
+    sides = resolve_sides(terms)
+    natural = elastic_parameters(robot, sides)
+    places = [int(k) for k in column_order(natural.layout, order)]
+
+    def body(chain: Chain, *x: Vector) -> tuple[Matrix, ...]:
+        return tuple(part[:, places] for part in _parts(chain, sides, coupling, x[:3], x[3:]))
+
+    inputs: list[str | Port] = ["q", "qd", "qdd", *(motor_port(robot, n) for n in ("theta", "thetad", "thetadd"))]
+    shape = (robot.n + len(robot.elastic_joints), len(natural))
+    ports = [Port(name, shape) for name in ("Y_B", "Y_C", "Y_oth")]
+    return trace_robot("elastic_regressor_parts", robot, body, inputs, ports, natural.take(places))
+
+
 def column_order(layout: ParameterLayout, order: str) -> np.ndarray:
     """Return the places of the parameters in an order: grouped by kind as in Zollo et al. (2014), or link by link."""
     if order not in ORDERS:

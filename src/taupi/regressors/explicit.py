@@ -14,9 +14,10 @@ from taupi.model.robot import Robot
 from taupi.program.explicit.form import Explicit
 from taupi.program.program import Port, Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
-from taupi.regressors.lagrangian import link_blocks
+from taupi.regressors.lagrangian import link_blocks, require_coordinates
+from taupi.regressors.tensors import SIZES, momentum_rows
 
-FORMS = ("classical", "slotine-li")
+FORMS = ("classical", "slotine-li", "momentum")
 _PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first moment, inertia
 
 
@@ -25,8 +26,11 @@ def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Pro
     """Return X0, X1, X2, W0, W1, W2, Z0, Z1 of a `link` of `robot`, by number: its columns for mass, first moment and inertia.
 
     Y = X - W + Z. `form` is "slotine-li" (the default), functions of (q, qd, qrd, qrdd), or "classical", of (q, qd, qdd)
-    (Gabiccini et al. 2009, eq. 19-35, 51-58).
+    (Gabiccini et al. 2009, eq. 19-35, 51-58). With "momentum" X0, X1, X2 are undotted, of (q, qd): the link's dT/dqd (eq. 14,
+    19).
     """
+    if form == "momentum":
+        return _momentum_program(robot, link)
     reference = form == "slotine-li"
 
     def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> tuple[Matrix, ...]:
@@ -39,6 +43,15 @@ def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Pro
     ports = [Port(x + k, (robot.n, *sizes[k])) for x, kinds in (("X", "012"), ("W", "012"), ("Z", "01")) for k in kinds]
     inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd"]
     return trace_robot(f"link_{robot.links[link].name}", robot, body, inputs, ports)
+
+
+def _momentum_program(robot: Robot, link: int) -> Program:
+    def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, ...]:
+        rows = momentum_rows(chain, q, qd)[link]
+        return tuple(rows[:, part] for part in _PARTS.values())
+
+    ports = [Port("X" + k, (robot.n, *size)) for k, size in SIZES.items()]
+    return trace_robot(f"momentum_{robot.links[link].name}", robot, body, ["q", "qd"], ports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +109,8 @@ class ExplicitRegressor:
     ) -> Explicit:
         """Return X, W, Z of the link `which`, by number from 0 or by name, in parts for mass, first moment and inertia.
 
-        `form` is "slotine-li" (the default) or "classical". `values`, `angles`, `names`, `digits`, `short`, `intermediates` and
-        `limit` are those of `Program.explicit`, with the same defaults.
+        `form` is "slotine-li" (the default), "classical", or "momentum" for the undotted X alone. `values`, `angles`, `names`,
+        `digits`, `short`, `intermediates` and `limit` are those of `Program.explicit`, with the same defaults.
         """
         links = [link.name for link in self.robot.links]
         if which not in links and which not in range(len(links)):
@@ -126,6 +139,7 @@ def explicit_regressor(robot: Robot) -> ExplicitRegressor:
     >>> Y.shape, Y[0, 0]
     ((2, 8), a1**2*qdd1 + a1*gy*cos(q1))
     """
+    require_coordinates(robot)
     y = regressor(robot, algorithm="lagrangian")
     y_r = slotine_li_regressor(robot, algorithm="lagrangian")
     acting = set(y_r.reduced().parameters.names)

@@ -14,6 +14,7 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import compose, inertia_columns
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
+from taupi.errors import Argument, TaupiError
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
@@ -140,6 +141,13 @@ def link_blocks(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) 
     return blocks
 
 
+def require_coordinates(robot: Robot) -> None:
+    """Refuse a robot with free or ball joints, whose velocities are no derivatives of coordinates."""
+    if robot.multiple_joints:
+        message = f"{robot.name} has a free or ball joint, which the explicit Lagrangian route does not cover."
+        raise TaupiError(message, remedy=("Use ", Argument("algorithm", "recursive"), ", or the robot's fixed_base()."))
+
+
 def lagrangian_regressor(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> Matrix:
     """Return Y_r, the blocks X - W + Z of the links side by side (Gabiccini et al. 2009, eq. 55-59)."""
     return cs.horzcat(*(b.x - b.w + b.z for b in link_blocks(chain, q, qd, qrd, qrdd)))
@@ -159,6 +167,7 @@ def lagrangian_blocks(robot: Robot) -> Program:
         blocks = link_blocks(chain, *state)
         return [b.x for b in blocks], [b.w for b in blocks], [b.z for b in blocks]
 
+    require_coordinates(robot)
     shape = (len(robot.links), robot.n, 10)
     outputs = [Port("X", shape), Port("W", shape), Port("Z", shape)]
     return trace_robot("lagrangian_blocks", robot, body, ["q", "qd", "qrd", "qrdd"], outputs)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.spatial import inertia_columns, skew
+from taupi.dynamics.spatial import compose, inertia_columns, skew
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
+from taupi.model.robot_parts import FREE, MULTIPLE
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def _joint_motion(
     chain: Chain, i: int, before: PolarisedMotion, q: Expression, qd: Expression, qrd: Expression, qdd: Expression
 ) -> PolarisedMotion:
     """Return the motion beyond joint i: turning adds z qdd + w x z qd to alpha, sliding adds z qdd + 2 w x z qd to a."""
+    if chain.robot.joints[i].kind in MULTIPLE:
+        return _multiple_motion(chain, i, before, q, qd, qrd, qdd)
     z = chain.axis(i)
     same = before.u is before.w and qrd is qd
     spin = cs.cross(before.w, z) * qd if same else (cs.cross(before.w, z) * qrd + cs.cross(before.u, z) * qd) / 2
@@ -60,6 +64,29 @@ def _joint_motion(
     spin = motion[0].T @ spin
     w = turned.w + z * qd
     return PolarisedMotion(w, w if same else turned.u + z * qrd, turned.alpha + z * qdd + spin, turned.a)
+
+
+def _multiple_motion(
+    chain: Chain, i: int, before: PolarisedMotion, q: Vector, qd: Vector, qrd: Vector, qdd: Vector
+) -> PolarisedMotion:
+    """Return the motion beyond a free or ball joint, whose velocities are given in the axes beyond it.
+
+    The velocities are no derivatives of coordinates, so the symmetric form is not all of C: half of the bracket of the joint's
+    own velocities is added, w x w_r / 2 to alpha, and w x v_r in place of its symmetric part to a. With it C is the
+    Levi-Civita factor, and dM/dt - 2C stays skew-symmetric.
+    """
+    same = before.u is before.w and qrd is qd
+    turn = chain.stages(i, q)[1][0]
+    turned = before.rotated(turn)
+    own, reference = qd[:3], qrd[:3]
+    w = turned.w + own
+    if chain.robot.joints[i].kind == FREE:  # on the ground, which does not turn
+        alpha = qdd[:3] if same else qdd[:3] + cs.cross(own, reference) / 2
+        return PolarisedMotion(own, own if same else reference, alpha, turned.a + qdd[3:] + cs.cross(own, qrd[3:]))
+    if same:
+        return PolarisedMotion(w, w, turned.alpha + qdd + cs.cross(turned.w, own), turned.a)
+    spin = (cs.cross(turned.w, reference) + cs.cross(turned.u, own) + cs.cross(own, reference)) / 2
+    return PolarisedMotion(w, turned.u + reference, turned.alpha + qdd + spin, turned.a)
 
 
 def wrench_columns(motion: PolarisedMotion) -> tuple[Matrix, Matrix]:
@@ -76,7 +103,8 @@ def wrench_columns(motion: PolarisedMotion) -> tuple[Matrix, Matrix]:
 
 def reference_motions(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[PolarisedMotion]:
     """Return the polarised motion of every link in its own axes, from which `wrench_columns` gives its wrench."""
-    position, speed, reference, acceleration = (chain.spread(x) for x in (q, qd, qrd, qrdd))
+    position = chain.places(q)
+    speed, reference, acceleration = (chain.spread(x) for x in (qd, qrd, qrdd))
     zero = SX.zeros(3)
 
     def step(i: int, parent: PolarisedMotion) -> PolarisedMotion:
@@ -87,19 +115,38 @@ def reference_motions(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Ve
     return chain.outward(step, PolarisedMotion(zero, zero, zero, -chain.gravity))
 
 
-Screw = tuple[Vector, Vector]  # of a joint: (angular, linear) at the link frame's origin, in its axes
-Axes = dict[int, Screw]  # by joint
+Screw = tuple[
+    Matrix, Matrix
+]  # of a joint: (angular, linear) at the link frame's origin, in its axes; a column per velocity
 
 
-def _seen_axis(axis: Screw, pose: Pose) -> Screw:
+@dataclass(frozen=True)
+class FreeScrews:
+    """The six screws of a free joint as seen from a link: the pose (r, p) of the link in the frame that the joint moves."""
+
+    r: Matrix
+    p: Vector
+
+    def rows(self, force: Matrix, moment: Matrix) -> Matrix:
+        """Return the moment and the force of a link, given at its own origin, in the frame of the free joint."""
+        pull = self.r @ force
+        return cs.vertcat(self.r @ moment + skew(self.p) @ pull, pull)
+
+
+Axes = dict[int, Any]  # by joint: its Screw, or the FreeScrews of a free joint
+
+
+def _seen_axis(axis: Screw | FreeScrews, pose: Pose) -> Screw | FreeScrews:
     """Return a joint's screw as seen from a frame at `pose`: R^T z, R^T (v + z x p)."""
+    if isinstance(axis, FreeScrews):
+        return FreeScrews(*compose((axis.r, axis.p), pose))
     (z, v), (r, p) = axis, pose
-    return r.T @ z, r.T @ (v + cs.cross(z, p))
+    return r.T @ z, r.T @ (v + (cs.cross(z, p) if z.shape[1] == 1 else -skew(p) @ z))
 
 
 def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[tuple[PolarisedMotion, Axes]]:
     """Return the polarised motion of every link, and the screws of the joints between base and link, in the link's axes."""
-    position, speed, acceleration = chain.spread(q), chain.spread(qd), chain.spread(qrdd)
+    position, speed, acceleration = chain.places(q), chain.spread(qd), chain.spread(qrdd)
     reference = speed if qrd is qd else chain.spread(qrd)
     zero = SX.zeros(3)
 
@@ -109,7 +156,13 @@ def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) ->
         motion = _joint_motion(chain, i, motion, position[i], speed[i], reference[i], acceleration[i]).seen_from(after)
         z = chain.axis(i)
         axes = {j: _seen_axis(_seen_axis(a, before), moving) for j, a in parent[1].items()}
-        axes[i] = (zero, z) if chain.robot.joints[i].prismatic else (z, zero)
+        joint = chain.robot.joints[i]
+        if joint.kind == FREE:
+            axes[i] = FreeScrews(SX.eye(3), zero)
+        elif joint.kind in MULTIPLE:
+            axes[i] = (SX.eye(3), SX(3, 3))
+        else:
+            axes[i] = (zero, z) if joint.prismatic else (z, zero)
         return motion, {j: _seen_axis(a, after) for j, a in axes.items()}
 
     return chain.outward(step, (PolarisedMotion(zero, zero, zero, -chain.gravity), {}))
@@ -126,9 +179,13 @@ def link_regressor(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vecto
 
 def link_columns(chain: Chain, walk: list[tuple[PolarisedMotion, Axes]]) -> Matrix:
     """Return the columns of the links' parameters, n x 10 links, from what `link_walk` returns."""
-    rows: list[list[Matrix]] = [[SX(1, 10)] * chain.links for _ in range(chain.links)]
+    rows: list[list[Matrix]] = [[SX(joint.dof, 10)] * chain.links for joint in chain.robot.joints]
     for i, (motion, axes) in enumerate(walk):
         force, moment = wrench_columns(motion)
-        for j, (z, v) in axes.items():
-            rows[j][i] = v.T @ force + z.T @ moment
+        for j, screw in axes.items():
+            if isinstance(screw, FreeScrews):
+                rows[j][i] = screw.rows(force, moment)
+            else:
+                z, v = screw
+                rows[j][i] = v.T @ force + z.T @ moment
     return chain.gather([cs.densify(cs.horzcat(*row)) for row in rows])

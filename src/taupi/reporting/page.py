@@ -6,7 +6,9 @@ be read by other programs; zooming them takes a hundred lines (page.js).
 
 from __future__ import annotations
 
+import hashlib
 import html
+from base64 import b64encode
 from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
@@ -27,6 +29,7 @@ def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) 
     """Return the text of an HTML file made of `parts`: the anchor, the heading and the HTML of each."""
     links = "".join(f'<a href="#{name}">{html.escape(heading)}</a>' for name, heading, _ in parts)
     body = "\n".join(text for _, _, text in parts)
+    script = "\n".join(map(_text, SCRIPTS if 'class="film"' in body else SCRIPTS[:1]))
     return Template(_text("page.html")).substitute(
         version=__version__,
         title=html.escape(title),
@@ -34,8 +37,15 @@ def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) 
         links=links,
         sections=body,
         style=_text("page.css"),
-        script="\n".join(map(_text, SCRIPTS if 'class="film"' in body else SCRIPTS[:1])),
+        script=script,
+        policy=html.escape(_policy(script)),
     )
+
+
+def _policy(script: str) -> str:
+    """Return what a browser may do with the page: run this script and no other, load nothing, show pictures that it holds."""
+    digest = b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _text(name: str) -> str:

@@ -16,9 +16,10 @@ from taupi.reporting.sections.base import Section
 
 if TYPE_CHECKING:
     from taupi.excitation.excitation import Excitation
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.reporting.run_page import Runs
 
-    Reported = Fit | Fleet | Excitation | Runs
+    Reported = Fit | Fleet | PayloadEstimate | Excitation | Runs
 
 
 def report(
@@ -41,6 +42,8 @@ def report(
 
     The page of a `Fleet` shows which arms stand out, in which joint, since when and how surely, and what drifts.
 
+    The page of a payload (`taupi.identify_payload`) shows the body at its frame, and its numbers with intervals.
+
     The page of an excitation shows what it promises, the arm as a film, the motion and its torque beside their limits, and
     clearance over time.
 
@@ -48,8 +51,8 @@ def report(
     settings. A bare `Run` does not know its arm: `robot` says which one to draw.
 
     `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
-    `taupi.reporting.sections.fit`, `RUN_SECTIONS` of `taupi.reporting.sections.run` or `EXCITATION_SECTIONS` of
-    `taupi.reporting.sections.excitation`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
+    `taupi.reporting.sections.fit`, and `PAYLOAD_SECTIONS`, `RUN_SECTIONS` and `EXCITATION_SECTIONS` of `payload`, `run` and
+    `excitation` beside it. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -85,6 +88,12 @@ def report_text(
         from taupi.reporting.fleet_page import fleet_page
 
         return fleet_page(result, sections=sections)
+    from taupi.identification.payloads.payload_estimate import PayloadEstimate
+
+    if isinstance(result, PayloadEstimate):
+        from taupi.reporting.payload_page import payload_page
+
+        return payload_page(result, sections)
     from taupi.excitation.excitation import Excitation  # the page of a fit needs no simulation
 
     if isinstance(result, Excitation):
@@ -96,7 +105,7 @@ def report_text(
     if not isinstance(result, Run | Trial | list | tuple):
         raise TaupiError(
             Argument("result"),
-            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, or a list of runs and trials.",
+            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, a payload, or a list of runs and trials.",
         )
     if not isinstance(validation, tuple) or validation or fitted:
         raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")

@@ -49,7 +49,7 @@ def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -
         robot.frame(name)
 
     def body(chain: Chain, q: Any) -> tuple[Any, ...]:
-        position, placed = chain.spread(q), link_placements(chain, q)
+        position, placed = chain.places(q), link_placements(chain, q)
         axes, corners = [], []
         for i, joint in enumerate(robot.joints):
             before, motion, _ = chain.stages(i, position[i])

@@ -23,8 +23,8 @@ def zero_phase(
 ) -> np.ndarray:
     """Return `butterworth(x, rate_hz, cutoff_hz, order)[rows]`, at the cost of the rows that are asked for.
 
-    `x` (N, C) are samples of C signals, `rows` a slice with a positive step, by default every row. Values agree with those of the
-    filter run over the whole record to 1e-11 of their size.
+    `x` (N, ...) are samples, filtered along the first axis, `rows` a slice with a positive step, by default every row. Values
+    agree with those of the filter run over the whole record to 1e-11 of their size.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(3000, 2)).cumsum(axis=0)
@@ -42,9 +42,10 @@ def zero_phase(
     # The blocks begin a reach before the first row that is kept, so that nothing is missing, and end as far behind the last.
     lead = -(-reach // design.size) * design.size
     blocks = -(-(count * step + 2 * lead) // design.size)
-    wide = _extended(x, first - lead, blocks * design.size, reach)
+    wide = _extended(x.reshape(len(x), -1), first - lead, blocks * design.size, reach)
     begin = lead // step
-    return design(wide.reshape(blocks, design.size, -1))[begin : begin + count]
+    kept = design(wide.reshape(blocks, design.size, -1))[begin : begin + count]
+    return kept.reshape(count, *x.shape[1:])
 
 
 def _extended(x: np.ndarray, start: int, length: int, reach: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from taupi.checks import positive
+from taupi.checks import is_number, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.input_files import parse_toml, printable, read_text
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.units import DIMENSION, factor
 
@@ -115,9 +117,8 @@ class Columns:
         if isinstance(value, Columns):
             return value
         if isinstance(value, str | os.PathLike):
-            from taupi.signals.formats.files import read_toml
-
-            return cls._from_mapping(read_toml(value, "a column mapping (.toml)"), Path(value).name)
+            name = printable(Path(value).name)
+            return cls._from_mapping(parse_toml(read_text(value, "a column mapping (.toml)"), name), name)
         if not isinstance(value, Mapping):
             raise TaupiError(
                 Argument("columns"), f" is {shown(value)}, expected a mapping or the path of a .toml file."
@@ -199,7 +200,7 @@ def _names(value: Any, where: str) -> str | tuple[str, ...]:
 
 def _columns(value: Any, where: str) -> str | tuple[str, ...]:
     names = _names(value, where)
-    twice = [n for n in names if names.count(n) > 1] if isinstance(names, tuple) else []
+    twice = [n for n, count in Counter(names).items() if count > 1] if isinstance(names, tuple) else []
     if twice:
         raise TaupiError(f"{where} names the column {shown(twice[0])} twice, expected another for each joint.")
     return names
@@ -216,9 +217,7 @@ def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 def _numbers(value: Any, where: str) -> Numbers:
     items = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
-    wrong = [
-        v for v in items if isinstance(v, bool) or not isinstance(v, int | float | np.number) or not np.isfinite(v)
-    ]
+    wrong = [v for v in items if not is_number(v)]
     if wrong or not len(items):
         raise TaupiError(f"{where} is {shown(value)}, expected a finite number, or one for each joint.")
     return tuple(float(v) for v in items)

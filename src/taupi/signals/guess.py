@@ -153,7 +153,7 @@ def _by_joint(
         raise TaupiError(f"{where}: {signal} has several columns for one joint ({names}).", remedy=_SAY_WHICH)
     own = list(by_label)
     if all(label.isdigit() for label in own):
-        own.sort(key=int)
+        own.sort(key=lambda label: (len(label.lstrip("0")), label.lstrip("0")))  # as numbers, however long
     if labels and set(own) != set(labels):
         if len(headers) == 1 and own == [""]:  # an array of several columns
             return headers, labels

@@ -130,7 +130,7 @@ def _allowed(node: ast.AST) -> bool:
 
 def _positions(tree: ast.expr) -> list[int]:
     names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return [int(name[1:]) for name in names if name[1:].isdigit()]
+    return [int(name[1:][:9]) for name in names if name[1:].isdecimal()]  # no robot has more joints
 
 
 def _value(node: ast.AST, q: np.ndarray) -> Any:

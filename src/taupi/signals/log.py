@@ -12,6 +12,7 @@ import numpy as np
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
+from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.stretches import Stretches, gap_rows
 
@@ -37,6 +38,7 @@ SIGNALS: dict[str, str] = {
     "tau_m": "N m",
     "tau_known": "N m",
 }
+_STEPS = (1e-12, 1e12)  # s: the shortest and longest mean step of a clock
 # The constants of motors, in a mapping, with which the torque follows from what drives them.
 _CONSTANTS = {"current": "torque_per_ampere", "voltage": "torque_per_volt"}
 
@@ -101,6 +103,10 @@ class Log:
         filtering: How the log was filtered and differentiated; None for a log as it was recorded.
         delays: Seconds by which signals are late, by name, one per joint; `taupi.prepare` and `taupi.identify` undo them.
         known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to those of `tau_known`.
+        base: How the base of a floating robot moves, a `taupi.floating.BaseMotion`; None for a robot that is bolted down.
+        wrench: What its surroundings apply to frames of the robot, by name: moment and force (N, 6), or a force alone (N, 3), at
+            the frame's origin and in its axes, N m and N.
+        contact: When frames of the robot touch the ground, by name (N,).
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -132,10 +138,14 @@ class Log:
     filtering: Filtering | None = None
     delays: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     known_torque: tuple[str, ...] = ()
+    base: BaseMotion | None = None
+    wrench: Mapping[str, np.ndarray] = field(default_factory=dict)
+    contact: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
         object.__setattr__(self, "time", time)
+        _check_step(time)
         q = _array(self.q, "q", 2)
         n = q.shape[1]
         names = tuple(self.names) or tuple(f"j{i + 1}" for i in range(n))
@@ -145,6 +155,9 @@ class Log:
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "known_torque", check_known_torque("known_torque", self.known_torque))
+        object.__setattr__(self, "base", checked_base(self.base, len(time)))
+        object.__setattr__(self, "wrench", checked_wrenches(self.wrench, len(time)))
+        object.__setattr__(self, "contact", checked_contacts(self.contact, len(time)))
         for name in SIGNALS:
             value = getattr(self, name)
             if value is None:
@@ -214,7 +227,11 @@ class Log:
 
     def rows(self, index: slice | np.ndarray, note: str | None = None) -> Log:
         """Return the samples that `index` selects, a slice, a mask or row numbers; a `note` is appended to the notes."""
-        signals = {name: value[index] for name, value in self.signals.items()}
+        signals: dict[str, Any] = {name: value[index] for name, value in self.signals.items()}
+        if self.base is not None:
+            signals["base"] = self.base.rows(index)
+        signals["wrench"] = {name: value[index] for name, value in self.wrench.items()}
+        signals["contact"] = {name: value[index] for name, value in self.contact.items()}
         return self.with_(time=self.time[index], **signals, **({"notes": note} if note else {}))
 
     def slice(self, start: float | None = None, stop: float | None = None) -> Log:
@@ -317,6 +334,8 @@ class Log:
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:
+        if isinstance(value, np.ma.MaskedArray):  # what is masked was not measured
+            value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
@@ -327,6 +346,13 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _check_step(time: np.ndarray) -> None:
+    """Refuse times whose mean step is no number that can be divided by: no clock has it."""
+    step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
+    if 0 < step < _STEPS[0] or step > _STEPS[1]:
+        raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")
 
 
 def _check_names_and_units(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from taupi.checks import whole_number
 from taupi.errors import Argument, InPython, TaupiError, shown, unknown
 from taupi.files import path_of, write_file
+from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.columns import Columns
@@ -45,7 +46,7 @@ def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) ->
     'columns guessed from their headers: time = t_ms (ms); q = q1_deg (deg); tau = tau1 (SI)'
     """
     file, name, columns = _open(path, reading)
-    source = LogSource(shown_address(path), sha256(file), name)
+    source = LogSource(printable(shown_address(path), 4096), sha256(file), name)
     log: Log = _module(name).read(file, columns, _check_robot(robot), source)
     return asked_part(log, reading)
 
@@ -91,7 +92,7 @@ def block_reader(path: PathLike, size: int, robot: Robot | None, reading: Readin
                 *(Argument("stream", False), "."),
             ),
         )
-    source = LogSource(shown_address(path), sha256(file), name)
+    source = LogSource(printable(shown_address(path), 4096), sha256(file), name)
     checked = _check_robot(robot)
 
     def blocks() -> Iterator[Log]:
@@ -114,6 +115,12 @@ def write_log(log: Log, path: PathLike, force: bool = False) -> None:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
+    if log.base is not None or log.wrench or log.contact:
+        raise TaupiError(
+            Argument("log"),
+            " has a moving base, wrenches or contacts, for which files have no columns yet.",
+            remedy="Keep its arrays with numpy.savez, and make the log from them again.",
+        )
     file = path_of(path)
     name = _by_ending(file)
     if name is None or not FORMATS[name].writes:

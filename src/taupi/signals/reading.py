@@ -25,7 +25,7 @@ def _row_range(name: str, value: Any) -> tuple[int | None, int | None]:
     ends: Any = value
     if isinstance(value, str):
         parts = [part.strip() for part in value.split(":")]
-        ends = [int(part) if part.isdigit() else part or None for part in parts]
+        ends = [int(part) if part.isdecimal() and len(part) < 19 else part or None for part in parts]
     elif isinstance(value, slice):
         ends = (value.start, value.stop) if value.step in (None, 1) else ()
     wrong = TaupiError(Argument(name), f" is {shown(value)}, expected first:stop, such as 100:5000, 100: or :5000.")

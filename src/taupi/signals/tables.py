@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
+from taupi.schema import conformed
 from taupi.signals.columns import Channel, Columns, Motor, one_per_joint
 from taupi.signals.guess import guess, parse_header
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
@@ -66,7 +68,8 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
             joints=stored.joints,
             known_torque=columns.known_torque or stored.known_torque,
         )
-        notes += [str(n) for n in own.get("notes", ())]  # type: ignore[attr-defined]
+        remarks = own.get("notes", ())
+        notes += [str(n) for n in remarks] if isinstance(remarks, list | tuple) else []
     labels = columns.labels or columns.joints or table.labels
     if not set(columns.channels) - {"time"}:
         guessed = guess(table.widths, table.where)
@@ -96,8 +99,8 @@ def _filtering(data: object, where: str) -> Filtering | None:
     if data is None:
         return None
     try:
-        return Filtering(**data)  # type: ignore[arg-type]
-    except TypeError:
+        return Filtering(**conformed(data, Filtering, "filtering"))
+    except (TypeError, ValueError):
         raise TaupiError(f"{where}: filtering is {shown(data)}, expected what taupi.write_log wrote.") from None
 
 
@@ -118,9 +121,10 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
     stated += [f"{name} is late by {', '.join(f'{1e3 * d:.4g}' for d in late)} ms" for name, late in delays.items()]
     notes += [note for note in stated if note not in notes]  # a file written by us has them already
     in_order = order == list(range(next(iter(signals.values())).shape[1]))
+    ordered: dict[str, Any] = dict(signals) if in_order else {k: v[:, order] for k, v in signals.items()}
     return Log(
         time,
-        **(signals if in_order else {k: v[:, order] for k, v in signals.items()}),
+        **ordered,
         names=layout.names,
         units=layout.units,
         source=source,
@@ -335,6 +339,8 @@ def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.nda
     if speed is None and "theta" not in signals:
         raise TaupiError(f"{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.")
     if speed is None:  # differences are linear, and so are the filters applied later: their order does not matter
+        if len(time) < 2:
+            raise TaupiError(f"{where} has {len(time)} rows, expected at least two: theta is differentiated.")
         speed = np.gradient(signals["theta"], time, axis=0)
     signals["tau_m"] = gain * (
         signals["voltage"] - speed * one_per_joint(motor.volts_per_speed, n, f"{where}: volts_per_speed")
@@ -342,11 +348,14 @@ def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.nda
     return ["tau_m = torque_per_volt (voltage - volts_per_speed thetad)"]
 
 
-def embedded_mapping(log: Log, flat: bool) -> dict[str, object]:
-    """Return the mapping that a written file carries, so that it reads back as it was; `flat` has one column per joint."""
+def embedded_mapping(log: Log, flat: bool, labels: Sequence[str] = ()) -> dict[str, object]:
+    """Return the mapping that a written file carries, so that it reads back as it was.
+
+    `flat` has one column per joint, named by `labels`, by default the joints' names.
+    """
     data: dict[str, object] = {"taupi_log": 1, "time": "time", "joints": list(log.names), "units": list(log.units)}
     for name in log.signals:
-        data[name] = [f"{name}_{joint}" for joint in log.names] if flat else name
+        data[name] = [f"{name}_{joint}" for joint in labels or log.names] if flat else name
     data["notes"] = list(log.notes)
     for name, delay in log.delays.items():
         data[name] = {"columns": data[name], "delay": list(delay)}

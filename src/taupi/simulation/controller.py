@@ -51,7 +51,7 @@ class Controller:
         if not callable(controller):
             raise TaupiError(
                 Argument("controller"),
-                f" is {shown(controller)}, expected a law, a Program, a function (t, q, qd) -> tau, or None.",
+                f" is {shown(controller)}, expected a law, a Program, a function (t, q, qd) -> tau, torques (N, n), or None.",
             )
         return cls(getattr(controller, "__name__", type(controller).__name__), function=controller)
 
@@ -139,6 +139,33 @@ class Controller:
         program = self.program(continuous)
         own = ("tau", "dpi", "pi_next")
         return () if program is None else tuple(p for p in program.outputs if p.name not in own)
+
+
+def held_torque(controller: ControllerLike, n: int, periods: int, rate: float) -> ControllerLike:
+    """Return samples of torque (N, n), or (B, N, n) of B roll-outs, as a function of time that holds each for one control period.
+
+    Row i is held from i / `rate` on; there must be at least `periods` rows for `n` joints. Anything else is returned as it is.
+    """
+    listed = isinstance(controller, list | tuple) and controller and all(np.ndim(row) == 1 for row in controller)
+    if not (isinstance(controller, np.ndarray) or listed):
+        return controller
+    try:
+        samples = np.asarray(controller, dtype=float)
+    except (TypeError, ValueError):
+        return controller
+    if samples.ndim not in (2, 3) or samples.shape[-1] != n or samples.shape[-2] < periods:
+        shape = f"(N, {n}) with N of {periods} or more"
+        message = f" has shape {samples.shape}, expected {shape}: one row of torques per control period."
+        remedy = ("Choose ", Argument("duration"), " and ", Argument("rate"), " so that there are at most N periods.")
+        raise TaupiError(Argument("controller"), message, remedy=remedy)
+    if not np.isfinite(samples).all():
+        raise TaupiError(Argument("controller"), " has torques that are not finite.")
+
+    def torque_samples(t: float, *state: np.ndarray) -> np.ndarray:
+        # Times are sums of periods: what is missing to a whole one is rounding.
+        return samples[..., min(int(t * rate + 1e-6), samples.shape[-2] - 1), :]
+
+    return torque_samples
 
 
 def _check_torque(program: Program, n: int) -> None:

@@ -24,6 +24,8 @@ def record(
     torque_snr_db: float | None = None,
     torque: str = "sampled",
     seed: int = 0,
+    qd_snr_db: float | None = None,
+    qdd_snr_db: float | None = None,
 ) -> Log:
     """Return the log of a `run` with encoders that count and with noise: positions round((q + e) / r) r, and the torque.
 
@@ -32,7 +34,9 @@ def record(
     each signal: std = rms 10^(-snr_db / 20); by default there is none. `torque`: "sampled" logs what is held from a row on;
     "middle" the mean of what is held before and after it, which is the torque that moved the arm about that row, as an
     identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; of
-    elastic joints theta, too, and the torque also as tau_m.
+    elastic joints theta, too, and the torque also as tau_m. With `qd_snr_db` it has the velocities, too, and with `qdd_snr_db`
+    the accelerations, of joints and of motors, as tachometers and accelerometers with noise of so many decibels would; infinity
+    is no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -57,8 +61,19 @@ def record(
     signals["tau"] = _noisy(run.tau if torque == "sampled" else _middle(run), torque_snr_db, rng)
     if theta is not None:
         signals["tau_m"] = signals["tau"]
-    note = _note(resolution, motor_resolution, snr_db, torque_snr_db, torque)
+    for name, level in (("qd", qd_snr_db), ("qdd", qdd_snr_db)):
+        if level is not None:
+            signals |= _rates(run, name, level, rng)
+    note = _note(resolution, motor_resolution, snr_db, torque_snr_db, torque, qd_snr_db, qdd_snr_db)
     return Log(run.time, **signals, names=run.names, units=run.units, notes=(note, *run.notes))
+
+
+def _rates(run: Run, name: str, snr_db: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return qd and thetad, or qdd and thetadd, with noise; those that the run has."""
+    level = snr_db if snr_db == np.inf else finite(f"{name}_snr_db", snr_db)
+    exact = run.to_log()
+    names = [n for n in (name, name.replace("q", "theta")) if n in exact.signals]
+    return {n: _noisy(exact.need(n)[0], level, rng) for n in names}
 
 
 def _noisy(values: np.ndarray, snr_db: float | None, rng: np.random.Generator) -> np.ndarray:
@@ -102,10 +117,14 @@ def _note(
     snr_db: float | None,
     torque_snr_db: float | None,
     torque: str,
+    qd_snr_db: float | None,
+    qdd_snr_db: float | None,
 ) -> str:
     """Return what the log says of how it was recorded."""
     parts = [] if resolution is None else [f"encoder steps {shown(resolution)}"]
     parts += [] if motor_resolution is None else [f"of motors {shown(motor_resolution)}"]
     parts += [] if snr_db is None else [f"positions with noise at {snr_db:g} dB"]
+    parts += [] if qd_snr_db is None else [f"velocities with noise at {qd_snr_db:g} dB"]
+    parts += [] if qdd_snr_db is None else [f"accelerations with noise at {qdd_snr_db:g} dB"]
     parts += [] if torque_snr_db is None else [f"torque with noise at {torque_snr_db:g} dB"]
     return f"recorded: {', '.join([*parts, f'torque {torque}'])}"

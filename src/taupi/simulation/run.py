@@ -6,12 +6,15 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.budget import budget
+from taupi.errors import Argument, TaupiError, shown
 from taupi.files import path_of, write_file
+from taupi.input_files import parse_json
+from taupi.schema import conformed
 from taupi.signals.formats.files import readable
 from taupi.signals.log import Log
 from taupi.signals.tables import embedded_mapping
@@ -40,7 +43,8 @@ class Run:
     loop diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
 
     A run of elastic joints has the motors' `theta`, `thetad`, `thetadd` (N, n) beside the links', and `measured_motors`, what
-    their encoders saw; tau is then the motors' torque u.
+    their encoders saw; tau is then the motors' torque u. A run of a floating robot has one more column of q per quaternion;
+    `position_names` are those of q then, and empty otherwise.
     """
 
     time: np.ndarray
@@ -67,6 +71,7 @@ class Run:
     thetad: np.ndarray | None = None
     thetadd: np.ndarray | None = None
     measured_motors: Motion | None = None
+    position_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in self._arrays():
@@ -85,8 +90,8 @@ class Run:
 
     @property
     def n(self) -> int:
-        """The number of joints."""
-        return self.q.shape[1]
+        """The number of velocities: that of the joints, and six more of a base that moves freely."""
+        return self.qd.shape[1]
 
     @property
     def tracks(self) -> bool:
@@ -144,7 +149,9 @@ class Run:
         rows: list[tuple[str, ...]] = [("joint", "q", "qd", "tau", "largest error")]
         worst = np.abs(self.error).max(axis=0) if self.tracks and len(self) else None
         for j, name in enumerate(self.names):
-            spans = (_span(a[:, j]) for a in (self.q, self.qd, self.tau))
+            positions = self.position_names or self.names
+            q = _span(self.q[:, positions.index(name)]) if name in positions else "-"
+            spans = (q, _span(self.qd[:, j]), _span(self.tau[:, j]))
             rows.append((name, *spans, "-" if worst is None else f"{worst[j]:.3g}"))
         ended = "" if self.complete else f"; diverged after {self.time[-1] if len(self) else 0:.4g} s"
         audit = ""
@@ -226,11 +233,25 @@ class RunBatch:
 # Parquet --------------------------------------------------------------------------------------------------------------
 
 
+class RunFacts(TypedDict):
+    """What is saved of a run beside its arrays."""
+
+    schema: int
+    names: list[str]
+    units: list[str]
+    parameter_names: list[str]
+    complete: bool
+    notes: list[str]
+    provenance: dict[str, Any]
+    channels: dict[str, list[int]]
+
+
 def _columns(run: Run) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Return flat columns, and the shapes of the channels."""
     flat: dict[str, np.ndarray] = {"time": run.time}
     for name in (*_JOINT_FIELDS, *(() if run.theta is None else _MOTOR_FIELDS)):
-        flat |= {f"{name}_{joint}": getattr(run, name)[:, k] for k, joint in enumerate(run.names)}
+        names = run.position_names or run.names if name == "q" else run.names
+        flat |= {f"{name}_{joint}": getattr(run, name)[:, k] for k, joint in enumerate(names)}
     for name in _MOTIONS:
         motion = getattr(run, name)
         for part in ("q", "qd", "qdd") if motion is not None else ():
@@ -264,10 +285,11 @@ def _write(run: Run, stream: Any) -> None:
         "notes": run.notes,
         "provenance": dict(run.provenance),
         "channels": shapes,
+        "position_names": run.position_names,
     }
-    log = embedded_mapping(run.to_log(), flat=True)
+    log = {} if run.position_names else embedded_mapping(run.to_log(), flat=True)
     log |= {"tau_m": [f"tau_{joint}" for joint in run.names]} if run.theta is not None else {}
-    own = {_OWN: json.dumps(about).encode(), b"taupi_log": json.dumps(log).encode()}
+    own = {_OWN: json.dumps(about).encode()} | ({b"taupi_log": json.dumps(log).encode()} if log else {})
     table_ = pa.table({k: pa.array(np.ascontiguousarray(v)) for k, v in flat.items()}).replace_schema_metadata(own)
     pq.write_table(table_, stream, write_page_checksum=True)
 
@@ -278,19 +300,30 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
 
     file = readable(path, "a saved run (.parquet)")
     try:
+        facts = pq.read_metadata(file)
+        budget().check_columns(facts.num_columns, file.name)
+        budget().check_unpacked(8 * facts.num_columns * facts.num_rows, file.stat().st_size, file.name)
         columns = pq.read_table(file, page_checksum_verification=True)
-    except (pa.ArrowException, OSError):
+        metadata = columns.schema.metadata or {}
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
-    if not columns.schema.metadata or _OWN not in columns.schema.metadata:
+    if _OWN not in metadata:
         raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
-    about = json.loads(columns.schema.metadata[_OWN])
+    about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:
         raise TaupiError(
             f"{file.name} has the schema {about['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
         )
+    try:
+        return _from_columns(cls, columns, about)
+    except (pa.ArrowException, KeyError, IndexError, ValueError, TypeError) as error:
+        raise TaupiError(f"{file.name} is damaged: {type(error).__name__} {shown(str(error))}.") from None
+
+
+def _from_columns(cls: type[Run], columns: Any, about: Mapping[str, Any]) -> Run:
     flat = {name: columns.column(name).to_numpy() for name in columns.column_names}
     joints: dict[str, Any] = {
-        name: np.stack([flat[f"{name}_{j}"] for j in about["names"]], axis=1)
+        name: np.stack([flat[f"{name}_{j}"] for j in _names_of(about, name)], axis=1)
         for name in (*_JOINT_FIELDS, *_MOTOR_FIELDS)
         if name in _JOINT_FIELDS or f"{name}_{about['names'][0]}" in flat
     }
@@ -298,6 +331,7 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
     scalars: dict[str, Any] = {name: _stored(flat, name) for name in ("energy", "work", "heat", "residual")}
     channels = {name: _stacked(flat, f"channels.{name}", shape) for name, shape in about["channels"].items()}
     words: dict[str, Any] = {k: tuple(about[k]) for k in ("names", "units", "parameter_names", "notes")}
+    words["position_names"] = tuple(about.get("position_names", ()))
     return cls(
         flat["time"].copy(),
         **joints,
@@ -309,6 +343,12 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
         complete=about["complete"],
         provenance=about["provenance"],
     )
+
+
+def _names_of(about: Mapping[str, Any], field_name: str) -> list[str]:
+    """Return the names of the columns of a field: those of positions for q of a floating robot."""
+    names: list[str] = about.get("position_names") or about["names"] if field_name == "q" else about["names"]
+    return names
 
 
 def _stored(flat: Mapping[str, np.ndarray], name: str) -> Any:

@@ -1,25 +1,32 @@
-"""The verbs `simulate` and `simulate_many`: one roll-out, and many, by the same way."""
+"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, by the same way."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
 
 from taupi.deprecation import renamed
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
+from taupi.program.targets.cuda import CudaDevice
 from taupi.settings import takes
-from taupi.simulation.controller import Controller, ControllerLike
+from taupi.simulation.controller import Controller, ControllerLike, held_torque
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
 from taupi.simulation.references import ReferenceLike
 from taupi.simulation.rollouts.batch import Batch, Initial, Scenario, Values
 from taupi.simulation.rollouts.compiled_rollout import roll_out
-from taupi.simulation.rollouts.loads import PayloadLike, loadable
+from taupi.simulation.rollouts.device_rollout import refuse_what_needs_python, roll_out_on, summarise_on
+from taupi.simulation.rollouts.loads import PayloadLike, link_changes, loadable, with_links
 from taupi.simulation.rollouts.rollout_setup import set_up
 from taupi.simulation.rollouts.runs_from_records import runs_of
 from taupi.simulation.rollouts.stepwise_rollout import step_out
+from taupi.simulation.rollouts.summary import summarise
 from taupi.simulation.run import Run, RunBatch
+from taupi.simulation.run_summary import RunSummary, late_period, summary_of
 from taupi.simulation.sensors import Sensors
 
 _HORIZON = Horizon()
@@ -43,7 +50,8 @@ def simulate(
 
     `plant`: a `RigidPlant` or an `ElasticPlant`.
     `controller`: a law, a Program of some of (t, q, qd, q_des, qd_des, qdd_des, pi_hat) that gives tau (and dpi), a
-    function (t, q, qd) -> tau, or None for no torque.
+    function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
+    period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
     `sensors`: what the controller sees the plant through; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
@@ -63,7 +71,8 @@ def simulate(
     ((501, 2), True)
     """
     scenario = Scenario(plant, reference, horizon, sensors, single=True)
-    controllers = [Controller.of(controller, scenario.n, parameters)]
+    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    controllers = [Controller.of(held, scenario.n, parameters)]
     batch = Batch.of(controllers, horizon, initial, inputs, seeds=[seed])
     if batch.size > 1:
         raise TaupiError(
@@ -87,15 +96,20 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    links: ArrayLike | None = None,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> RunBatch:
     """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` gives it.
 
     What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
     (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). Everything else, such as `plant`, `reference`
-    and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two (B, n).
+    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
+    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
+    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
+    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
     `threads`: by default all cores.
+    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
 
     >>> import numpy as np, taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"))
@@ -103,13 +117,93 @@ def simulate_many(
     >>> batch.q.shape
     (5, 101, 2)
     """
-    scenario = Scenario(plant, reference, horizon, sensors, threads)
-    if payloads is not None:
-        scenario = dataclasses.replace(scenario, plant=loadable(plant, payloads))
-    laws = controller if isinstance(controller, list | tuple) else [controller]
-    controllers = [Controller.of(law, scenario.n, parameters) for law in laws]
-    batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds)
+    scenario, bodies = _scenario(plant, reference, horizon, sensors, threads, payloads, links, device)
+    controllers = _controllers(controller, scenario, parameters)
+    batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds, bodies)
     return RunBatch(tuple(_runs(scenario, controllers, batch)))
+
+
+@takes(horizon=Horizon)
+def simulate_summary(
+    plant: Plant,
+    controller: ControllerLike = None,
+    reference: ReferenceLike | None = None,
+    horizon: Horizon = _HORIZON,
+    sensors: Sensors | None = None,
+    initial: Initial = None,
+    parameters: ArrayLike | None = None,
+    inputs: Values | None = None,
+    payloads: Sequence[PayloadLike] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    links: ArrayLike | None = None,
+    late: float = 0.8,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> RunSummary:
+    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+
+    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
+    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
+    fifth.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> motion = tp.Sinusoids([0, 0], [[0.5], [0.4]], [[2.0], [3.0]])
+    >>> starts = motion(0.0).q + np.linspace(-0.2, 0.2, 6).reshape(3, 2)
+    >>> summary = tp.ensembles.simulate_summary(tp.RigidPlant(arm), tp.ComputedTorque(arm), motion, duration=2.0, initial=starts)
+    >>> summary.rms_error.shape, bool((summary.late_error < summary.rms_error).all())
+    ((3, 2), True)
+    """
+    scenario, bodies = _scenario(plant, reference, horizon, sensors, threads, payloads, links, device)
+    controllers = _controllers(controller, scenario, parameters)
+    if len(controllers) > 1:
+        raise TaupiError(
+            Argument("controller"), f" is a list of {len(controllers)}, expected one law for all roll-outs."
+        )
+    batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds, bodies)
+    rollout, _ = set_up(scenario, controllers[0], batch)
+    if rollout.stepwise:
+        raise TaupiError(
+            "A summary is made of roll-outs in fixed steps.",
+            remedy=("Use ", Argument("integrator", "rk4"), " and a law or a Program, or taupi.simulate_many."),
+        )
+    first_late = late_period(late, horizon)
+    if device == "cuda":
+        return summary_of(scenario, rollout, summarise_on(_gpu(), rollout, first_late), first_late)
+    return summary_of(scenario, rollout, summarise(rollout, first_late), first_late)
+
+
+def _scenario(
+    plant: Plant,
+    reference: ReferenceLike | None,
+    horizon: Horizon,
+    sensors: Sensors | None,
+    threads: int | None,
+    payloads: Sequence[PayloadLike] | None,
+    links: ArrayLike | None,
+    device: str,
+) -> tuple[Scenario, np.ndarray | None]:
+    """Return what roll-outs share, with a plant that has room for payloads and other links, and what these have to add."""
+    scenario = Scenario(plant, reference, horizon, sensors, threads, device=device)
+    if payloads is not None:
+        scenario = dataclasses.replace(scenario, plant=loadable(scenario.plant, payloads))
+    if links is None:
+        return scenario, None
+    scenario = dataclasses.replace(scenario, plant=with_links(scenario.plant))
+    return scenario, link_changes(scenario.plant, links)
+
+
+def _controllers(controller: ControllerLike, scenario: Scenario, parameters: ArrayLike | None) -> list[Controller]:
+    held = held_torque(controller, scenario.n, scenario.horizon.steps, scenario.horizon.rate)
+    laws = held if isinstance(held, list | tuple) else [held]
+    return [Controller.of(law, scenario.n, parameters) for law in laws]
+
+
+@lru_cache(maxsize=1)
+def _gpu() -> CudaDevice:
+    return CudaDevice(on_cpu=("Use ", Argument("device", "cpu"), "."))
 
 
 def _runs(scenario: Scenario, controllers: Sequence[Controller], batch: Batch) -> list[Run]:
@@ -129,5 +223,9 @@ def _runs(scenario: Scenario, controllers: Sequence[Controller], batch: Batch) -
 
 def _runs_of_one(scenario: Scenario, controller: Controller, batch: Batch) -> list[Run]:
     rollout, notes = set_up(scenario, controller, batch)
-    records = step_out(rollout) if rollout.stepwise else roll_out(rollout)
+    if scenario.device == "cuda":
+        refuse_what_needs_python(rollout)
+        records = roll_out_on(_gpu(), rollout)
+    else:
+        records = step_out(rollout) if rollout.stepwise else roll_out(rollout)
     return runs_of(scenario, rollout, records, notes)

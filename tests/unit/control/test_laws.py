@@ -289,3 +289,25 @@ def test_dead_zone_is_the_same_in_both_forms():
     closed = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     recursive = tp.NiemeyerSlotine(ARM, K=2.0, Gamma_inv=0.5, modifications=zone)
     assert error(recursive.adaptation(*state), closed.adaptation(*state)) < 1e-11
+
+
+def test_steps_by_the_short_way_are_those_of_the_program():
+    law = tp.SlotineLi(ARM, Gamma_inv=0.3)
+    signals = np.random.default_rng(5).normal(size=(5, 3, ARM.n))
+    state, together = law.init(), law.init(np.tile(law.parameters.values, (3, 1)))
+    torques, states = law.step(together, *signals, 1e-3)
+    for k in range(3):
+        for dt in (1e-3, np.float64(1e-3)):
+            tau, after = law.step(state, *signals[:, k], dt)
+            assert np.array_equal(tau, torques[k]) and np.array_equal(after.parameters, states.parameters[k])
+    huge = signals[:, 0].copy()
+    huge[4, 0] = 1.7e308
+    huge[4, 1] = 1.7e308  # finite, though the sum is not
+    law.step(state, *huge, 1e-3)
+    for bad in (np.nan, np.inf, -np.inf):
+        signals[3, 0, 1] = bad
+        with pytest.raises(tp.TaupiError, match="qd_des has entries that are not finite"):
+            law.step(state, *signals[:, 0], 1e-3)
+    for dt in (0.0, -1.0, np.nan, np.inf, [1e-3], 0):
+        with pytest.raises(tp.TaupiError, match=r"dt is .*expected a positive number of seconds"):
+            law.step(state, *signals[:, 1], dt)

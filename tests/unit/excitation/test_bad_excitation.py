@@ -26,7 +26,7 @@ def excite(robot=ARM, duration=4.0, limits=LIMITS, starts=1, **settings):
         ({"limits": {**LIMITS, "speed": 1.0}}, "No joint or limit 'speed'"),
         ({"limits": {"elbow": 3.0}}, "of 'elbow' is 3.0, expected quantities"),
         ({"limits": {"elbow": {"speed": 3.0}}}, "No limit 'speed' in elbow"),
-        ({"limits": "missing.toml"}, "missing.toml cannot be read"),
+        ({"limits": "missing.toml"}, "No file 'missing.toml'"),
         ({"limits": 3}, "expected the path of a TOML file, or a mapping"),
         ({"start": [9.0, 0.0]}, "start is outside the limits of 'shoulder': 9, expected -2 to 2"),
         ({"start": [0.0]}, r"start has shape \(1,\), expected \(2,\)"),
@@ -71,7 +71,7 @@ def test_limits_come_from_a_file_by_joint_or_by_quantity(tmp_path):
     assert found.limits.upper.tolist() == [np.pi, 1.0] and found.limits.effort.tolist() == [60.0, 20.0]
     assert any("Half a turn to each side" in note and "shoulder" in note for note in found.notes)
     path.write_text("velocity = ")
-    with pytest.raises(tp.TaupiError, match="is no TOML"):
+    with pytest.raises(tp.TaupiError, match="is not valid TOML"):
         excite(limits=path)
 
 

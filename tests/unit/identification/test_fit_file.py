@@ -1,5 +1,6 @@
 """Fits in files: they read back as they were, and what is no fit is one sentence."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -168,14 +169,14 @@ def test_files_are_kept_unless_forced(tmp_path):
         ("", "is not JSON"),
         ("\x00\x01", "is not JSON"),
         ("{", "is not JSON, line 1"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "nested too deeply"),
         ("[]", "is not a fit of taupi: its schema is None"),
         ("{}", "is not a fit of taupi: its schema is None"),
         ('{"schema": 1}', "is not a fit of taupi: its schema is 1"),
         ('{"schema": "other/1"}', "is not a fit of taupi"),
         ('{"schema": "taupi.fit/0"}', "has schema 'taupi.fit/0', this version reads 'taupi.fit/1'"),
         ('{"schema": "taupi.fit/2"}', "has schema 'taupi.fit/2'.*update taupi"),
-        ('{"schema": "taupi.fit/1"}', "is damaged: KeyError"),
+        ('{"schema": "taupi.fit/1"}', "is damaged: base is missing"),
     ],
 )
 def test_what_is_no_fit_is_refused(tmp_path, text, sentence):
@@ -219,3 +220,48 @@ def test_bad_arguments(tmp_path):
         tp.load_fit(tmp_path)
     with pytest.raises(TaupiError, match="path is 3"):
         tp.load_fit(3)
+
+
+# Files made to harm -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], {}, [[1]], 1e308, True, "9" * 5000, [None]])
+def test_every_key_of_any_type_is_a_fit_or_one_sentence(tmp_path, value):
+    """Wrong types are found at the door, not when a fit is printed."""
+    tp.write_fit(friction_fit(), tmp_path / "fit.json")
+    data = json.loads((tmp_path / "fit.json").read_text())
+    read = 0
+    for key in data:
+        (tmp_path / "fit.json").write_text(json.dumps({**data, key: value}))
+        try:
+            fit = tp.load_fit(tmp_path / "fit.json")
+        except TaupiError as error:
+            assert "\n" not in str(error) and "fit.json" in str(error)
+        else:
+            repr(fit), fit.summary, fit.to_dict()
+            read += 1
+    assert read < len(data) / 2
+
+
+@pytest.mark.parametrize("lock", ["1e1000000000", "1/0", "9" * 5000, "x", "sqrt(-1)", "9**9**9"])
+def test_numbers_of_a_lock_cannot_take_forever(tmp_path, lock):
+    text = "<robot/>"
+    source = {"format": "urdf", "path": "", "sha256": hashlib.sha256(text.encode()).hexdigest(), "lock": {"a": lock}}
+    source |= {"tip": None, "snap": True, "merged": {}, "text": text}
+    with pytest.raises(TaupiError, match=r"fit.json: lock of a is"):
+        tp.load_fit(changed(tmp_path, lambda data: data.update(source=source)))
+
+
+def test_infinite_numbers_are_numbers_again(tmp_path):
+    def infinite(data):
+        data["joints"][0]["r2"] = "-inf"
+
+    assert tp.load_fit(changed(tmp_path, infinite)).joints[0].r2 == -np.inf
+
+
+def test_lists_without_end_and_large_files(tmp_path):
+    (tmp_path / "fit.json").write_text("[" + "[]," * 250_000 + "[]]")
+    with pytest.raises(TaupiError, match="more lists than one could have"):
+        tp.load_fit(tmp_path / "fit.json")
+    with tp.reading_budget(data_bytes=1000), pytest.raises(TaupiError, match="too large for a fit of taupi"):
+        tp.load_fit(tmp_path / "fit.json")

@@ -48,7 +48,8 @@ def test_a_chain_as_the_file_states_it(tmp_path):
     assert robot.joints[1].before.translation[0] == Fraction(333, 1000)
     assert robot.joints[1].before.rotation[1][2] == -1  # 1.5708 was meant as a right angle
     assert robot.joints[1].axis == (1, 0, 0)  # the URDF default
-    assert robot.notes == ("joint j2: rpy = 1.5708 0 0 snapped by 3.7e-06 rad to right angles",)
+    assert robot.notes[0] == "joint j2: rpy = 1.5708 0 0 snapped by 3.7e-06 rad to right angles"
+    assert "is taken as bolted to the ground" in robot.notes[1] and len(robot.notes) == 2
     assert vars_of(robot.joints[0].limits) == (-1, 1, 2, 9) and vars_of(robot.joints[1].limits) == (None, None, None, 5)
     assert (robot.joints[2].friction.viscous, robot.joints[2].friction.coulomb) == (Fraction(1, 2), Fraction(1, 4))
     assert robot.tip == "tool" and robot.frame("tip").link == 2 and robot.frame("base").link == -1
@@ -63,9 +64,9 @@ def vars_of(limits):
 
 def test_snap_false_keeps_the_numbers_as_printed(tmp_path):
     robot = read(tmp_path, *CHAIN, snap=False)
-    assert robot.notes == () and float(robot.joints[1].before.rotation[1][1]) == pytest.approx(
-        math.cos(1.5708), abs=3e-16
-    )
+    assert not any("snapped" in note for note in robot.notes) and float(
+        robot.joints[1].before.rotation[1][1]
+    ) == pytest.approx(math.cos(1.5708), abs=3e-16)
 
 
 def test_what_is_snapped_is_said(tmp_path):
@@ -158,9 +159,13 @@ def test_floating_joints_can_be_held_at_their_origin(tmp_path):
         joint("free", "floating", "world", "body"),
         joint("j", "revolute", "body", "arm"),
     )
-    with pytest.raises(TaupiError, match=r"joint 'free' is floating, .*lock=\['free'\]"):
-        read(tmp_path, *parts)
+    robot = read(tmp_path, *parts)
+    assert robot.floating and robot.n == 7 and robot.joint_names[0] == "free.wx"
     assert read(tmp_path, *parts, lock=["free"]).joint_names == ("j",)
+    assert read(tmp_path, *parts, floating=False).joint_names == ("j",)
+    deep = [*parts, link("tool", 1), joint("loose", "floating", "arm", "tool")]
+    with pytest.raises(TaupiError, match=r"joint 'loose' lets link 'tool' move freely on a moving link"):
+        read(tmp_path, *deep)
 
 
 def test_unreal_inertias_warn_once_with_the_number(tmp_path):
@@ -203,5 +208,6 @@ def test_real_robots_load(robots_dir, file, n, tip):
 
 def test_the_xarm_is_meant_square(robots_dir):
     robot = tp.Robot.from_urdf(robots_dir / "xarm_description/urdf/xarm7.urdf")
-    assert len(robot.notes) == 6 and all("1.5708" in note for note in robot.notes)
+    snapped = [note for note in robot.notes if "snapped" in note]
+    assert len(snapped) == 6 and all("1.5708" in note for note in snapped)
     assert {v for j in robot.joints for row in j.before.rotation for v in row} == {0, 1, -1}

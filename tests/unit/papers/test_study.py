@@ -9,7 +9,20 @@ import pytest
 
 import taupi as tp
 from taupi.papers.registry import STUDIES
-from taupi.papers.study import Picture, Reproduction, Row, Study, Table, compared, figure, in_part, statement
+from taupi.papers.study import (
+    Count,
+    Picture,
+    Reproduction,
+    Row,
+    Study,
+    Table,
+    between,
+    compared,
+    figure,
+    in_part,
+    own_runs,
+    statement,
+)
 
 STUDY = Study("mine", "Somebody: A study", "nothing", 1, 1, run=lambda step: reproduction())
 
@@ -19,7 +32,8 @@ def reproduction(**changes):
         *in_part(
             "Numbers", [figure("V", "5.19", 5.1852, "J", "Table 1"), figure("W", "4", 8.0, because="a 2 is lost")]
         ),
-        *in_part("Words <b>", [statement("sign & size", "plus", "minus", False, "(7)")]),
+        *own_runs([figure("X", "2", 2.1)]),
+        *in_part("Words <b>", [statement("sign & size", "plus", "minus", False, "(7)", rule="the same sign")]),
     ]
     table = Table("Runs", ("name", "value"), (("a, b", 1.5), ("c", 2.0)))
     t = np.linspace(0, 1, 20)
@@ -49,25 +63,47 @@ def test_a_figure_agrees_where_it_rounds_to_the_print(printed, ours, agrees):
 
 
 def test_a_tolerance_takes_the_place_of_the_digits():
-    assert figure("x", "2.5e-13", 9e-11, tolerance=1e-10).agrees
-    assert not figure("x", "2.5e-13", 2e-10, tolerance=1e-10).agrees
+    assert figure("x", "2.5e-13", 9e-11, tolerance=1e-10, reason="rounding").agrees
+    row = figure("x", "2.5e-13", 2e-10, tolerance=1e-10, reason="rounding")
+    assert not row.agrees and row.rule == "within 1e-10: rounding"
+    with pytest.raises(tp.TaupiError, match="without the reason"):
+        figure("x", "1", 1.0, tolerance=0.1)
+
+
+def test_a_band_is_shown():
+    row = between("x", "26", 30.0, 8.0, 80.0, "motions differ")
+    assert row.agrees and row.rule == "8 to 80: motions differ"
+    assert between("x", "1e-4", 2e-5, 0.0, 1e-4, "a limit").rule == "at most 0.0001: a limit"
+    assert not between("x", "26", 81.0, 8.0, 80.0, "motions differ").agrees
+    assert not between("x", "26", float("nan"), 8.0, 80.0, "motions differ").agrees
 
 
 def test_verdicts():
     rows = reproduction().rows
-    assert [row.verdict for row in rows] == ["agrees", "differs, because a 2 is lost", "differs"]
-    assert [row.explained for row in rows] == [True, True, False]
+    assert [row.verdict for row in rows] == ["agrees", "differs, because a 2 is lost", "agrees", "differs"]
+    assert [row.explained for row in rows] == [True, True, True, False]
+    assert [row.own for row in rows] == [False, False, True, False] and rows[
+        2
+    ].source == "docs/concepts/reference-runs.md"
+    assert all(row.rule for row in rows)
     assert compared("C", "plus", "minus", 0.5, 1e-15).ours == "off by 5.0e-01; minus: 1.0e-15"
     assert compared("C", "plus", "", 1e-12).agrees and not compared("C", "plus", "", 1e-3).agrees
 
 
 def test_a_reproduction_holds_where_nothing_is_unexplained():
     result = reproduction()
-    assert not result.holds and result.summary == "3 published figures: 1 agree, 1 differ for a known reason, 1 differ"
+    words = "The paper's figures and formulas, 3 compared: 1 agree, 1 differ for a known reason, 1 differ"
+    assert not result.holds and result.summary == f"{words}; Own reference runs, 1 compared: 1 agree"
+    assert result.counts == {"paper": Count(3, 1, 1, 1), "reference": Count(1, 1, 0, 0)}
     known = reproduction(rows=result.rows[:2])
-    assert known.holds and known.summary == "2 published figures: 1 agree, 1 differ for a known reason"
+    assert known.holds and known.summary.endswith(
+        "2 compared: 1 agree, 1 differ for a known reason; Own reference runs, none"
+    )
     text = str(result)
     assert text.startswith("mine: Somebody: A study") and "5.19       5.185  J" in text and "- Nothing else." in text
+    paper, _, reference = text.partition("Own reference runs: 1 compared: 1 agree")
+    assert "to the printed digits" in paper and "published" in paper and "reference run" not in paper
+    assert "reference run" in reference and "published" not in reference
     assert "Words &lt;b&gt;" in result._repr_html_()
 
 
@@ -81,17 +117,19 @@ def test_literal_and_recommended_are_two_columns():
 def test_files(tmp_path):
     names = reproduction().write(tmp_path / "out")
     assert sorted(names) == sorted(p.name for p in (tmp_path / "out").iterdir())
-    with (tmp_path / "out/rows.csv").open() as stream:
+    with (tmp_path / "out/paper.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [r["verdict"] for r in rows] == ["agrees", "differs, because a 2 is lost", "differs"]
-    assert float(rows[0]["ours"]) == 5.1852 and rows[0]["published"] == "5.19"
+    assert float(rows[0]["ours"]) == 5.1852 and rows[0]["stated"] == "5.19" and rows[0]["agrees"] == "True"
+    with (tmp_path / "out/reference.csv").open() as stream:
+        assert [r["what"] for r in csv.DictReader(stream)] == ["X"]
     with (tmp_path / "out/runs.csv").open() as stream:
         assert list(csv.reader(stream)) == [["name", "value"], ["a, b", "1.5"], ["c", "2.0"]]
     record = json.loads((tmp_path / "out/reproduction.json").read_text())
     assert (
-        record["schema"] == 1 and record["rows"][1]["ours"] == 8.0 and record["provenance"]["taupi"] == tp.__version__
+        record["schema"] == 2 and record["paper"][1]["ours"] == 8.0 and record["provenance"]["taupi"] == tp.__version__
     )
-    with pytest.raises(tp.TaupiError, match=r"holds .*rows\.csv.* already"):
+    with pytest.raises(tp.TaupiError, match=r"holds .*paper\.csv.* already"):
         reproduction().write(tmp_path / "out")
     reproduction(notes=()).write(tmp_path / "out", force=True)
     assert json.loads((tmp_path / "out/reproduction.json").read_text())["notes"] == []
@@ -124,4 +162,12 @@ def test_unknown_studies_are_refused_with_a_suggestion():
 
 def test_rows_are_frozen():
     with pytest.raises(AttributeError):
-        Row("x", "1", 1.0, True).agrees = False
+        Row("x", "1", 1.0, True, "the same").agrees = False
+
+
+def test_verdicts_are_booleans_in_json(tmp_path):
+    """Also where NumPy decided."""
+    row = statement("x", "1", "1", np.float64(1) > 0, rule="above 0")
+    assert row.agrees is True
+    reproduction(rows=(row,)).write(tmp_path / "out")
+    assert json.loads((tmp_path / "out/reproduction.json").read_text())["paper"][0]["agrees"] is True

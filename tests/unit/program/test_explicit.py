@@ -1,12 +1,14 @@
 """Formulas: each says what the program computes, in every notation and with every setting."""
 
 import re
+import time
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 
 import casadi as cs
 import numpy as np
 import pytest
+import sympy
 from flint import fmpq
 from formulas import constants, evaluated, inputs
 from hypothesis import given, settings
@@ -255,7 +257,7 @@ def test_repr_tells_what_it_is():
 
 
 def test_products_of_quotients_are_refused_before_they_fill_the_memory():
-    with pytest.raises(tp.TaupiError, match=r"more than 2000 terms .* intermediates=20"):
+    with pytest.raises(tp.TaupiError, match=r"needs more products than a form of 2000 terms .* intermediates=20"):
         tp.forward_dynamics(tp.load("puma560")).explicit(limit=2000)
 
 
@@ -403,3 +405,112 @@ def test_a_factor_before_a_sum_keeps_its_brackets_above_a_bar():
     for factor, above in ((2, r"2\,\bigl(x_{1} + x_{2}\bigr)"), (1, r"x_{1} + x_{2}")):
         program = trace("f", lambda x, factor=factor: factor * (x[0] + x[1]) / x[2], *ports)
         assert rf"\frac{{{above}}}{{x_{{3}}}}" in program.explicit().latex()
+
+
+def test_powers_become_multiples_of_an_angle():
+    """Chebyshev's polynomials, and 2 sin x cos x; what is not shorter as a multiple stays."""
+    s, c = cs.sin, cs.cos
+
+    def body(q):
+        a, b = q[0], q[1]
+        return cs.vertcat(
+            2 * s(a) * c(a),
+            4 * c(a) ** 3 - 3 * c(a),
+            b * (16 * s(a) ** 5 - 20 * s(a) ** 3 + 5 * s(a)),
+            8 * c(a) ** 4 - 8 * c(a) ** 2 + 1,
+            6 * s(a + b) * c(a + b),
+            s(b) * (4 * c(a) ** 3 - 3 * c(a)) + c(b) * (3 * s(a) - 4 * s(a) ** 3),
+            s(a) * c(a),
+            c(a) ** 3,
+        )
+
+    program = trace("f", body, [Port("q", (2,))], [Port("f", (8,))])
+    wanted = ["sin(2*q1)", "cos(3*q1)", "q2*sin(5*q1)", "cos(4*q1)", "3*sin(2*q1 + 2*q2)", "sin(3*q1 + q2)"]
+    wanted += ["cos(q1)*sin(q1)", "cos(q1)**3"]
+    assert [line.partition(" = ")[2] for line in program.explicit().text().splitlines()] == wanted
+    q = np.array([0.7, -1.1])
+    assert np.allclose(evaluated(program.explicit(), {"q1": q[0], "q2": q[1]})[0], program(q))
+
+
+def test_what_nobody_can_read_is_refused_soon():
+    """Seven joints by articulated bodies: by counting products, not after a minute of them."""
+    program = tp.forward_dynamics(tp.load("panda"), algorithm="articulated")
+    start = time.perf_counter()
+    with pytest.raises(tp.TaupiError, match="needs more products than a form of 300000 terms"):
+        program.explicit()
+    assert time.perf_counter() - start < 15  # 1 s alone, 54 s without the count
+
+
+@pytest.mark.parametrize("task", ["planar", "xy"])
+def test_the_operational_mass_has_a_formula_in_its_default_form(task):
+    arm = tp.load("planar3r") if task == "planar" else tp.load("lecture2r")
+    program = tp.operational.mass(arm, task=task)
+    q = np.array([0.3, 0.9, -0.4][: arm.n])
+    values = {k: float(v) for k, v in dict(arm.symbols).items()} | {f"q{i + 1}": x for i, x in enumerate(q)}
+    assert np.allclose(evaluated(program.explicit(), values)[0], program(q))
+    assert np.allclose(program(q), tp.operational.mass(arm, task=task, form="inverse")(q))
+
+
+# Other notations -------------------------------------------------------------------------------------------------------
+
+
+def test_mathematica_says_the_same():
+    """SymPy's own reader of Mathematica gives back what SymPy has, symbols and functions of time."""
+    from sympy.parsing.mathematica import parse_mathematica
+
+    arm = tp.load("lecture2r")
+    for program in (tp.mass_matrix(arm), tp.bias_torque(arm)):
+        form = program.explicit()
+        label, _, lists = form.mathematica().rstrip(";").partition(" = ")
+        assert label == program.outputs[0].name
+        flat = sympy.flatten(parse_mathematica(lists))
+        assert [sympy.simplify(a - b) for a, b in zip(flat, form.sympy(), strict=True)] == [0] * len(flat)
+    assert "q1'[t]" in tp.bias_torque(arm).mathematica(time="t") and "Sin[q2[t]]" in tp.bias_torque(arm).mathematica(
+        time="t"
+    )
+    # What means something else there is renamed: C, and names with dots and underscores.
+    assert tp.coriolis_matrix(arm).mathematica().startswith("Cown = ")
+    assert "_" not in tp.mass_matrix(tp.load("puma560")).mathematica()
+    assert tp.gravity_torque(arm).mathematica().startswith("gout = ")  # g is gravity's symbol already
+
+
+def test_maple_says_the_same():
+    """Read with ^ as a power: vectors, matrices, arrays, named sub-terms."""
+    arm = tp.load("lecture2r")
+    values = {"L1": 0.7, "L2": 0.6, "m1": 2.0, "m2": 1.5, "g": 9.81, "q1": 0.3, "q2": -0.8, "qd1": 1.1, "qd2": 0.4}
+    q, qd = [0.3, -0.8], [1.1, 0.4]
+    known = arm.bind(L1=0.7, L2=0.6, m1=2.0, m2=1.5, g=9.81)
+    readers = {"Vector": np.array, "Matrix": np.array, "Array": np.array, "sin": np.sin, "cos": np.cos}
+    for build, state in (
+        (tp.mass_matrix, (q,)),
+        (tp.bias_torque, (q, qd)),
+        (tp.christoffel_symbols, (q,)),
+        (tp.kinetic_energy, (q, qd)),
+    ):
+        text = build(arm).explicit(names=True).maple()
+        scope = dict(values)
+        for line in text.splitlines():
+            name, _, formula = line.rstrip(":").partition(" := ")
+            scope[name] = eval(formula.replace("^", "**"), readers, scope)
+        assert error(scope[name], build(known)(*state)) < ROUNDING
+    assert "diff(q1(t), t)" in tp.bias_torque(arm).maple(time="t")
+
+
+def test_coordinates_as_functions_of_time():
+    """Lagrange's equations by SymPy: d/dt of dT/dqd in q(t) is the torque that the inverse dynamics have."""
+    arm, t = tp.load("lecture2r"), sympy.Symbol("t")
+    q = [sympy.Function(f"q{k}")(t) for k in (1, 2)]
+    kinetic, potential = (build(arm).sympy(time="t") for build in (tp.kinetic_energy, tp.potential_energy))
+    tau = tp.inverse_dynamics(arm).sympy(time="t")
+    for k in (0, 1):
+        wanted = kinetic.diff(q[k].diff(t)).diff(t) - kinetic.diff(q[k]) + potential.diff(q[k])
+        assert sympy.simplify(wanted - tau[k]) == 0
+    form = tp.inverse_dynamics(arm).explicit()
+    assert sympy.simplify(form.sympy(time="t")[0] - tau[0]) == 0
+    line = form.text(time="t", width=10**6).splitlines()[0].partition(" = ")[2]
+    names = {f"q{k}": sympy.Function(f"q{k}") for k in (1, 2)} | {"t": t}
+    assert sympy.simplify(sympy.sympify(line, names) - tau[0]) == 0
+    assert r"\ddot{q}_{1}(t)" in form.latex(time="t")
+    for bad in ("2t", 3, ""):
+        with pytest.raises(tp.TaupiError, match=r"time is .* expected a name"):
+            form.text(time=bad)

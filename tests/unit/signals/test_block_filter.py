@@ -43,6 +43,13 @@ def test_any_rows_may_be_kept(rows):
     np.testing.assert_allclose(kept, butterworth(x, 250, 8)[rows], rtol=0, atol=FORGOTTEN * np.abs(x).max())
 
 
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+def test_samples_of_any_shape_are_filtered_along_time(shape):
+    x = np.random.default_rng(1).normal(size=(2000, *shape)).cumsum(axis=0)
+    kept = zero_phase(x, 250, 8, rows=slice(5, None, 4))
+    np.testing.assert_allclose(kept, butterworth(x, 250, 8)[5::4], rtol=0, atol=FORGOTTEN * np.abs(x).max())
+
+
 def test_a_record_shorter_than_the_memory_is_filtered_at_once():
     x = walk(50)
     np.testing.assert_array_equal(zero_phase(x, 100, 1, rows=slice(2, 40, 3)), butterworth(x, 100, 1)[2:40:3])

@@ -265,8 +265,8 @@ def test_bad_mappings(tmp_path, columns, message):
 def test_bad_mapping_files(tmp_path):
     file = table(tmp_path / "run.csv", "t,q1", [[0, 1], [1, 2]])
     for content, message in (
-        (b"q = ", "is not TOML"),
-        (b"\xff", "is not TOML"),
+        (b"q = ", "is not valid TOML"),
+        (b"\xff", "is not UTF-8 text"),
         (b"", "is empty"),
         (b"x = 1", "No key 'x'"),
     ):

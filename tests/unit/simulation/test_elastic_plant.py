@@ -251,6 +251,14 @@ def test_records_have_counts_and_noise_in_decibels():
         assert np.abs(got - db).max() < 0.7  # 2001 draws: 3 %, 0.3 dB
     assert np.array_equal(tp.record(run, snr_db=40, seed=3).q, noisy.q)
     assert not np.array_equal(tp.record(run, snr_db=40, seed=4).q, noisy.q)
+    rates = tp.record(run, snr_db=40, seed=3, qd_snr_db=50, qdd_snr_db=30)
+    exact = run.to_log()
+    for name, db in (("qd", 50), ("thetad", 50), ("qdd", 30), ("thetadd", 30)):
+        true, seen = exact.need(name)[0], rates.need(name)[0]
+        got = 10 * np.log10((true**2).mean(axis=0) / ((seen - true) ** 2).mean(axis=0))
+        assert np.abs(got - db).max() < 0.7
+    assert np.array_equal(rates.q, noisy.q) and "qd" not in noisy.signals  # other signals keep their draws
+    assert np.array_equal(tp.record(run, qd_snr_db=np.inf).qd, run.qd)
     middle = tp.record(run, torque="middle")
     assert error(middle.tau_m[1:], (run.tau[1:] + run.tau[:-1]) / 2) < 1e-15
 
@@ -310,6 +318,7 @@ def test_bad_records():
     for given, told in (
         ({"torque": "late"}, "torque"),
         ({"snr_db": "loud"}, "snr_db is 'loud'"),
+        ({"qd_snr_db": "loud"}, "qd_snr_db is 'loud'"),
         ({"resolution": 0.0}, "resolution is 0.0"),
         ({"resolution": [1e-3, 1e-3]}, "one per joint"),
     ):

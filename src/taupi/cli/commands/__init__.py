@@ -4,12 +4,13 @@ To add a command, add its file, and its name below. What is heavy to import is i
 `taupi --help` and `taupi COMMAND --help` answer at once.
 """
 
-# In the order of the help: robots, their programs, exciting motions, logs and fits, simulation and control, studies.
+# In the order of the help: robots, their programs, motions, logs and fits, simulation and control, studies, the installation.
 COMMANDS = (
     *("info", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
+    *("payload", "gains", "contacts"),
     *("fleet", "worker"),
-    *("simulate", "control"),
-    "reproduce",
+    *("simulate", "control", "study"),
+    *("reproduce", "doctor"),
 )

@@ -1,37 +1,74 @@
-"""`taupi compare`: two fits side by side."""
+"""`taupi compare`: two fits, or a fit and a log: what has changed, and which predicts better."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from taupi.cli.options import JsonOption, LogsArgument, ValidationPreparation
-from taupi.signals.reading import Reading
+from taupi.cli.options import FrameOption, JsonOption, ValidationPreparation
+from taupi.errors import Argument, TaupiError
+from taupi.identification.rows.preparation import Preparation
+from taupi.signals.reading import Reading, Streaming
+
+if TYPE_CHECKING:
+    from taupi.identification.results.fit import Fit
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="FIT_A", help="A fit.json, or the directory that holds it.")],
-    second: Annotated[Path, typer.Argument(metavar="FIT_B", help="Another fit of the same robot.")],
-    logs: LogsArgument,
+    first: Annotated[Path, typer.Argument(metavar="A", help="A fit.json, or the directory that holds it; or a log.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another fit of the same robot, or a log.")],
+    logs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[LOG...]", help="Logs on which two fits are to be compared, too.")
+    ] = None,
     *,
+    at: FrameOption = None,
+    robot: Annotated[
+        str | None,
+        typer.Option("--robot", metavar="ROBOT", help="The robot, if A is a log: it is identified from A first."),
+    ] = None,
     as_json: JsonOption = False,
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Show two fits side by side on logs, which are prepared as each fit's own were, unless told otherwise.
+    """Say what has changed of a robot between A and B, by how many standard errors; on LOGs, which of two fits predicts better.
+
+    Logs are prepared as each fit's own were, unless told otherwise.
 
     \b
-    taupi compare out_ols out_wls run3.csv
+    taupi compare monday friday
+    taupi compare out loaded.csv
     taupi compare out_ols/fit.json out_wls/fit.json run3.csv run4.csv --json
     """
     import taupi as tp
 
-    a, b = tp.load_fit(first), tp.load_fit(second)
+    a = tp.load_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
+    if not logs:
+        other = tp.load_fit(second) if _is_fit(second) else second
+        changes = tp.what_changed(a, other, at=at, reading=reading, **preparation)
+        changes = changes.named(str(first), str(second))
+        print(json.dumps(changes.to_dict(), indent=2) if as_json else repr(changes))
+        return
+    b = tp.load_fit(second)
     comparisons = [tp.compare(a, b, log, reading=reading, **preparation) for log in logs]
     if as_json:
         print(json.dumps([comparison.to_dict() for comparison in comparisons], indent=2))
     else:
-        print("\n\n".join(map(repr, comparisons)))
+        changes = tp.what_changed(a, b, at=at).named(str(first), str(second))
+        print("\n\n".join([*map(repr, comparisons), changes.sentence]))
+
+
+def _is_fit(path: Path) -> bool:
+    """Tell whether a path is that of a fit, by its form: a directory, a .json file, or nothing with an ending."""
+    return path.is_dir() or path.suffix in (".json", "")
+
+
+def _identified(log: Path, robot: str | None, reading: Reading, preparation: dict[str, Any]) -> Fit:
+    import taupi as tp
+
+    if robot is None:
+        raise TaupiError(f"{log} is a log, not a fit.", remedy=("Name the robot, too: ", Argument("robot", ...), "."))
+    streaming = Streaming(**{name: getattr(reading, name) for name in Reading.names()})
+    return tp.identify(tp.load(robot), log, reading=streaming, preparation=Preparation(**preparation))

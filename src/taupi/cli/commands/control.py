@@ -10,7 +10,7 @@ import typer
 
 from taupi.cli.exit_codes import ExitCode
 from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate
-from taupi.cli.options import RobotArgument
+from taupi.cli.options import RobotArgument, TaskOption
 from taupi.cli.run_folder import refuse_results, write_runs, written
 from taupi.cli.simulation_options import SimulationOptions
 from taupi.errors import TaupiError
@@ -27,13 +27,19 @@ KnownOption = Annotated[float, typer.Option("--known", help="Share of the true p
 
 
 def control(
-    robot: RobotArgument, *, law: LawsOption = None, known: KnownOption = 0.5, options: SimulationOptions
+    robot: RobotArgument,
+    *,
+    law: LawsOption = None,
+    known: KnownOption = 0.5,
+    task: TaskOption = None,
+    options: SimulationOptions,
 ) -> None:
     """Let control laws follow a reference from a wrong estimate, side by side. Exit 4 where a loop diverges.
 
     \b
     taupi control puma560 --law slotine-li --reference puma560 --duration 5 -o out
     taupi control elbow2r --law slotine-li --law walker --payload-at 5s:2kg -o out
+    taupi control planar3r --law operational-slotine-li --task planar --duration 5
     """
     import taupi as tp
     from taupi.cli.show.simulation import comparison_text
@@ -45,7 +51,7 @@ def control(
     if scene.reference is None:
         raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
     trials = []
-    for name, controller in build_laws(names, arm, options.term_names, options.gain).items():
+    for name, controller in build_laws(names, arm, options.term_names, options.gain, task).items():
         run = scene.run(controller, starting_estimate(controller, known))
         trials.append(tp.laws.Trial(run, controller, scene.plant, name))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]

@@ -1,4 +1,4 @@
-"""`taupi emit`: a program of a robot, or a controller, as source."""
+"""`taupi emit`: a program of a robot, a controller, or what runs beside a robot, as source."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Annotated
 
 import typer
 
+from taupi.cli.components import build_component
 from taupi.cli.description import Description
 from taupi.cli.laws import LAWS, build_laws
-from taupi.cli.options import ForceOption, GainOption, RobotArgument, TermsOption
+from taupi.cli.options import ForceOption, GainOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
-from taupi.cli.programs import CONTROLLER, PROGRAMS, build_program
+from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
 
 def emit(
     robot: RobotArgument,
     program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help=f"What to emit: {', '.join((*PROGRAMS, CONTROLLER))}.")
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS))}.",
+        ),
     ],
     *,
     directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
@@ -31,24 +36,40 @@ def emit(
     project: Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")] = False,
     law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
     gain: GainOption = None,
+    thresholds: Annotated[
+        Path | None,
+        typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
+    ] = None,
+    task: TaskOption = None,
     force: ForceOption = False,
     description: Description,
 ) -> None:
-    """Write a program of a robot, or a controller, as source: C99, Python, MATLAB/Octave or CUDA.
+    """Write a program of a robot, a controller, or what runs beside a robot, as source: C99, Python, MATLAB/Octave or CUDA.
+
+    An observer, a tracker or an estimator is made of a fit: give fit.json, or its directory, in place of the robot.
 
     \b
     taupi emit puma560 regressor --language c -o out --project
     taupi emit puma560 controller --law slotine-li --language c -o out
+    taupi emit out/fit.json observer --thresholds thresholds.json -o observer
+    taupi emit planar3r operational-regressor --task planar --language python -o out
     """
     import taupi as tp
 
+    if thresholds is not None and program not in COMPONENTS:
+        raise TaupiError(f"--thresholds go with the observer, got {program}.")
     if program == CONTROLLER or law is not None or gain:
         law = _law_of_controller(program, law, dtype, project)
-        controller = build_laws([law], description.load(robot), names(terms), gain)[law]
+        controller = build_laws([law], description.load(robot), names(terms), gain, task)[law]
         paths = tp.emit_controller(controller, directory, language, name, force)
         step = _test_command(paths, directory) if language == "c" else None
+    elif program in COMPONENTS:
+        _refuse_formats(f"An {program}" if program[0] in "oe" else f"A {program}", dtype, project)
+        component = build_component(program, robot, names(terms), thresholds, description)
+        paths = tp.emit_component(component, directory, language, name, force)
+        step = _test_command(paths, directory) if language == "c" else None
     else:
-        source = build_program(program, description.load(robot), names(terms))
+        source = build_program(program, description.load(robot), names(terms), task=task)
         paths = tp.emit(source, language, directory, name, dtype, project, force)
         step = _use_command(paths, language, project)
     print("\n".join(map(str, paths)))
@@ -62,15 +83,20 @@ def _law_of_controller(program: str, law: str | None, dtype: str, project: bool)
         raise TaupiError(f"--law and --gain go with the program {CONTROLLER}, got {program}.")
     if law is None:
         raise TaupiError(f"A controller needs a law: --law {next(iter(LAWS))}. Known: {', '.join(LAWS)}.")
-    if dtype != "float64" or project:
-        raise TaupiError("A controller is written in float64, with its own README: leave --dtype and --project out.")
+    _refuse_formats("A controller", dtype, project)
     return law
 
 
+def _refuse_formats(what: str, dtype: str, project: bool) -> None:
+    if dtype != "float64" or project:
+        raise TaupiError(f"{what} is written in float64, with its own README: leave --dtype and --project out.")
+
+
 def _test_command(paths: list[Path], directory: Path) -> str:
-    """Return the command that compiles a controller in C and runs its own test."""
+    """Return the command that compiles a package in C and runs its own test."""
     stem, folder = paths[0].stem, shlex.quote(str(directory))
-    files = f"test_{stem}.c {stem}_controller.c {stem}.c"
+    sources = [path.name for path in paths if path.suffix == ".c"]
+    files = " ".join(sorted(sources, key=lambda file: (not file.startswith("test_"), file == f"{stem}.c")))
     return f"cd {folder} && cc -std=c99 -O2 {files} -o test_{stem} -lm && ./test_{stem}"
 
 

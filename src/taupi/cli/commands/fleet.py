@@ -116,13 +116,13 @@ def fleet(
 
 def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
     """Return the logs of each arm, from a TOML file or by a pattern."""
-    from taupi.signals.formats.files import read_toml
+    from taupi.input_files import parse_toml, read_text
     from taupi.signals.formats.sources import expand_pattern
 
     if (arms is None) == (by is None):
         raise TaupiError("Give either a file of arms or ", Argument("by"), ".")
     if arms is not None:
-        data = read_toml(arms, "a file of arms and their logs")
+        data = parse_toml(read_text(arms, "a file of arms and their logs"), arms.name)
         table = data.get("arms", data)
         for name, logs in table.items():
             if not isinstance(logs, str | list) or not all(isinstance(log, str) for log in logs):

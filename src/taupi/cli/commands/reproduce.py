@@ -23,7 +23,9 @@ def reproduce(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Rerun a published study: every published figure beside ours. Exit 4 where one differs for an unknown reason.
+    """Rerun a published study: what its paper prints, and our own reference runs, beside ours, in two tables.
+
+    Exit 4 where a row differs for an unknown reason.
 
     \b
     taupi reproduce

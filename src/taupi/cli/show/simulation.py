@@ -33,6 +33,9 @@ def comparison_text(rows: Sequence[dict[str, Any]]) -> str:
     for row in rows:
         v = f"{row['V_first']:.4g} -> {row['V_last']:.4g}" if "V_first" in row else "-"
         rise = f"{row['V_largest_rise']:.1e} of V" if "V_first" in row else "-"
-        first, last = f"{row['rms_error_first']:.3e}", f"{row['rms_error_last']:.3e}"
-        lines.append((row["law"], first, last, f"{row['largest_torque']:.4g}", v, rise))
+        sizes = (row.get("rms_error_first"), row.get("rms_error_last"), row.get("largest_torque"))
+        first, last, torque = (
+            "-" if x is None else form.format(x) for form, x in zip(("{:.3e}", "{:.3e}", "{:.4g}"), sizes, strict=True)
+        )
+        lines.append((row["law"], first, last, torque, v, rise))
     return "\n".join(table([head, *lines]))

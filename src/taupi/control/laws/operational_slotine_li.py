@@ -14,7 +14,7 @@ from taupi.control.gains import BANDWIDTH, gain, largest_inertias, times
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.deprecation import renamed
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, time_derivative, traced_coordinates
+from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
 from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.terms import term_columns
@@ -149,9 +149,9 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         back = consistent_inverse(chain, q, j)
         qrd = back @ v
         if j.shape[0] == j.shape[1]:
-            qrdd = back @ (vd - time_derivative(j, q, qd) @ qrd)
+            qrdd = back @ (vd - chain.time_derivative(j, q, qd) @ qrd)
         else:
-            qrdd = back @ vd + time_derivative(back, q, qd) @ v
+            qrdd = back @ vd + chain.time_derivative(back, q, qd) @ v
         return _TaskReference(j, qrd, qrdd, s, qd - qrd)
 
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:

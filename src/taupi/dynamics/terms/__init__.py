@@ -72,10 +72,10 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
         if isinstance(term, Along):
             _check_direction(term, robot)
             first = next(i for i, c in enumerate(term.direction) if c)
-            entries.append(Parameter(term.owner, term.of.name, term.unit(robot.driving_joints[first].prismatic), first))
+            entries.append(Parameter(term.owner, term.of.name, term.unit(robot.slides[first]), first))
             values.append(exact(0))
             continue
-        for joint in robot.driving_joints:
+        for joint in (robot.driving_joints[k] for k in robot.actuated):
             entries.append(Parameter(joint.name, term.name, term.unit(joint.prismatic), robot.joints.index(joint)))
             values.append(exact(term.value(joint), f"{joint.name}.{term.name}"))
     return Parameters(ParameterLayout(tuple(entries)), tuple(values), robot.symbols)
@@ -99,13 +99,14 @@ def is_transmitted(term: Term) -> bool:
 def term_columns(
     chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
 ) -> Matrix:
-    """Return the columns of terms: a diagonal block (n, n) for each, or one column for a term along a direction.
+    """Return the columns of terms: a block (n, motors) for each, diagonal over motors, or one column along a direction.
 
     `load` (n,) is the torque that the gears transmit; without it, terms that depend on it are refused.
     """
     terms = tuple(terms)
     dry = next((t for t in terms if t.name == Coulomb.name), Coulomb())
-    state = _each(chain, dry, lambda t, i: t.column(q[i], qd[i], qdd[i]))
+    own = chain.own_positions(q)
+    state = _each(chain, dry, lambda t, i, k: t.column(own[i], qd[k], qdd[k]))
     return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd, state, load) for t in terms))
 
 
@@ -114,16 +115,19 @@ def _columns(
 ) -> Matrix:
     if isinstance(term, Along):
         c = chain.vector(f"{term.name}.direction", term.direction)
-        return c * term.column(cs.dot(c, q), cs.dot(c, qd), cs.dot(c, qdd))
+        turned = sum((c[k] * x for k, x in zip(chain.robot.actuated, chain.own_positions(q), strict=True)), SX(0))
+        return c * term.column(turned, cs.dot(c, qd), cs.dot(c, qdd))
     if isinstance(term, Modulated):
-        factor = _each(chain, term, lambda t, i: t.factor(qd[i], None if load is None else load[i]))
-        return cs.diag(state * factor)
-    return cs.diag(_each(chain, term, lambda t, i: t.column(q[i], qd[i], qdd[i])))
+        factor = _each(chain, term, lambda t, _, k: t.factor(qd[k], None if load is None else load[k]))
+        return chain.at_motors(state * factor)
+    own = chain.own_positions(q)
+    return chain.at_motors(_each(chain, term, lambda t, i, k: t.column(own[i], qd[k], qdd[k])))
 
 
-def _each(chain: Chain, term: Term, function: Callable[[Any, int], Expression]) -> Vector:
-    """Return a function of the term of each joint, (n,)."""
-    return cs.vertcat(*(function(term.at(i) if hasattr(term, "at") else term, i) for i in range(chain.n)))
+def _each(chain: Chain, term: Term, function: Callable[[Any, int, int], Expression]) -> Vector:
+    """Return a function of the term of each motor, (motors,): of the term, the motor's number and that of its coordinate."""
+    motors = enumerate(chain.robot.actuated)
+    return cs.vertcat(*(function(term.at(i) if hasattr(term, "at") else term, i, k) for i, k in motors))
 
 
 def _check_direction(term: Along, robot: Robot) -> None:
@@ -167,7 +171,8 @@ def resisting_torque(chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vecto
         return resisting
     friction = term_torque(chain, tuple(t for t in without if not is_transmitted(t)), q, qd, rest)
     dry = tuple(t for t in without if t.name == Coulomb.name)
-    share = term_columns(chain, (*dry, *loads), q, qd, rest, SX.ones(chain.n))[:, chain.n :] @ _values(chain, loads)
+    share = term_columns(chain, (*dry, *loads), q, qd, rest, SX.ones(chain.n))
+    share = share[:, len(chain.robot.actuated) * len(dry) :] @ _values(chain, loads)
     r = tau - friction
     return resisting + r - r / (1 + share * cs.sign(r))
 

@@ -46,8 +46,8 @@ class Spring:
         return "N/m" if prismatic or self.lever else "N m/rad"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return 0: the stiffness that descriptions state for `joint` is that of its drive, which is something else."""
-        return Fraction(0)
+        """Return the stiffness of the spring at the link of `joint`, 0 with a lever; that of its drive is something else."""
+        return Fraction(0) if self.lever else joint.spring
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """Return `q`, or the torque of the lever's spring for k = 1; `qd` and `qdd` do not matter."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,10 @@ from taupi.excitation.geometry.shapes.read import collision_capsules
 from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.survey import POSTURES, Ranges, never_nearer, random_postures, ranges_of
 from taupi.files import path_of
+from taupi.input_files import parse_toml, printable
 from taupi.model.capsule import Capsule, capsule_from
 from taupi.model.formats.text_file import read_text
 from taupi.model.robot import BASE, Robot
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PathLike = str | os.PathLike[str]
 CapsulesLike = PathLike | Sequence[Capsule | Mapping[str, Any]]
@@ -181,10 +176,7 @@ def _capsules(robot: Robot, capsules: Any, packages: Sequence[PathLike]) -> tupl
 
 
 def _read(path: Path) -> list[Any]:
-    try:
-        rows = tomllib.loads(read_text(path)).get("capsule")
-    except tomllib.TOMLDecodeError as error:
-        raise TaupiError(f"{path} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
+    rows = parse_toml(read_text(path), printable(path)).get("capsule")
     if not isinstance(rows, list) or not rows:
         raise TaupiError(f"{path} has no [[capsule]] tables.", remedy="Add some, with link, a, b and r.")
     return rows

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from taupi.checks import is_number
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.files import path_of
+from taupi.input_files import parse_toml, printable, read_text
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Joint, Robot
 
@@ -240,11 +239,4 @@ def _checked(joint: str, quantity: str, value: Any) -> float:
 
 def _read(path: Any) -> Mapping[str, Any]:
     file = path_of(path, "the path of a TOML file, or a mapping from joints to their limits")
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        table: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-        return table
-    except OSError as error:
-        raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaupiError(f"{file} is no TOML: {error}.") from None
+    return parse_toml(read_text(file, "limits of joints (.toml)"), printable(file.name))

@@ -90,7 +90,10 @@ def identify_fleet(
     _check_terms(own, terms)
     every: list[LogLike] = [log for each in lists.values() for log in each]
     inputs = FitInputs(
-        robot, every, terms, False, base, prior, workers, seed, reading, preparation, client, resume, skip_bad
+        *(robot, every, terms, False, base, prior, workers, seed, reading, preparation),
+        client=client,
+        resume=resume,
+        skip_bad=skip_bad,
     )
     problem = build(inputs, consistent_values)
     rows, names, moments = _fleet_rows(problem, lists, times, own)

@@ -10,7 +10,7 @@ from typing import Any
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.identification.physical.link_shapes import Box, Ellipsoid, Hull, Shape
-from taupi.signals.formats.files import read_toml
+from taupi.input_files import parse_toml, printable, read_text
 
 _KEYS = ("mass", "centre", "box", "ellipsoid", "hull")
 _SHAPES = _KEYS[2:]
@@ -50,7 +50,8 @@ class Bounds:
         if value is None or isinstance(value, Bounds):
             return value
         if isinstance(value, str | os.PathLike):
-            return cls._from_mapping(read_toml(value, "bounds of links (.toml)"), f"{Path(value).name}: ")
+            name = printable(Path(value).name)
+            return cls._from_mapping(parse_toml(read_text(value, "bounds of links (.toml)"), name), f"{name}: ")
         if not isinstance(value, Mapping):
             raise TaupiError(Argument("bounds"), f" is {shown(value)}, expected a mapping or the path of a .toml file.")
         return cls._from_mapping(value, "bounds: ")

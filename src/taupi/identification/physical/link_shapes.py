@@ -86,7 +86,10 @@ class Hull:
         """Return f (4,) of each face: f . (x, 1) >= 0 inside."""
         from scipy.spatial import ConvexHull, QhullError
 
-        points = np.asarray(self.points, dtype=float)
+        try:
+            points = np.asarray(self.points, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise TaupiError(Argument("points"), f" has shape {points.shape}, expected (k, 3) finite numbers (m).")
         try:
@@ -119,7 +122,7 @@ def vector(values: ArrayLike, name: str) -> np.ndarray:
     """Return three finite numbers as an array; `name` is the argument to blame if they are not."""
     try:
         result = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         result = np.empty(0)
     if result.shape != (3,) or not np.isfinite(result).all():
         raise TaupiError(Argument(name), f" is {shown(values)}, expected three finite numbers: x, y, z.")

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from taupi.dynamics.terms import modulated_terms
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
 from taupi.identification.physical.region import inconsistencies
@@ -15,12 +17,14 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import reasons_of_bodies
 from taupi.identification.results.verdict import Level, Verdict
 from taupi.model.formats import toml, urdf
-from taupi.model.parameters import Parameter
+from taupi.model.parameters import Parameter, ParameterLayout
 from taupi.model.robot import Robot
 
 _FRICTION = ("viscous", "coulomb", "offset", "stribeck", "load", "curve")
 # Of elastic joints, whose rotor inertia is identified on its own.
 _TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
+# Terms of joints whose parameters have a place in a description.
+PLACED = (*_FRICTION, *_TRANSMISSION, "rotor")
 
 
 def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
@@ -46,16 +50,21 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
         )
     against = fit.verdict if fit.verdict.level is Level.WRONG else Verdict.of(reasons_of_bodies(fit))
     _refuse(against.reasons, anyway, NotIdentifiedError)
-    robot = fit.robot
+    return robot_with(fit.robot, pi.layout, pi.values)
+
+
+def robot_with(robot: Robot, layout: ParameterLayout, values: np.ndarray) -> Robot:
+    """Return the robot with standard parameters `values` (p,) of a `layout`; those without a place in it are left out."""
     links = len(robot.parameters)
-    values: dict[str, list[Any]] = {}
-    for e, value in zip(pi.layout.entries[links:], pi.values[links:].tolist(), strict=True):
-        if _has_place(fit, e):
-            values.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
-    result = robot.with_parameters(pi.values[:links])
-    result = result.with_friction(**{k: v for k, v in values.items() if k in _FRICTION})
-    drives = {k: v for k, v in values.items() if k in _TRANSMISSION}
-    return _with_rotors(result.with_transmissions(**drives) if drives else result, values)
+    driven = [i for i, joint in enumerate(robot.joints) if joint not in robot.multiple_joints]
+    by_kind: dict[str, list[Any]] = {}
+    for e, value in zip(layout.entries[links:], values[links:].tolist(), strict=True):
+        if _has_place(robot, e):
+            by_kind.setdefault(e.kind, [None] * len(driven))[driven.index(e.index)] = value
+    result = robot.with_parameters(values[:links])
+    result = result.with_friction(**{k: v for k, v in by_kind.items() if k in _FRICTION})
+    drives = {k: v for k, v in by_kind.items() if k in _TRANSMISSION}
+    return _with_rotors(result.with_transmissions(**drives) if drives else result, by_kind)
 
 
 def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = TaupiError) -> None:
@@ -69,13 +78,13 @@ def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = Tau
     warnings.warn(TaupiWarning(" ".join(sentences)), stacklevel=4)
 
 
-def _has_place(fit: Fit, entry: Parameter) -> bool:
-    return entry.owner == fit.robot.joints[entry.index].name and entry.kind in (*_FRICTION, *_TRANSMISSION, "rotor")
+def _has_place(robot: Robot, entry: Parameter) -> bool:
+    return entry.owner == robot.joints[entry.index].name and entry.kind in PLACED
 
 
 def _homeless_sentences(fit: Fit) -> list[str]:
     entries = fit.basis.standard.layout.entries[len(fit.robot.parameters) :]
-    names = [e.name for e in entries if not _has_place(fit, e)]
+    names = [e.name for e in entries if not _has_place(fit.robot, e)]
     known = fit.preparation.known_torque
     sentences = [f"Known torques have no place in a description: {'; '.join(known)}."] if known else []
     if not names:
@@ -103,14 +112,17 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
     """Return the robot with I_a = gear_ratio^2 rotor_inertia."""
     if "rotor" not in values:
         return robot
-    pairs = zip(robot.joints, values["rotor"], strict=True)
+    driven = [joint for joint in robot.joints if joint not in robot.multiple_joints]
+    pairs = zip(driven, values["rotor"], strict=True)
     own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
     return robot.with_transmissions(rotor_inertia=own)
 
 
 @singledispatch
-def write_urdf(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+def write_urdf(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
+
+    A payload (`taupi.identify_payload`) is written as another link, fixed to its frame of the identified robot.
 
     A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason; what the format has no
     place for, such as friction that depends on load, is left out with a warning. A fit whose verdict is wrong, for example from
@@ -156,7 +168,7 @@ def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bo
 
 
 @singledispatch
-def write_toml(source: Robot | Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+def write_toml(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
 
     The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit whose verdict is wrong,

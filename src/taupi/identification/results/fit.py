@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.checks import is_number
+from taupi.checks import is_number, positive
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, InPython, Part, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
@@ -29,7 +29,10 @@ from taupi.signals.reading import Reading
 from taupi.tables import table
 
 if TYPE_CHECKING:
+    from taupi.identification.online.recursive import RecursiveLeastSquares
+    from taupi.identification.online.tracker import FrictionTracker
     from taupi.identification.physical.standard_parameters import Consistency
+    from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Validation
     from taupi.signals.log import Log
     from taupi.signatures import validate as validate_fit
@@ -281,6 +284,66 @@ class Fit:
             from taupi.identification.results.validation import validate_log
 
             return validate_log(self, log, reading, preparation)
+
+    def tracker(self, seconds: float = 60.0) -> FrictionTracker:
+        """Return what follows drifting friction online: `init`, `step`, `program`, and C by `taupi.emit_component`.
+
+        Three numbers per joint, the changes of viscous friction, dry friction and offset, are learnt from past samples.
+        Friction may change by some 20 % within `seconds`, 60 by default.
+
+        >>> import numpy as np, taupi as tp
+        >>> arm, t, w = tp.load("elbow2r").with_friction(coulomb=1.0), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+        >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+        >>> tau = tp.inverse_dynamics(arm, terms="coulomb")(q, qd, qdd)
+        >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), terms=("viscous", "coulomb"), cutoff_hz=10)
+        >>> tracker = fit.tracker()
+        >>> tau_hat, state = tracker.step(tracker.init(), q[100], qd[100], qdd[100], tau[100], dt=0.01)
+        >>> state.theta.shape, bool(abs(tau_hat - tau[100]).max() < 0.1)
+        ((2, 3), True)
+        """
+        from taupi.identification.online.friction_filter import FrictionFilter
+        from taupi.identification.online.tracker import FrictionTracker
+        from taupi.identification.results.online_model import online_model
+
+        model = online_model(self)
+        return FrictionTracker(model, FrictionFilter.of(model, positive("seconds", seconds)))
+
+    def recursive_estimator(self, seconds: float = 60.0) -> RecursiveLeastSquares:
+        """Return recursive least squares for the base parameters, which starts here: `init`, `step`, and C.
+
+        A sample counts for about `seconds`, 60 by default.
+
+        >>> import numpy as np, taupi as tp
+        >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
+        >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+        >>> tau = tp.inverse_dynamics(arm)(q, qd, qdd)
+        >>> fit = tp.identify(arm, tp.Log(t[:, 0], q, tau=tau), terms=("viscous",), cutoff_hz=10)
+        >>> estimator = fit.recursive_estimator()
+        >>> values, state = estimator.step(estimator.init(), q[100], qd[100], qdd[100], tau[100], dt=0.01)
+        >>> values.shape, bool(abs(values - fit.values).max() < 0.1)
+        ((8,), True)
+        """
+        from taupi.identification.results.online_model import recursive_estimator
+
+        return recursive_estimator(self, positive("seconds", seconds))
+
+    if TYPE_CHECKING:
+
+        def track(self, log: LogLike, **settings: Any) -> Tracking:
+            """Return an online error; see below."""
+            ...
+    else:
+
+        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
+        def track(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Tracking:
+            """Return the torque predicted for a `log`, or the log in a file, while friction follows it causally.
+
+            Settings are those of `validate`. Its error is an online error, never to be quoted as one of held-out data: it has
+            seen past torques of the same log.
+            """
+            from taupi.identification.results.tracking import track
+
+            return track(self, self.tracker(), log, reading, preparation)
 
     @property
     def preparation(self) -> Preparation:

@@ -14,21 +14,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from taupi.budget import budget
 from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
+from taupi.identification.results.fit_schema import FitData
 from taupi.identification.results.spring_table import spring_table
+from taupi.input_files import parse_json, printable, read_bytes
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.model.robot_parts import Source
+from taupi.model.scalars import exact
+from taupi.schema import conformed
 from taupi.tables import table
 
 KIND = "taupi.fit"
 VERSION = 1
 SCHEMA = f"{KIND}/{VERSION}"
-# A fit of a hundred parameters has about 300 kB; a file larger than this is not a fit.
-_LIMIT = 256 << 20
 
 
 def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
@@ -69,6 +72,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     file = file / "fit.json" if file.is_dir() else file
     data = _check_schema(_parse(file), file)
     try:
+        data = conformed(data, FitData, "it")
+    except TaupiError as error:
+        raise TaupiError(f"{printable(file)} is damaged: {str(error).removeprefix('it: ')} Identify again.") from None
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", TaupiWarning
@@ -77,9 +84,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         robot = dataclasses.replace(robot, source=_source_from_data(data.get("source"), robot.source))
         return _check_shapes(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
-        raise error.about(str(file)) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise TaupiError(f"{file} is damaged: {type(error).__name__} {shown(str(error))}. Identify again.") from None
+        raise error.about(printable(file)) from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        reason = f"{type(error).__name__} {shown(str(error))}"
+        raise TaupiError(f"{printable(file)} is damaged: {reason}. Identify again.") from None
 
 
 def fit_json(fit: Fit) -> str:
@@ -137,9 +145,16 @@ def _source_from_data(data: Mapping[str, Any] | None, default: Source) -> Source
         return default
     if _hash(data["text"]) != data["sha256"]:
         raise TaupiError("the text of its source was changed since it was written: the sha256 differs. Identify again.")
-    lock = tuple((name, Fraction(value)) for name, value in data["lock"].items())
+    lock = tuple((name, _fraction(value, name)) for name, value in data["lock"].items())
     merged = tuple((name, tuple(others)) for name, others in data["merged"].items())
     return Source(data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
+
+
+def _fraction(text: str, name: str) -> Fraction:
+    value = exact(text, f"lock of {name}")
+    if not isinstance(value, Fraction):
+        raise TaupiError(f"lock of {name} is {shown(text)}, expected a number.")
+    return value
 
 
 def _hash(text: str) -> str:
@@ -158,21 +173,17 @@ def _plain(value: Any) -> Any:
 
 
 def _parse(file: Path) -> Any:
-    try:
-        if file.stat().st_size > _LIMIT:
-            raise TaupiError(f"{file} has more than {_LIMIT >> 20} MB, expected a fit of taupi: {SCHEMA}.")
-        return json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise TaupiError(f"No file {str(file)!r}. Write one with taupi.write_fit or `taupi identify`.") from None
-    except OSError as error:
-        raise TaupiError(f"{file} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise TaupiError(f"{file} is not JSON{where}: expected a fit of taupi, {SCHEMA}.") from None
+    expected = f"a fit of taupi, {SCHEMA}"
+    data = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
+    if data.count(b"[") + data.count(b"{") > budget().nodes:
+        raise TaupiError(f"{printable(file)} is not JSON of a fit: it has more lists than one could have.")
+    return parse_json(data, printable(file), expected)
 
 
 def _check_shapes(fit: Fit) -> Fit:
     """Return the fit, or refuse arrays whose shapes do not belong together."""
+    if not fit.joints:
+        raise TaupiError("it has no joints. Identify again.")
     b, p = len(fit.names), len(fit.basis.standard)
     shapes = {
         "covariance": (b, b),

@@ -12,6 +12,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
+from taupi.identification.floating.floating_rows import floating_prediction, floating_rows
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
@@ -20,7 +21,7 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import Recording, encoder_delays
-from taupi.identification.rows.row_maker import RowMaker
+from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.settings import takes
 from taupi.signals.delay import without_delays
 from taupi.signals.derivatives import central
@@ -153,36 +154,37 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
     settings = dataclasses.replace(fit.preparation, **changes)
     with errors_naming(log if isinstance(log, str | os.PathLike) else None):
         log = _read(log, fit, reading)
+        if fit.robot.floating:
+            return _validate_floating(fit, log, settings)
         log.need("tau")
         if fit.motors_only:
             refuse_absurd(log)
             return validate_motors(fit, log, settings)
-        equations = Equations.of(fit.basis)
-        # A log that was prepared before is prepared once more.
-        source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
-        if settings.cutoff_hz is None:
-            cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
-            settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
-        validation = validate_recording(fit, Recording.of(source, equations, settings))
+        validation = validate_recording(fit, recording_of(fit, log, settings))
     warn_if_faster(validation.name, validation.faster)
     return validation
+
+
+def recording_of(fit: Fit, log: LogLike, settings: Preparation, reading: Reading | None = None) -> Recording:
+    """Return a log, or that in a file, prepared to be predicted by a fit: with the fit's cutoff unless `settings` have one."""
+    log = _read(log, fit, reading or Reading())
+    equations = Equations.of(fit.basis)
+    # A log that was prepared before is prepared once more.
+    source = open_source(log.with_(filtering=None), equations, settings, Streaming(stream=False))
+    if settings.cutoff_hz is None:
+        cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
+        settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
+    return Recording.of(source, equations, settings)
 
 
 @small_algebra
 def validate_recording(fit: Fit, recording: Recording) -> Validation:
     """Return how well a fit predicts a recording in memory, with the fit's cutoff for predictions; every row counts."""
-    equations = recording.equations
-    source, cutoff_hz = recording.source, None
-    if fit.preparation.cutoff_hz is None:
+    equations, source = recording.equations, recording.source
+    if fit.preparation.cutoff_hz is None and recording.preparation.cutoff_hz is None:
         cutoff_hz = _cutoff_hz(fit, source.rate_hz, source.lowest_cutoff_hz)
-    if cutoff_hz is not None and recording.preparation.cutoff_hz is None:
-        recording = recording.with_cutoff(cutoff_hz)
-    recording = dataclasses.replace(
-        recording, least_speeds=np.zeros(equations.count), one_way_signs={}, leave_out="row"
-    )
-    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
-    if not blocks:
-        raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
+        recording = recording if cutoff_hz is None else recording.with_cutoff(cutoff_hz)
+    blocks = predicted_rows(fit, recording)
     time, measured = np.concatenate([rows.time for rows in blocks]), np.concatenate([rows.tau for rows in blocks])
     predicted = measured - np.concatenate([rows.residual(fit.values) for rows in blocks])
     (log,) = source.blocks()
@@ -211,6 +213,26 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     names = [equations.names[j] for j in rows]
     validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
     return dataclasses.replace(validation, faster=faster_joints(fit, speeds))
+
+
+def _validate_floating(fit: Fit, log: Log, settings: Preparation) -> Validation:
+    """Return how well a fit of a floating robot explains the rows of a log, contact forces treated as in the fit."""
+    way, feet = fit.settings.get("contact"), fit.settings.get("feet", "point")
+    rows = floating_rows(fit.basis, log, settings, way, feet, fit.prior)
+    used = np.flatnonzero(rows.use.any(axis=0))
+    measured, predicted = rows.tau[:, used], (rows.y @ fit.values)[:, used]
+    names = [Equations.of(fit.basis).names[k] for k in used]
+    return build_validation(fit, rows.time, measured, predicted, measured, log.source.path, rows.notes, names)
+
+
+def predicted_rows(fit: Fit, recording: Recording) -> list[Rows]:
+    """Return the rows of a recording that a fit predicts, block by block; every row counts, slow ones too."""
+    every = np.zeros(recording.equations.count)
+    recording = dataclasses.replace(recording, least_speeds=every, one_way_signs={}, leave_out="row")
+    blocks = list(recording.rows(RowMaker(friction_plan(fit.basis, fit.values))))
+    if not blocks:
+        raise TaupiError(f"The log has no rows left to predict after filtering at {recording.cutoff_hz:.3g} Hz.")
+    return blocks
 
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
@@ -266,6 +288,8 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
+    if fit.robot.floating:
+        return floating_prediction(fit.basis, fit.values, log)
     equations = Equations.of(fit.basis)
     equations.check(log)
     if not log.rate_hz > 0 and len(log) > 1:

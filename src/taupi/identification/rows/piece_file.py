@@ -34,6 +34,7 @@ def write_piece(piece: Piece, stream: BinaryIO, facts: dict[str, Any]) -> None:
         "stated_torque": piece.stated_torque,
         "known_torque": piece.known_torque,
         "has_known": piece.has_known,
+        "rests_on_gains": piece.rests_on_gains,
     }
     np.savez(
         stream,
@@ -71,7 +72,8 @@ def read_piece(stream: BinaryIO, name: str) -> tuple[Piece, dict[str, Any]]:
         compressed = Compressed(tuple(factors), int(data["samples"]), arrays["extremes"])
         record = LogRecord.from_dict(data["record"])
         stated, known = tuple(data["stated_torque"]), tuple(data["known_torque"])
-        return Piece(compressed, record, stated, known, bool(data["has_known"])), data["facts"]
+        more = bool(data["has_known"]), bool(data["rests_on_gains"])
+        return Piece(compressed, record, stated, known, *more), data["facts"]
     except TaupiError:
         raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, TypeError):

@@ -12,6 +12,7 @@ from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.signals.read import LogLike
+from taupi.signals.stated_gains import rests_on_gains
 from taupi.threads import small_algebra
 
 
@@ -25,6 +26,7 @@ class Piece:
         stated_torque: Known torques that the log states, as formulas.
         known_torque: Known torques that were added to the measured ones: those of the log, else those of the settings.
         has_known: Whether the log has a signal of known torques, too.
+        rests_on_gains: Whether its torques are currents or voltages times stated gains.
     """
 
     compressed: Compressed
@@ -32,6 +34,7 @@ class Piece:
     stated_torque: tuple[str, ...] = ()
     known_torque: tuple[str, ...] = ()
     has_known: bool = False
+    rests_on_gains: bool = False
 
     @property
     def factors(self) -> tuple[JointFactor, ...]:
@@ -49,7 +52,11 @@ def piece_of(recording: Recording, compressed: Compressed) -> Piece:
     first = recording.source.first
     speeds = tuple(np.abs(compressed.extremes[0]).max(axis=0).tolist())
     record = replace(recording.record, speeds=speeds)
-    return Piece(compressed, record, first.known_torque, recording.known_torque, first.tau_known is not None)
+    return Piece(
+        *(compressed, record, first.known_torque, recording.known_torque),
+        has_known=first.tau_known is not None,
+        rests_on_gains=rests_on_gains(first),
+    )
 
 
 @small_algebra

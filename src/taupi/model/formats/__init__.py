@@ -5,5 +5,6 @@ FORMATS: dict[str, str] = {
     ".urdf": "taupi.model.formats.urdf",
     ".xml": "taupi.model.formats.mjcf",
     ".mjcf": "taupi.model.formats.mjcf",
+    ".xacro": "taupi.model.formats.xacro",
     ".toml": "taupi.model.formats.toml",
 }

@@ -2,71 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from taupi.budget import budget
+from taupi.checks import or_none, truth
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
-from taupi.model.placement import IDENTITY, IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
+from taupi.model.floating import let_go
+from taupi.model.formats.branches import kept_loops, one_tree, released, split_planar
+from taupi.model.formats.file_tree import Drive, Mimic, Tree, TreeJoint, children_of
+from taupi.model.placement import IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission
+from taupi.model.robot_parts import BALL, BASE, FREE, KINDS, MULTIPLE, Frame, Joint, Link, Source
 from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
 
-MAX_LINKS = 2000
+__all__ = ["Mimic", "Tree", "TreeJoint", "checked_root", "lock_values", "motion", "robot_from_tree"]
+
 MAX_MIMIC = 100
 # Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
 MAX_BITS = 1000
 
-NO_LIMITS, NO_FRICTION, DIRECT_DRIVE = Limits(), Friction(), Transmission()
-
 Merged = tuple[tuple[str, tuple[str, ...]], ...]  # a moving link, and the file's links whose inertia was merged into it
-
-
-@dataclass(frozen=True, slots=True)
-class Mimic:
-    """Follow another joint: q = ratio q_master + offset."""
-
-    master: str
-    ratio: Scalar
-    offset: Scalar
-
-
-@dataclass(frozen=True, slots=True)
-class TreeJoint:
-    """A joint as the file states it: child frame = parent frame . before . motion(q) . after; its kind may be "fixed"."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    before: Placement = IDENTITY
-    axis: Vector = (Fraction(0), Fraction(0), Fraction(1))
-    after: Placement = IDENTITY
-    mimic: Mimic | None = None
-    limits: Limits = NO_LIMITS
-    friction: Friction = NO_FRICTION
-    transmission: Transmission = DIRECT_DRIVE
-
-
-@dataclass(frozen=True)
-class Tree:
-    """All links of a file with their own bodies, and its joints in the order in which they are visited."""
-
-    name: str
-    where: str
-    links: tuple[tuple[str, Body], ...]
-    joints: tuple[TreeJoint, ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Drive:
-    """How a joint moves: with a driving joint, q = ratio q_driver + offset, or held at the offset (driver None)."""
-
-    driver: str | None
-    ratio: Scalar
-    offset: Scalar
 
 
 def robot_from_tree(
@@ -76,30 +35,39 @@ def robot_from_tree(
     gravity: VectorLike,
     snap: bool,
     source: Source,
+    floating: bool | None = None,
+    branch: str | None = None,
 ) -> Robot:
     """Return the robot of a tree: joints in `lock` held, those off the path to `tip` frozen, fixed links merged.
 
     Each link that is fixed to a moving link has its inertia added to that link's and stays as a frame of its own name; a link
-    that is fixed to the root only stays as a frame.
+    that is fixed to the root only stays as a frame. `floating` lets the root go (True), holds free joints (False) or leaves
+    the file's own free joint (None). Where one of several trees moves freely, the largest is the robot, or the one whose
+    root link is `branch`.
     """
+    or_none(truth)("floating", floating)
     root = checked_root(tree)
-    held = lock_values(lock, tree)
+    held = dict(tree.held) | lock_values(lock, tree)
+    tree = split_planar(tree, held)
     drives = _drives(tree, held)
     notes = list(tree.notes)
+    if floating is False:
+        drives = released(drives, [j.name for j in tree.joints if j.kind == FREE])
+    drives = one_tree(tree, root, drives, branch, notes)
     if tip is not None:
         drives, dropped = _only_path(tree, root, tip, drives)
         if dropped:
             names = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
             notes.append(f"off the path to {tip}, frozen at zero and merged: {names}")
     _refuse_unsupported(tree, drives)
-    moving, frames, merged = _merge(tree, root, drives, snap, notes)
-    if not moving:
-        if held or tip is not None:
-            raise TaupiError(
-                f"{tree.where} has no moving joint left.", remedy="Lock fewer joints, or name another tip."
-            )
-        raise TaupiError(f"{tree.where} has no moving joint.", remedy="It needs at least one.")
+    moving, frames, merged, bolted = _merge(tree, root, drives, snap, notes)
+    lets_go = floating is True and not any(m.joint.kind == FREE for m in moving)
+    if not moving and not lets_go:
+        raise _nothing_moves(tree, bolted, bool(held) or tip is not None)
     joints, links = _numbered(moving, drives)
+    if lets_go:
+        joints, links, frames = let_go(joints, links, frames, Link(root, bolted))
+    loops = kept_loops(tree.loops, frames, notes)
     return Robot(
         name=tree.name,
         joints=joints,
@@ -108,12 +76,26 @@ def robot_from_tree(
         frames=frames,
         tip=tip if tip is not None else _default_tip(tree, joints, links, frames),
         notes=tuple(notes),
-        source=_source(source, held, tip, snap, merged),
+        loops=loops,
+        source=dataclasses.replace(
+            source,
+            merged=tuple(m for m in merged if m[0] in {link.name for link in links}),
+            lock=tuple(held.items()),
+            tip=tip,
+            snap=snap,
+            root=None if joints[0].kind == FREE else Link(root, bolted),
+            floating=floating,
+        ),
     )
 
 
-def _source(source: Source, held: Mapping[str, Fraction], tip: str | None, snap: bool, merged: Merged) -> Source:
-    return Source(source.format, source.path, source.text, merged, tuple(held.items()), tip, snap)
+def _nothing_moves(tree: Tree, bolted: Body, restricted: bool) -> TaupiError:
+    if restricted:
+        return TaupiError(f"{tree.where} has no moving joint left.", remedy="Lock fewer joints, or name another tip.")
+    if any(bolted):
+        remedy = ("It needs at least one, unless its base moves: ", Argument("floating", True), ".")
+        return TaupiError(f"{tree.where} has no moving joint.", remedy=remedy)
+    return TaupiError(f"{tree.where} has no moving joint.", remedy="It needs at least one.")
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -124,8 +106,7 @@ def checked_root(tree: Tree) -> str:
     names = [name for name, _ in tree.links]
     if not names:
         raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
-    if len(names) > MAX_LINKS:
-        raise TaupiError(f"{tree.where} has {len(names)} links, expected at most {MAX_LINKS}.")
+    budget().check_joints(max(len(names), len(tree.joints)), tree.where)
     _refuse_twice("link", names, tree.where)
     _refuse_twice("joint", [j.name for j in tree.joints], tree.where)
     known = set(names)
@@ -161,15 +142,8 @@ def _refuse_twice(what: str, names: Sequence[str], where: str) -> None:
         seen.add(name)
 
 
-def _children(tree: Tree) -> dict[str, list[TreeJoint]]:
-    result: dict[str, list[TreeJoint]] = {}
-    for joint in tree.joints:
-        result.setdefault(joint.parent, []).append(joint)
-    return result
-
-
 def _reached(tree: Tree, root: str) -> set[str]:
-    children = _children(tree)
+    children = children_of(tree)
     reached, stack = {root}, [root]
     while stack:
         for joint in children.get(stack.pop(), ()):
@@ -179,9 +153,9 @@ def _reached(tree: Tree, root: str) -> set[str]:
     return reached
 
 
-def _refuse_unsupported(tree: Tree, drives: Mapping[str, _Drive]) -> None:
+def _refuse_unsupported(tree: Tree, drives: Mapping[str, Drive]) -> None:
     for joint in tree.joints:
-        if joint.kind in KINDS or joint.kind == "fixed":
+        if joint.kind in (*KINDS, *MULTIPLE, "fixed"):
             continue
         drive = drives[joint.name]
         if drive.driver is None and drive.offset == 0:
@@ -219,22 +193,22 @@ def lock_values(lock: Sequence[str] | Mapping[str, ScalarLike], tree: Tree) -> d
     return result
 
 
-def _drives(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, _Drive]:
+def _drives(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, Drive]:
     by_name = {j.name: j for j in tree.joints}
     return {j.name: _drive(j, by_name, held, tree.where) for j in tree.joints}
 
 
-def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> _Drive:
+def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> Drive:
     """Return how a joint moves, following chains of joints that mimic each other."""
     ratio, offset = Fraction(1), Fraction(0)
     current = joint
     for _ in range(MAX_MIMIC):
         if current.name in held:
-            return _Drive(None, Fraction(0), ratio * held[current.name] + offset)
+            return Drive(None, Fraction(0), ratio * held[current.name] + offset)
         if current.kind == "fixed" or ratio == 0:
-            return _Drive(None, Fraction(0), offset)
+            return Drive(None, Fraction(0), offset)
         if current.mimic is None:
-            return _Drive(current.name, ratio, offset)
+            return Drive(current.name, ratio, offset)
         if current.mimic.master not in by_name:
             raise unknown("joint", current.mimic.master, by_name, f"{where}, mimicked by joint {current.name!r}")
         offset += ratio * current.mimic.offset
@@ -243,17 +217,19 @@ def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str
     raise TaupiError(f"{where}: joint {joint.name!r} mimics itself. Let it follow a joint that moves freely.")
 
 
-def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, _Drive]) -> tuple[dict[str, _Drive], list[str]]:
+def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, Drive]) -> tuple[dict[str, Drive], list[str]]:
     """Return the drives with all joints off the path from root to tip held, and the names of those that were moving."""
     parent_of = {j.child: j for j in tree.joints}
+    fixed = {f.name: f.link for f in tree.frames}
+    tip = fixed.get(tip, tip) if isinstance(tip, str) else tip
     if not isinstance(tip, str) or (tip != root and tip not in parent_of):
-        raise unknown("link", tip, [name for name, _ in tree.links], tree.where)
+        raise unknown("link", tip, [*(name for name, _ in tree.links), *fixed], tree.where)
     path: set[str] = set()
     while tip != root:
         path.add(parent_of[tip].name)
         tip = parent_of[tip].parent
     result = {
-        name: drive if name in path and drive.driver in path else _Drive(None, Fraction(0), drive.offset)
+        name: drive if name in path and drive.driver in path else Drive(None, Fraction(0), drive.offset)
         for name, drive in drives.items()
     }
     return result, [name for name, drive in drives.items() if drive.driver is not None and result[name].driver is None]
@@ -271,11 +247,12 @@ class _Moving:
 
 
 def _merge(
-    tree: Tree, root: str, drives: Mapping[str, _Drive], snap: bool, notes: list[str]
-) -> tuple[list[_Moving], tuple[Frame, ...], Merged]:
-    """Return the moving joints depth first, the frames of merged links, and which links were merged into which."""
-    own, children = dict(tree.links), _children(tree)
+    tree: Tree, root: str, drives: Mapping[str, Drive], snap: bool, notes: list[str]
+) -> tuple[list[_Moving], tuple[Frame, ...], Merged, Body]:
+    """Return the moving joints depth first, the frames of merged links, which were merged into which, and the root's body."""
+    own, children = dict(tree.links), children_of(tree)
     moving: list[_Moving] = []
+    bolted = own[root]
     bodies: list[Body] = []
     frames = [Frame(root, BASE)]
     stack = [(joint, BASE, Placement()) for joint in reversed(children.get(root, ()))]
@@ -287,22 +264,32 @@ def _merge(
         note_snapped(notes, f"joint {joint.name}: {how} {float(drive.offset):.6g}", snapped)
         here = _shortened(at @ joint.before @ moved)
         if drive.driver is None:
-            here = here @ joint.after
+            here = here @ joint.home @ joint.after
             frames.append(Frame(joint.child, index, here))
-            if index != BASE and any(own[joint.child]):
-                bodies[index] = _shortened_body(add_bodies(bodies[index], move_body(own[joint.child], here)))
+            if any(own[joint.child]):
+                body = move_body(own[joint.child], here)
+                if index == BASE:
+                    bolted = _shortened_body(add_bodies(bolted, body))
+                else:
+                    bodies[index] = _shortened_body(add_bodies(bodies[index], body))
         else:
             moving.append(_Moving(joint, index, here, own[joint.child]))
             bodies.append(own[joint.child])
             index, here = len(bodies) - 1, Placement()
         stack += [(child, index, here) for child in reversed(children.get(joint.child, ()))]
+    links = [(BASE, root), *((i, m.joint.child) for i, m in enumerate(moving))]
+    places = {f.name: (f.link, f.placement) for f in frames}
+    places |= {m.joint.child: (i, Placement()) for i, m in enumerate(moving)}
     merged = tuple(
-        (m.joint.child, names)
-        for i, m in enumerate(moving)
-        if (names := tuple(f.name for f in frames if f.link == i and any(own[f.name])))
+        (link, names)
+        for i, link in links
+        if (names := tuple(f.name for f in frames if f.link == i and any(own[f.name]) and f.name != root))
     )
+    for extra in tree.frames:
+        link, at = places[extra.link]
+        frames.append(Frame(extra.name, link, _shortened(at @ extra.placement)))
     with_bodies = [_Moving(m.joint, m.parent, m.before, body) for m, body in zip(moving, bodies, strict=True)]
-    return with_bodies, tuple(frames), merged
+    return with_bodies, tuple(frames), merged, bolted
 
 
 def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[Placement, float]:
@@ -315,10 +302,14 @@ def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[P
     return Placement(rotation), snapped
 
 
-def _numbered(moving: Sequence[_Moving], drives: Mapping[str, _Drive]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+def _numbered(moving: Sequence[_Moving], drives: Mapping[str, Drive]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
     """Return the joints with their coordinates numbered, and the links that they move."""
-    drivers = [m.joint.name for m in moving if drives[m.joint.name].driver == m.joint.name]
-    coordinate = {name: k for k, name in enumerate(drivers)}
+    coordinate: dict[str, int] = {}
+    n = 0
+    for m in moving:
+        if drives[m.joint.name].driver == m.joint.name:
+            coordinate[m.joint.name] = n
+            n += {FREE: 6, BALL: 3}.get(m.joint.kind, 1)
     joints = []
     for m in moving:
         j, drive = m.joint, drives[m.joint.name]
@@ -337,6 +328,7 @@ def _numbered(moving: Sequence[_Moving], drives: Mapping[str, _Drive]) -> tuple[
                 friction=j.friction,
                 transmission=j.transmission,
                 mimic=drive.driver != j.name,
+                spring=j.spring,
             )
         )
     return tuple(joints), tuple(Link(m.joint.child, m.body) for m in moving)
@@ -349,7 +341,7 @@ def _default_tip(tree: Tree, joints: Sequence[Joint], links: Sequence[Link], fra
     """
     if any(j.parent != i - 1 for i, j in enumerate(joints)):
         return ""
-    parents = {j.parent for j in tree.joints}
+    parents = {j.parent for j in tree.joints} | {name for k in tree.loops for name in (k.frame_a, k.frame_b)}
     last = len(links) - 1
     leaves = [f.name for f in frames if f.link == last and f.name not in parents]
     return leaves[0] if len(leaves) == 1 else links[last].name

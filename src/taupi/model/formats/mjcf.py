@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import re
-import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from taupi.errors import TaupiError, TaupiWarning
+from taupi.errors import TaupiError
 from taupi.model.body import NO_BODY, Body, body_from_com
+from taupi.model.floating import FREE_JOINT
 from taupi.model.formats import urdf, xml_tree
-from taupi.model.formats.link_tree import Tree, TreeJoint, motion, robot_from_tree
+from taupi.model.formats.description_warnings import warn_of_description, warn_of_snaps
+from taupi.model.formats.file_tree import Mimic, Tree, TreeFrame, TreeJoint
+from taupi.model.formats.link_tree import motion, robot_from_tree
+from taupi.model.formats.mjcf_check import check_mjcf
+from taupi.model.formats.mjcf_compile import compiled
+from taupi.model.formats.mjcf_constraints import Constraints, constraints_of
+from taupi.model.formats.mjcf_passive import passive_notes, warn_of_passive_forces
 from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.text_file import read_text
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import Friction, Limits, Source, Transmission
-from taupi.model.scalars import SNAP_LENGTH, Matrix, Vector, VectorLike, exact, note_snapped, snapped_unit_vector
+from taupi.model.robot_parts import BALL, FREE, Friction, Limits, Source, Transmission
+from taupi.model.scalars import (
+    SNAP_LENGTH,
+    Matrix,
+    SnapNotes,
+    Vector,
+    VectorLike,
+    exact,
+    note_snapped,
+    snapped_unit_vector,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from mujoco import MjModel
 
 WORLD = 0
+KINDS = {0: FREE, 1: BALL, 2: "prismatic", 3: "revolute"}
 
 
 def read(
@@ -35,82 +50,103 @@ def read(
     lock: Sequence[str] | Mapping[str, float] = (),
     tip: str | None = None,
     snap: bool = True,
+    floating: bool | None = None,
+    root: str | None = None,
 ) -> Robot:
-    """Return the robot of the MuJoCo XML file at `path`: its tree of bodies with hinge and slide joints.
+    """Return the robot of the MuJoCo XML file at `path`: its tree of bodies with free, ball, hinge and slide joints.
 
     A joint at p in its body's frame moves the body by T(p) motion(axis, q - ref) T(-p); several joints of one body follow
     each other, with massless links `body/joint` between them. `armature` becomes the rotor inertia (with a gear ratio of 1),
-    `damping` viscous friction and `frictionloss` Coulomb friction. `gravity` (m/s^2) is the file's by default. Bodies without
-    joints are merged into the body that they are fixed to, but stay as frames, and so do sites. `lock`, `tip` and `snap` are
-    those of `taupi.model.formats.urdf.read`. A file whose root element is <robot> is read as URDF.
+    `damping` viscous friction, `frictionloss` Coulomb friction, `stiffness` a spring at the link and `springref` its offset.
+    `gravity` (m/s^2) is the file's by default. Bodies without joints are merged into the body that they are fixed to, but stay
+    as frames, and so do sites. Linear equalities of joints become joints that follow others, `connect` and `weld` loops of the
+    robot. `lock`, `tip` and `snap` are those of `taupi.model.formats.urdf.read`. A free joint stays free, unless `floating` is
+    False; True lets go of a base that has none. Where one of several trees moves freely, the one with the most joints is the
+    robot, or the one whose root body is `root`. A file whose root element is <robot> is read as URDF.
     """
     text = read_text(path)
     file = Path(path)
-    root = xml_tree.parse(text, file.name)
-    if root.tag == "robot":
-        return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap)
-    if root.tag not in ("mujoco", "mujocoinclude"):
-        raise TaupiError(f"{file.name}: the root element is <{root.tag[:40]}>, expected <mujoco> or <robot>.")
-    model = compiled(file)
-    _warn_ignored(model, file.name)
-    tree = _tree(model, root.attributes.get("model") or file.stem, file.name, snap)
+    document = xml_tree.parse(text, file.name)
+    if document.tag == "robot":
+        return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap, floating)
+    if document.tag not in ("mujoco", "mujocoinclude"):
+        raise TaupiError(f"{file.name}: the root element is <{document.tag[:40]}>, expected <mujoco> or <robot>.")
+    check_mjcf(document, file)
+    model, notes = compiled(file)
+    tree = _tree(model, document.attributes.get("model") or file.stem, file.name, snap)
+    tree = dataclasses.replace(tree, notes=(*notes, *tree.notes))
     down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
-    robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text))
+    robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text), floating, root)
+    warn_of_passive_forces(model, file.name)
+    warn_of_snaps(tree)
     warn_not_physical(robot.links, file.name)
+    warn_of_description(robot, file.name)
     return robot
 
 
-def _mujoco() -> ModuleType:
-    try:
-        import mujoco
-    except ImportError:
-        raise TaupiError("Reading MJCF needs the mujoco package. Install it with: pip install taupi[mjcf]") from None
-    return mujoco
-
-
-def compiled(file: Path) -> MjModel:
-    """Return the model of an MJCF file, compiled by MuJoCo."""
-    mujoco = _mujoco()
-    try:
-        return mujoco.MjModel.from_xml_path(str(file))
-    except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-        reason = re.sub(r"\s+", " ", str(error)).strip().removeprefix("XML Error: ").removeprefix("Error: ")
-        raise TaupiError(f"{file.name}: MuJoCo cannot compile it: {reason[:300].rstrip('.')}.") from None
-
-
-def _warn_ignored(model: MjModel, where: str) -> None:
-    counts = {
-        "equality constraints": model.neq,
-        "tendons": model.ntendon,
-        "joint springs": int((model.jnt_stiffness != 0).sum()),
-    }
-    ignored = [f"{count} {what}" for what, count in counts.items() if count]
-    if ignored:
-        message = f"{where}: {' and '.join(ignored)} ignored; the robot is the bare tree of bodies and joints."
-        warnings.warn(message, TaupiWarning, stacklevel=3)
-
-
 def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
-    bodies = [model.body(b).name or f"body{b}" for b in range(model.nbody)]
+    notes = SnapNotes()
+    bodies = _named([model.body(b).name for b in range(model.nbody)], "body")
+    joints = _joint_names(model)
+    rules = constraints_of(model, joints, bodies, where)
     links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
-    joints: list[TreeJoint] = []
-    notes: list[str] = []
+    tree_joints: list[TreeJoint] = []
     for b in range(1, model.nbody):
-        chain = _body_joints(model, b, bodies, where, snap, notes)
-        joints += chain
+        chain = _body_joints(model, b, bodies, joints, rules, where, snap, notes)
+        tree_joints += chain
         links += [(j.child, NO_BODY) for j in chain[:-1]]
         links.append((bodies[b], _inertia(model, b, bodies[b])))
+    taken = {link for link, _ in links}
+    frames = list(rules.frames)
     for s in range(model.nsite):
         site = model.site(s).name
-        if site and site not in (n for n, _ in links):
+        if site and site not in taken:
             placement = _placement(model.site_pos[s], model.site_quat[s], snap, notes, f"site {site}")
-            joints.append(TreeJoint(f"site {site}", "fixed", bodies[model.site_bodyid[s]], site, placement))
-            links.append((site, NO_BODY))
-    return Tree(name, where, tuple(links), tuple(joints), tuple(notes))
+            frames.append(TreeFrame(site, bodies[model.site_bodyid[s]], placement))
+    notes += [*rules.notes, *passive_notes(model)]
+    return Tree(
+        name=name,
+        where=where,
+        links=tuple(links),
+        joints=tuple(tree_joints),
+        notes=tuple(notes),
+        frames=tuple(frames),
+        held=tuple(rules.held.items()),
+        loops=tuple(rules.loops),
+        large_snaps=tuple(notes.large),
+    )
+
+
+def _named(names: Sequence[str], what: str) -> list[str]:
+    """Return names, with a number for what has none, and another one where that is taken."""
+    taken, result = set(names), []
+    for k, name in enumerate(names):
+        new = name or f"{what}{k}"
+        while not name and new in taken:
+            new += "_"
+        taken.add(new)
+        result.append(new)
+    return result
+
+
+def _joint_names(model: MjModel) -> list[str]:
+    """Return the names of the joints; the only free joint is called base where it has no name of its own."""
+    names = [model.joint(k).name for k in range(model.njnt)]
+    free = [k for k in range(model.njnt) if KINDS[int(model.jnt_type[k])] == FREE]
+    if len(free) == 1 and not names[free[0]] and FREE_JOINT not in names:
+        names[free[0]] = FREE_JOINT
+    return _named(names, "joint")
 
 
 def _body_joints(
-    model: MjModel, b: int, bodies: Sequence[str], where: str, snap: bool, notes: list[str]
+    model: MjModel,
+    b: int,
+    bodies: Sequence[str],
+    joints: Sequence[str],
+    rules: Constraints,
+    where: str,
+    snap: bool,
+    notes: list[str],
 ) -> list[TreeJoint]:
     """Return the joints that carry a body, in order, or a fixed joint if it has none."""
     before = _placement(model.body_pos[b], model.body_quat[b], snap, notes, f"body {bodies[b]}")
@@ -119,9 +155,17 @@ def _body_joints(
         return [TreeJoint(f"fixed {bodies[b]}", "fixed", parent, bodies[b], before)]
     result = []
     for k in range(first, first + count):
-        name = model.joint(k).name or f"joint{k}"
-        child = bodies[b] if k == first + count - 1 else f"{bodies[b]}/{name}"
-        result.append(_joint(model, k, name, parent, child, before, where, snap, notes))
+        child = bodies[b] if k == first + count - 1 else f"{bodies[b]}/{joints[k]}"
+        kind = KINDS[int(model.jnt_type[k])]
+        if kind == FREE:  # its positions are those of the body in the world, whatever the file says of the body
+            result.append(TreeJoint(joints[k], FREE, parent, child, home=before))
+        elif kind == BALL:
+            at = Placement(translation=_lengths(model.jnt_pos[k], snap))
+            after = at.inverse() if any(at.translation) else Placement()
+            result.append(TreeJoint(joints[k], BALL, parent, child, before @ at, after=after))
+        else:
+            mimic = rules.mimics.get(joints[k])
+            result.append(_joint(model, k, joints[k], kind, parent, child, before, mimic, where, snap, notes))
         parent, before = child, Placement()
     return result
 
@@ -130,27 +174,23 @@ def _joint(
     model: MjModel,
     k: int,
     name: str,
+    kind: str,
     parent: str,
     child: str,
     before: Placement,
+    mimic: Mimic | None,
     where: str,
     snap: bool,
     notes: list[str],
 ) -> TreeJoint:
-    kinds = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
-    kind = kinds[int(model.jnt_type[k])]
-    if kind in ("free", "ball"):
-        raise TaupiError(
-            f"{where}: joint {name!r} is a {kind} joint, expected a hinge or slide joint. "
-            "Remove it to fix the body, or replace it by hinges and slides."
-        )
     at = Placement(translation=_lengths(model.jnt_pos[k], snap))
     axis, snapped = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
     note_snapped(notes, f"joint {name}: axis = {_printed(model.jnt_axis[k])}", snapped, "a coordinate axis")
     start = float(model.qpos0[model.jnt_qposadr[k]])
     reference, snapped = motion(kind, axis, -exact(start), snap)
     note_snapped(notes, f"joint {name}: ref = {start:.6g}", snapped)
-    dof = model.jnt_dofadr[k]
+    dof, spring = model.jnt_dofadr[k], exact(float(model.jnt_stiffness[k]))
+    rest = exact(float(model.qpos_spring[model.jnt_qposadr[k]]))
     return TreeJoint(
         name=name,
         kind=kind if model.jnt_limited[k] or kind == "prismatic" else "continuous",
@@ -159,9 +199,13 @@ def _joint(
         before=before @ at @ reference,
         axis=axis,
         after=at.inverse() if any(at.translation) else Placement(),
+        mimic=mimic,
         limits=_limits(model, k),
-        friction=Friction(exact(float(model.dof_damping[dof])), exact(float(model.dof_frictionloss[dof]))),
+        friction=Friction(
+            exact(float(model.dof_damping[dof])), exact(float(model.dof_frictionloss[dof])), offset=-spring * rest
+        ),
         transmission=Transmission(rotor_inertia=exact(float(model.dof_armature[dof]))),
+        spring=spring,
     )
 
 
@@ -203,4 +247,5 @@ def _printed(values: np.ndarray) -> str:
 
 def _lengths(values: np.ndarray, snap: bool) -> Vector:
     least = SNAP_LENGTH if snap else 0.0
-    return tuple(exact(float(v)) if abs(v) >= least else Fraction(0) for v in values)  # type: ignore[return-value]
+    # NaN is not below anything: it stays, and is refused.
+    return tuple(Fraction(0) if abs(v) < least else exact(float(v), "a position") for v in values)  # type: ignore[return-value]

@@ -26,6 +26,9 @@ Without `convention` it is any tree: a joint is mounted on the link before it, o
     origin = { xyz = [0, 0, 0.3], rpy = ["pi/2", 0, 0] }
     axis = [0, 0, 1]
 
+A first joint with `type = "free"` is a base that moves freely; `type = "ball"` turns about a point. `spring` is the stiffness of
+a spring at the link. Two frames that are kept together close a loop: a [[loop]] has frame_a, frame_b and kind, "point" or "weld".
+
 Units are SI, angles radians. `inertia` (xx, xy, xz, yy, yz, zz, or 3 x 3) is about the centre of mass; `parameters` states the
 ten standard parameters instead. `transmission` has gear_ratio, rotor_inertia, stiffness, damping, motor_axis, link_viscous and
 link_coulomb; `friction` acts on the motor's side of a spring. `coupling` in [robot], with a row per joint and a column per
@@ -45,14 +48,15 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from taupi.budget import budget
 from taupi.errors import TaupiError, shown, unknown
 from taupi.files import write_text
+from taupi.input_files import parse_toml, printable
 from taupi.model.body import Body, stated_mass
 from taupi.model.capsule import Capsule, capsule_from
 from taupi.model.formats.dh import dh_placements
@@ -70,7 +74,23 @@ from taupi.model.placement import (
     rotation_from_matrix,
 )
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import BASE, KINDS, Frame, Friction, Joint, Limits, Link, Source, Transmission, stated
+from taupi.model.robot_parts import (
+    BALL,
+    BASE,
+    FREE,
+    KINDS,
+    MULTIPLE,
+    POINT,
+    Frame,
+    Friction,
+    Joint,
+    Limits,
+    Link,
+    Loop,
+    Source,
+    Transmission,
+    stated,
+)
 from taupi.model.scalars import (
     Matrix,
     Vector,
@@ -83,23 +103,18 @@ from taupi.model.scalars import (
 )
 from taupi.model.symbols import symbols_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 __all__ = ["read", "reads", "write", "writes"]
 
 JointGeometry = tuple[Placement, Vector, Placement]  # before, axis, after
 
-LIMIT = 4 * 2**20  # bytes
-_TOP = ("robot", "values", "joint", "link", "frame", "capsule")
+_TOP = ("robot", "values", "joint", "link", "frame", "capsule", "loop")
 _ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
-_JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "link")
+_JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "spring", "link")
 _DH = ("a", "alpha", "d", "theta")
 _TREE = ("origin", "axis", "after")
 _LINK = ("name", "m", "com", "inertia", "parameters")
 _FRAME = ("name", "link", "origin")
+_LOOP = ("frame_a", "frame_b", "kind")
 _PLACEMENT = ("xyz", "rpy", "quaternion", "rotation")
 _LIMITS, _FRICTION, _TRANSMISSION = (tuple(f.name for f in fields(kind)) for kind in (Limits, Friction, Transmission))
 _MIMIC = ("joint", "ratio", "offset")
@@ -109,7 +124,7 @@ _UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "n
 def read(path: str | os.PathLike[str]) -> Robot:
     """Return the robot of the TOML file at `path`; the module's docstring describes the format."""
     file = Path(path) if isinstance(path, str | os.PathLike) else path
-    return reads(read_text(path, LIMIT), Path(file).stem, str(file))
+    return reads(read_text(path), printable(Path(file).stem), printable(file, 4096))
 
 
 def reads(text: str, name: str = "robot", path: str = "") -> Robot:
@@ -117,14 +132,10 @@ def reads(text: str, name: str = "robot", path: str = "") -> Robot:
     where = Path(path).name or name
     try:
         # Numbers are kept as they are printed: 0.4318 is 4318/10000.
-        data = tomllib.loads(text.removeprefix("\ufeff"), parse_float=lambda s: s.replace("_", ""))
+        data = parse_toml(text, where, parse_float=lambda s: s.replace("_", ""))
         robot = _robot(data, name, where, Source("toml", path, text))
     except RecursionError:
         raise TaupiError(f"{where} nests too deeply for a robot description.") from None
-    except TaupiError:
-        raise
-    except ValueError as error:  # tomllib's own, and integers with thousands of digits
-        raise TaupiError(f"{where} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
     warn_not_physical(robot.links, where)
     return robot
 
@@ -150,6 +161,7 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
     rows = _tables(data.get("joint", []), f"{where}: [[joint]]")
     if not rows:
         raise TaupiError(f"{where} has no joints. Add one [[joint]] for each.")
+    budget().check_joints(max(len(rows), len(data.get("link", ()))), where)
     snap = head.get("snap", True)
     if not isinstance(snap, bool):
         raise TaupiError(f"{where}: snap is {shown(snap)}, expected true or false.")
@@ -170,6 +182,7 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
         notes=tuple(notes),
         source=source,
         capsules=_capsules(data, where),
+        loops=_loops(data, where),
     )
     robot.frame("tip")
     robot = _coupled(robot, head["coupling"], where) if "coupling" in head else robot
@@ -179,6 +192,15 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
 def _capsules(data: Mapping[str, Any], where: str) -> tuple[Capsule, ...]:
     tables = _tables(data.get("capsule", []), f"{where}: [[capsule]]")
     return tuple(capsule_from(table, f"{where}: capsule {i}") for i, table in enumerate(tables, 1))
+
+
+def _loops(data: Mapping[str, Any], where: str) -> tuple[Loop, ...]:
+    loops = []
+    for i, row in enumerate(_tables(data.get("loop", []), f"{where}: [[loop]]"), 1):
+        table = _table(row, _LOOP, f"{where}: loop {i}")
+        a, b = (_text(table.get(key), f"{where}: loop {i}: {key}") for key in ("frame_a", "frame_b"))
+        loops.append(Loop(a, b, _text(table.get("kind", POINT), f"{where}: loop {i}: kind")))
+    return tuple(loops)
 
 
 def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:
@@ -226,7 +248,12 @@ def _joints(
     if convention not in (None, "classic", "modified"):
         raise unknown("convention", convention, ("classic", "modified"), where)
     names = [_text(row.get("name", f"joint{i}"), f"{where}: joint {i}: name") for i, row in enumerate(rows, 1)]
-    free = [name for name, row in zip(names, rows, strict=True) if "mimic" not in row]
+    free: dict[str, int] = {}  # the joints that own coordinates, and where these start
+    start = 0
+    for name, row in zip(names, rows, strict=True):
+        if "mimic" not in row:
+            free[name] = start
+            start += {FREE: 6, BALL: 3}.get(row.get("type", ""), 1)
     parents = [name for name, _ in bodies]
     joints = []
     for i, row in enumerate(rows):
@@ -267,14 +294,14 @@ def _joint(
     name: str,
     parent: int,
     geometry: JointGeometry,
-    free: Sequence[str],
+    free: Mapping[str, int],
     snap: bool,
     place: str,
     notes: list[str],
 ) -> Joint:
     kind = row.get("type", "revolute")
-    if kind not in KINDS:
-        raise unknown("joint type", kind, KINDS, place)
+    if kind not in (*KINDS, *MULTIPLE):
+        raise unknown("joint type", kind, (*KINDS, *MULTIPLE), place)
     before, axis, after = geometry
     master, ratio, offset = name, exact(1), exact(0)
     if "mimic" in row:
@@ -289,7 +316,7 @@ def _joint(
         name=name,
         kind=kind,
         parent=parent,
-        coordinate=free.index(master),
+        coordinate=free[master],
         before=before @ start,
         axis=axis,
         after=after,
@@ -298,6 +325,7 @@ def _joint(
         friction=_stated(Friction(), row.get("friction", {}), _FRICTION, f"{place}: friction"),
         transmission=_stated(Transmission(), row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission"),
         mimic="mimic" in row,
+        spring=exact(row.get("spring", 0), f"{place}: spring"),
     )
 
 

@@ -44,6 +44,9 @@ def writes(robot: Robot) -> str:
         if frame.placement != Placement():
             lines.append(f"origin = {_placement(frame.placement)}")
         parts.append("[[frame]]\n" + "\n".join(lines))
+    for loop in robot.loops:
+        ends = f"frame_a = {_text(loop.frame_a)}\nframe_b = {_text(loop.frame_b)}"
+        parts.append(f'[[loop]]\n{ends}\nkind = "{loop.kind}"')
     for c in robot.capsules:
         ends = f"a = {list(c.a)}\nb = {list(c.b)}\nr = {c.r!r}"
         parts.append(f"[[capsule]]\nlink = {_text(c.link)}\n{ends}")
@@ -61,9 +64,11 @@ def _joint(robot: Robot, i: int) -> list[str]:
         lines.append(f"axis = {_vector(joint.axis)}")
     if joint.after != Placement():
         lines.append(f"after = {_placement(joint.after)}")
-    master = robot.joint_names[joint.coordinate]
+    master = robot.driving_joints[joint.coordinate].name
     if joint.name != master and not _coupled(robot):
         lines.append(f"mimic = {{ joint = {_text(master)}, ratio = {number(joint.ratio)} }}")
+    if joint.spring:
+        lines.append(f"spring = {number(joint.spring)}")
     lines += _record("limits", joint.limits, Limits())
     lines += _record("friction", joint.friction, Friction())
     lines += _record("transmission", joint.transmission, Transmission())

@@ -12,8 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from taupi.errors import TaupiError, shown, unknown
+from taupi.input_files import printable
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import xml_tree
+from taupi.model.formats.description_warnings import noting_a_bolted_base, warn_of_description, warn_of_snaps
 from taupi.model.formats.link_tree import Mimic, Tree, TreeJoint, robot_from_tree
 from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.text_file import read_text
@@ -21,10 +23,11 @@ from taupi.model.formats.urdf_writer import write
 from taupi.model.formats.xml_tree import Node
 from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, transpose
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import KINDS, Friction, Limits, Source
+from taupi.model.robot_parts import FREE, KINDS, Friction, Limits, Source
 from taupi.model.scalars import (
     SNAP_LENGTH,
     Matrix,
+    SnapNotes,
     Vector,
     VectorLike,
     exact,
@@ -44,6 +47,7 @@ def read(
     tip: str | None = None,
     gravity: VectorLike = (0, 0, "-9.81"),
     snap: bool = True,
+    floating: bool | None = None,
 ) -> Robot:
     """Return the robot of the URDF file at `path`.
 
@@ -56,13 +60,17 @@ def read(
     links on fixed or held joints is added to the moving link that they are fixed to; they stay as frames. `gravity` is the
     acceleration vector (m/s^2), (0, 0, -9.81) by default. `snap` (the default) takes angles printed as near-right ones for
     right angles, and says so in `Robot.notes`, and lengths below 1e-9 m for zero; False keeps the numbers as printed.
+    `floating=True` lets the root link move freely (see `Robot.floating_base`); None, the default, does so where the file has a
+    floating joint at its root, and False bolts it to the ground. A planar joint is read as two slides and a hinge.
     """
     text = read_text(path)
     file = Path(path)
     tree = tree_of(text, file.name, snap)
-    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", str(file), text))
+    robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", printable(file, 4096), text), floating)
+    warn_of_snaps(tree)
     warn_not_physical(robot.links, file.name)
-    return robot
+    warn_of_description(robot, file.name)
+    return noting_a_bolted_base(robot, file.name, asked=floating is not None)
 
 
 def tree_of(text: str, where: str, snap: bool) -> Tree:
@@ -70,11 +78,13 @@ def tree_of(text: str, where: str, snap: bool) -> Tree:
     root = xml_tree.parse(text, where)
     if root.tag != "robot":
         raise TaupiError(f"{where}: the root element is <{root.tag[:40]}>, expected <robot>: not a URDF file.")
-    notes: list[str] = []
+    notes = SnapNotes()
     links = tuple((_name(node, where), _body(node, where)) for node in root.all("link"))
     joints = [_joint(node, where, snap, notes) for node in root.all("joint")]
     name = root.attributes.get("name") or Path(where).stem
-    return Tree(name, where, links, tuple(sorted(joints, key=lambda j: j.name)), tuple(notes))
+    return Tree(
+        name, where, links, tuple(sorted(joints, key=lambda j: j.name)), tuple(notes), large_snaps=tuple(notes.large)
+    )
 
 
 def _place(node: Node, where: str) -> str:
@@ -118,8 +128,11 @@ def _joint(node: Node, where: str, snap: bool, notes: list[str]) -> TreeJoint:
         raise unknown("joint type", kind, TYPES, place)
     parent, child = (_link_of(node, role, place) for role in ("parent", "child"))
     before = _origin(node.first("origin"), place, snap, notes, f"joint {name}")
+    if kind == "planar":
+        axis = _axis(node.first("axis"), place, snap, notes, f"joint {name}")
+        return TreeJoint(name, kind, parent, child, before, axis)
     if kind not in KINDS:
-        return TreeJoint(name, kind, parent, child, before)
+        return TreeJoint(name, FREE if kind == "floating" else kind, parent, child, before)
     return TreeJoint(
         name=name,
         kind=kind,

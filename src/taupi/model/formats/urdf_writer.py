@@ -68,17 +68,47 @@ def updated_text(robot: Robot) -> str:
     return data.decode("utf-8")
 
 
+def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
+    """Return the text of a URDF with another link, fixed to the link `parent`, that has a `body` about the parent's origin.
+
+    The link is called `name`, with a number behind it if there is one of this name already.
+    """
+    from xml.sax.saxutils import quoteattr  # loads half of the standard library, sockets and mail included
+
+    root = xml_tree.parse(text, name)
+    taken = {node.attributes.get("name") for kind in ("link", "joint") for node in root.all(kind)}
+    if parent not in taken:
+        raise TaupiError(f"No link {parent!r} in the URDF, to which a tool could be fixed.")
+    numbered = (name if k == 0 else f"{name}{k}" for k in range(len(taken) + 1))
+    own = next(n for n in numbered if n not in taken and f"{n}_joint" not in taken)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [
+        f'  <link name="{own}">',
+        f"    {_inertial(_wanted(body), b'    ', newline).decode()}",
+        "  </link>",
+        f'  <joint name="{own}_joint" type="fixed">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f'    <child link="{own}"/>',
+        "  </joint>",
+        "",
+    ]
+    end = text.rindex("</robot")
+    start = text[:end].rstrip(" \t")
+    return start + ("" if start.endswith("\n") else newline) + newline.join(lines) + text[end:]
+
+
 def _new_bodies(robot: Robot) -> dict[str, Body]:
     """Return the own body of each link whose parameters changed: own_new = own_file + (asked - merged_file)."""
     from taupi.model.formats.urdf import tree_of  # here, since the reader's module imports this one
 
     source = robot.source
     tree = tree_of(source.text, Path(source.path).name or robot.name, source.snap)
-    original = robot_from_tree(tree, dict(source.lock), source.tip, robot.gravity, source.snap, source)
+    floating = True if robot.floating else source.floating
+    original = robot_from_tree(tree, dict(source.lock), source.tip, robot.gravity, source.snap, source, floating)
     if original.link_names != robot.link_names:
         expected = ", ".join(original.link_names[:6])
         raise TaupiError(f"{robot.name} has different links than its URDF, expected {expected}, ...: read it again.")
-    file_bodies, others, values = dict(tree.links), dict(source.merged), dict(robot.symbols)
+    file_bodies, others, values = dict(tree.links), dict(original.source.merged), dict(robot.symbols)
     result: dict[str, Body] = {}
     for before, after in zip(original.links, robot.links, strict=True):
         asked = tuple(_number(v, values, after.name) for v in after.body)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from taupi.budget import budget, over_budget
 from taupi.errors import TaupiError
 
 MAX_DEPTH = 200
-MAX_ELEMENTS = 200_000
 
 
 @dataclass(slots=True)
@@ -37,12 +37,12 @@ class _Builder:
         self.parser, self.where = parser, where
         self.open: list[Node] = []
         self.root: Node | None = None
-        self.count = 0
+        self.count, self.most = 0, budget().nodes
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        if self.count > MAX_ELEMENTS:
-            raise TaupiError(f"{self.where} has more than {MAX_ELEMENTS} elements, too many for a robot description.")
+        if self.count > self.most:
+            raise over_budget(f"{self.where} has more than {self.most} elements", "nodes")
         if len(self.open) >= MAX_DEPTH:
             raise TaupiError(f"{self.where} nests more than {MAX_DEPTH} elements: not a robot description.")
         node = Node(tag, attributes, self.parser.CurrentLineNumber, self.parser.CurrentByteIndex)

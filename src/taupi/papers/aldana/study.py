@@ -29,13 +29,27 @@ from taupi.papers.aldana.model import (
     printed_entries,
 )
 from taupi.papers.formulas import differing, numeric, readable, spelled
-from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, compared, figure, in_part, off, statement
+from taupi.papers.study import (
+    SAME_FORMULA,
+    Picture,
+    Reproduction,
+    Row,
+    Step,
+    Study,
+    Table,
+    compared,
+    figure,
+    in_part,
+    off,
+    own_runs,
+    statement,
+)
 from taupi.program.program import Program
 from taupi.regressors.lump import lump
 
 SECTION = {"joint": "section 2", "task": "section 3", "regressor": "section 4"}
 GRAVITY_COLUMNS = (1, 2, 19, 24, 25)  # those that hold g
-ERRATA = "our errata"  # docs/concepts/errata.md
+ERRATA = "docs/concepts/errata.md"
 EARTH = 9.81
 
 
@@ -47,11 +61,11 @@ def joint_rows(arm: Robot) -> list[Row]:
         for k, entry in enumerate(entries):
             ours = "differs" if k in wrong else "equal"
             what = f"{name}_{k // 3 + 1}{k % 3 + 1}"
-            rows.append(statement(what, readable([entry]), ours, k not in wrong, SECTION["joint"]))
+            rows.append(statement(what, readable([entry]), ours, k not in wrong, SECTION["joint"], rule=SAME_FORMULA))
     rows += [_formulas(f"g_{k + 1}", gravity_torque(arm), k) for k in range(3)]
     wrong = differing(jacobian(arm, task="planar"), JACOBIAN)
     ours = f"{len(wrong)} of 9 entries differ" if wrong else "equal"
-    rows.append(statement("J_A", "3 x 3, nine entries", ours, not wrong, SECTION["joint"]))
+    rows.append(statement("J_A", "3 x 3, nine entries", ours, not wrong, SECTION["joint"], rule=SAME_FORMULA))
     return rows
 
 
@@ -61,7 +75,8 @@ def _formulas(what: str, program: Program, row: int) -> Row:
     ours = "equal" if not printed else f"differs with p7 as printed; {'differs' if right else 'equal'} after correction"
     same = "p7 is printed as p8; it is m1 lc1 + (m2 + m3) l1, times g"
     shown = readable([G[row]]).removeprefix("g ")
-    return statement(what, shown, ours, not printed, SECTION["joint"], same if printed and not right else "")
+    because = same if printed and not right else ""
+    return statement(what, shown, ours, not printed, SECTION["joint"], because, rule=SAME_FORMULA)
 
 
 def entry_rows(regressor: Program) -> list[Row]:
@@ -78,11 +93,13 @@ def entry_rows(regressor: Program) -> list[Row]:
                 ours = "equal" if not differs else f"differs; {'differs' if k in left else 'equal'} after correction"
                 what = f"y_{row + 1},{k % COLUMNS + 1}"
                 because = sign if differs and k not in left else ""
-                rows.append(statement(what, readable([printed[k]]), ours, not differs, SECTION["regressor"], because))
+                shown, source = readable([printed[k]]), SECTION["regressor"]
+                rows.append(statement(what, shown, ours, not differs, source, because, rule=SAME_FORMULA))
         zeros = [k for k in places if printed[k] == "0"]
         bad = [k for k in zeros if k in wrong]
         ours = "equal" if not bad else f"{len(bad)} are not"
-        rows.append(statement(f"{len(zeros)} other entries of row {row + 1}", "0", ours, not bad, SECTION["regressor"]))
+        what = f"{len(zeros)} other entries of row {row + 1}"
+        rows.append(statement(what, "0", ours, not bad, SECTION["regressor"], rule=SAME_FORMULA))
     return rows
 
 
@@ -97,9 +114,9 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
     gaps = [np.abs(numeric(a, names) - numeric(b, names)).max() for a, b in sides]
     held = sum(gap < 1e-9 * np.abs(y).max() for gap in gaps)
     known = "p3/l2 = p4/l1 = p9 and p2/(l1 l2) = p8/l2 once the p are written out"
-    table = "Table 2"
+    same = "equal" if exact else "not equal"
     return [
-        statement("Y Theta with the 25 monomials", "the model", "equal" if exact else "not equal", exact, table),
+        statement("Y Theta with the 25 monomials", "the model", same, exact, "Table 2", rule=SAME_FORMULA),
         figure(
             "parameters",
             "25",
@@ -108,8 +125,8 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
             SECTION["regressor"],
             because="only so many columns are independent",
         ),
-        figure("independent columns", "14", float(lumped.rank), "", ERRATA),
-        figure("relations between columns that hold", "11", float(held), "", ERRATA),
+        *own_runs([figure("independent columns", "14", float(lumped.rank), "", ERRATA)]),
+        *own_runs([figure("relations between columns that hold", "11", float(held), "", ERRATA)]),
         figure(
             "numbers needed, masses and lengths unknown", "25", float(physical), "", SECTION["regressor"], because=known
         ),
@@ -135,7 +152,15 @@ def task_rows(lumped: Any, arm: Robot) -> list[Row]:
         compared(
             "det J_A", "l1 l2 sin q2", "", off(np.linalg.det(j), l1 * l2 * np.sin(q[:, 1])), None, SECTION["joint"]
         ),
-        statement("(dJ_A/dt)^-1", "a reading", f"det dJ/dt = {singular:.0e}", singular > 1e-9, SECTION["task"], meant),
+        statement(
+            "(dJ_A/dt)^-1",
+            "a reading",
+            f"det dJ/dt = {singular:.0e}",
+            singular > 1e-9,
+            SECTION["task"],
+            meant,
+            rule="the determinant is above 1e-9",
+        ),
         compared("Y Theta, g in p7, p8, p9", "u", "with g-free p7, p8, p9", *gaps, SECTION["regressor"], both),
     ]
 

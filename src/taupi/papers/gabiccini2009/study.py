@@ -13,7 +13,7 @@ from taupi.model.robot import Robot
 from taupi.model.scalars import to_float
 from taupi.papers.formulas import differing, numeric, readable, spelled
 from taupi.papers.gabiccini2009.tensors import tensor_rows
-from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, in_part, statement
+from taupi.papers.study import SAME_FORMULA, Picture, Reproduction, Row, Step, Study, Table, in_part, statement
 from taupi.regressors.classical import regressor, slotine_li_regressor
 from taupi.regressors.explicit import explicit_regressor, link_block_program
 
@@ -103,7 +103,8 @@ def block_rows(robot: Robot) -> list[Row]:
             ours = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
             what, source = f"link {link}, {name}_r" if name[0] != "Z" else f"link {link}, {name}", "section 5.1"
             shown = readable(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
-            rows.append(statement(what, shown, ours, not off, source, REASONS.get((link, name), "")))
+            because = REASONS.get((link, name), "")
+            rows.append(statement(what, shown, ours, not off, source, because, rule=SAME_FORMULA))
     return rows
 
 
@@ -117,7 +118,7 @@ def jacobian_rows(robot: Robot) -> list[Row]:
         for name, span in ((f"J_v{link}", range(6, 12)), (f"J_w{link}", range(6))):
             wrong = [k for k in off if k in span]
             ours = f"{len(wrong)} entries differ" if wrong else "equal"
-            rows.append(statement(name, readable(JACOBIANS[name]), ours, not wrong, "section 5.1"))
+            rows.append(statement(name, readable(JACOBIANS[name]), ours, not wrong, "section 5.1", rule=SAME_FORMULA))
     return sorted(rows, key=lambda row: row.what)
 
 
@@ -133,13 +134,32 @@ def regressor_rows(robot: Robot) -> list[Row]:
     modified = not differing(slotine_li_regressor(robot, algorithm="recursive").reduced(), list(Y_r))
     shape = " x ".join(map(str, Y.shape))
     return [
-        statement("Y by the Lagrangian and by the recursive route", "same", "equal" if same else "differ", same, "5.2"),
-        statement("Y_r by both routes", "same", "equal" if modified else "differ", modified, "5.2"),
-        statement("Y_r with qrd = qd, qrdd = qdd", "Y", "equal" if classical else "differ", classical, "5.2"),
         statement(
-            "columns that act", "m, m px, m py, Jzz of each link", ", ".join(columns), columns == [*ACTING] * 2, "5.2"
+            "Y by the Lagrangian and by the recursive route",
+            "same",
+            "equal" if same else "differ",
+            same,
+            "5.2",
+            rule=SAME_FORMULA,
         ),
-        statement("reduced regressor", "2 x 8", shape, shape == "2 x 8", "5.2"),
+        statement("Y_r by both routes", "same", "equal" if modified else "differ", modified, "5.2", rule=SAME_FORMULA),
+        statement(
+            "Y_r with qrd = qd, qrdd = qdd",
+            "Y",
+            "equal" if classical else "differ",
+            classical,
+            "5.2",
+            rule=SAME_FORMULA,
+        ),
+        statement(
+            "columns that act",
+            "m, m px, m py, Jzz of each link",
+            ", ".join(columns),
+            columns == [*ACTING] * 2,
+            "5.2",
+            rule="the same columns",
+        ),
+        statement("reduced regressor", "2 x 8", shape, shape == "2 x 8", "5.2", rule="the same shape"),
     ]
 
 
@@ -186,7 +206,7 @@ def _torque(values: dict[str, Any], printed: bool) -> np.ndarray:
 
 NOTES = (
     "The listing of the Mathematica call in 5.3 is missing from the text, so its output could not be compared; its arguments are "
-    "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table.",
+    "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table, in Mathematica too.",
     "Blocks are compared as formulas, symbol by symbol, with lengths and gravity as symbols: equal means equal everywhere.",
     "Printed with five columns, the inertia block of link 2 needs six; b1 and b7 are one expression under two names.",
 )

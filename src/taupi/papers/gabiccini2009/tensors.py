@@ -38,7 +38,15 @@ def _position(robot: Robot, q: np.ndarray, qd: np.ndarray) -> Row:
     gap, left = (off(twist[3:] + np.cross(twist[:3], p), velocity) for p in (printed, held))
     why = "the lever of (11) starts at the link frame's origin, R_i p"
     return compared(
-        "what p_iG is measured from", "the global origin", "the link frame", gap, left, "section 3, (11)", why, 1e-7
+        "what p_iG is measured from",
+        "the global origin",
+        "the link frame",
+        gap,
+        left,
+        "section 3, (11)",
+        why,
+        1e-7,
+        "differences",
     )
 
 
@@ -86,6 +94,6 @@ def _exchanged(robot: Robot, q: np.ndarray, qd: np.ndarray, qrd: np.ndarray, qrd
     why = "the two tensors cannot be added; 1432 exchanges what is meant, in the storage of (53)"
     ours = f"{sizes[0]} and {sizes[1]}; with 1432 Y_r is met to {gap:.0e}"
     return [
-        statement("which levels are exchanged", "1324", ours, can, "(51), (53)", why),
+        statement("which levels are exchanged", "1324", ours, can, "(51), (53)", why, rule="tensors of one shape"),
         compared("Y_r = X_r - W_r + Z", "Y_r", "", gap, None, "(55)-(59)"),
     ]

@@ -162,14 +162,16 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
             sum_of_both > EXACT,
             "(7)",
             "it is antisymmetric, and the terms add for that reason",
+            rule=f"the sum is above {EXACT:.0e}",
         ),
         statement(
             "sizes",
             "C_1 to C_3 times qd; J_t is 6n x 6n",
             sizes,
-            False,
+            places[0].J_t.shape == (6 * robot.n, 6 * robot.n),
             "(10)",
             "J is missing between the two, as (12) has it",
+            rule="the same shape",
         ),
     ]
 
@@ -237,9 +239,10 @@ def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
             "sizes",
             "Y_1 is 10 x 6n; the last entry a_n1",
             size,
-            False,
+            6 * robot.n == 10,  # the columns of J_t, the rows of Y_1 as printed
             "(23)",
             "6n x 10n, block-diagonal, is what J_t can be multiplied with",
+            rule="J_t has as many columns as Y_1 has rows",
         ),
     ]
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from taupi.papers.kubozono.loops import DURATION, SEED, Loop, Protocol, protocols
 from taupi.papers.kubozono.slips import slip_rows
-from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, figure, in_part, statement
+from taupi.papers.study import Picture, Reproduction, Row, Step, Study, Table, figure, in_part, own_runs, statement
 
-# The document has no simulation: its laws are compared with reference runs, whose figures are printed in
-# docs/howto/reproduce-a-study.md. They were made with another plant and another integrator.
-REFERENCE = "reference runs"
+# The document has no simulation: its laws are compared with reference runs of our own, whose figures are printed in
+# docs/concepts/reference-runs.md. They were made with another plant and another integrator.
 # The columns of the table: what, unit.
 COLUMNS = {
     "V(0)": "J",
@@ -51,6 +50,7 @@ PROVED = ("slotine-li", "walker")
 # The decay of V_1 = s' H s / 2 with exact parameters: the document's rate, and that of the reference runs.
 DECAY = {"planar": ("4", "8.0000000"), "PUMA": ("6", "12.0000000")}
 SAME_TORQUE, PRINTED_GAP = 1e-10, "2.5e-13"
+NO_RISE = "never by more than 1e-9 V(0): error of integration"
 INTEGRATED = 1e-9  # of V(0): what the integrator may add to V between samples
 DRAWS = range(8)
 
@@ -63,10 +63,11 @@ def table_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
             what, ours = f"{arm}, {TITLES[kind]}: {column}", loop.figures[column]
             if printed == NEVER:
                 stays = ours >= loop.run.time[-1]
-                rows.append(statement(what, NEVER, NEVER if stays else f"after {ours:.4g} s", stays, REFERENCE))
+                said = NEVER if stays else f"after {ours:.4g} s"
+                rows.append(statement(what, NEVER, said, stays, rule=f"not within {DURATION:.0f} s"))
             elif printed is not None:
-                rows.append(figure(what, printed, ours, unit, REFERENCE, because=BECAUSE.get((arm, kind, column), "")))
-    return rows
+                rows.append(figure(what, printed, ours, unit, because=BECAUSE.get((arm, kind, column), "")))
+    return own_runs(rows)
 
 
 def acceptance_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
@@ -76,14 +77,14 @@ def acceptance_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
         if kind in PROVED:
             falls = loop.change <= INTEGRATED
             ours = f"{loop.change:+.1e} V(0) at most"
-            rows.append(statement(f"{arm}, {TITLES[kind]}: V", "never rises", ours, falls, REFERENCE))
+            rows.append(statement(f"{arm}, {TITLES[kind]}: V", "never rises", ours, falls, rule=NO_RISE))
             what = f"{arm}, {TITLES[kind]}: closed less recursive torque"
-            rows.append(figure(what, PRINTED_GAP, loop.gap(kind), "N m", REFERENCE, SAME_TORQUE))
+            rows.append(figure(what, PRINTED_GAP, loop.gap(kind), "N m", "", SAME_TORQUE, reason="rounding"))
         if kind == "forgetful":
             ours = f"rises by up to {loop.change:.1e} V(0)"
             what = f"{arm}, {TITLES[kind]}, from -0.3 a: V"
-            rows.append(statement(what, "rises", ours, loop.change > 1e-6, REFERENCE))
-    return rows
+            rows.append(statement(what, "rises", ours, loop.change > 1e-6, rule="by more than 1e-6 V(0)"))
+    return own_runs(rows)
 
 
 def decay_rows(protocol: Protocol) -> list[Row]:
@@ -93,7 +94,7 @@ def decay_rows(protocol: Protocol) -> list[Row]:
     what = f"{protocol.name}, Walker with exact parameters, gamma = {document}: rate of V_1"
     lost = "a factor 2 is lost in (49): d/dt s' H s = -2 gamma s' H s"
     return [
-        figure(what, reference, rate, "1/s", REFERENCE),
+        *own_runs([figure(what, reference, rate, "1/s")]),
         figure(what, document, rate, "1/s", "(49)", because=lost),
     ]
 
@@ -111,9 +112,9 @@ def draws_table(step: Step) -> tuple[Table, list[Row]]:
             worst = max(loop.change for loop in loops)
             what = f"{arm}, {TITLES[kind]}, {len(DRAWS)} other starts: V"
             ours = f"{worst:+.1e} V(0) at most"
-            rows.append(statement(what, "never rises", ours, worst <= INTEGRATED, REFERENCE))
+            rows.append(statement(what, "never rises", ours, worst <= INTEGRATED, rule=NO_RISE))
     heading = ("arm", "law", "seed", *(f"{c}, {u}" for c, u in COLUMNS.items()))
-    return Table("Other draws of the first estimate", heading, tuple(lines)), rows
+    return Table("Other draws of the first estimate", heading, tuple(lines)), own_runs(rows)
 
 
 def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
@@ -135,7 +136,7 @@ def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
 
 NOTES = (
     "The document has no simulation. The figures of the loops are those of reference runs with another plant, printed in "
-    "docs/howto/reproduce-a-study.md. Every cell of that table is met to its printed digits but one, which is off by 4e-4 more.",
+    "docs/concepts/reference-runs.md. Every cell of that table is met to its printed digits but one, which is off by 4e-4 more.",
     "The draw of the first estimate is not printed, so it was searched for: NumPy's default and old generator, 400 seeds, three "
     f"orders of parameters. Chosen by V(0) and V(end) of the planar arm, seed {SEED} of the default one, in the document's order "
     "meets the other cells of both arms too (the PUMA's first link without mass). The table of other draws shows how much "

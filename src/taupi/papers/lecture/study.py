@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,19 @@ from taupi.model.robot import Robot
 from taupi.papers.formulas import differing, readable
 from taupi.papers.lecture.properties import property_rows
 from taupi.papers.lecture.simulation import simulation
-from taupi.papers.study import Reproduction, Row, Step, Study, figure, holding, in_part, off, statement
+from taupi.papers.study import (
+    SAME_FORMULA,
+    Reproduction,
+    Row,
+    Step,
+    Study,
+    figure,
+    holding,
+    in_part,
+    off,
+    own_runs,
+    statement,
+)
 from taupi.program.program import Program
 from taupi.regressors.classical import regressor
 
@@ -58,7 +71,7 @@ REGRESSOR = [
     *("0", "0", "s2", "qd2"),
 ]
 QUARTER = (-math.pi / 2, math.pi / 2)
-EXAMPLE, REFERENCE = "2R example", "reference value"
+EXAMPLE = "2R example"
 
 
 def coriolis(form: str, printed: bool = False) -> list[str]:
@@ -69,7 +82,7 @@ def coriolis(form: str, printed: bool = False) -> list[str]:
 def _formula(what: str, program: Program, entries: list[str], printed: list[str] | None = None) -> Row:
     wrong = differing(program, entries)
     ours = "equal" if not wrong else f"entries {', '.join(str(k + 1) for k in wrong)} of {len(entries)} differ"
-    return statement(what, readable(printed or entries), ours, not wrong, EXAMPLE)
+    return statement(what, readable(printed or entries), ours, not wrong, EXAMPLE, rule=SAME_FORMULA)
 
 
 def term_rows(arm: Robot) -> list[Row]:
@@ -90,7 +103,9 @@ def term_rows(arm: Robot) -> list[Row]:
         wrong, left = differing(program, coriolis(form, printed=True)), differing(program, coriolis(form))
         ours = "equal" if not wrong else f"{len(wrong)} of 4 entries differ; {len(left)} after correction"
         sign = "entry (2, 2) has a minus: with the plus C qd is not c" if wrong else ""
-        rows.append(statement(title, ", ".join(CORIOLIS_PRINTED[form]), ours, not wrong, EXAMPLE, sign))
+        rows.append(
+            statement(title, ", ".join(CORIOLIS_PRINTED[form]), ours, not wrong, EXAMPLE, sign, rule=SAME_FORMULA)
+        )
     return rows
 
 
@@ -129,14 +144,15 @@ def motion_rows(arm: Robot) -> list[Row]:
     masses = [operational_mass(unit, task="xy", form=form)(q) for form in ("congruence", "inverse")]
     felt = ", ".join(f"{v:.6g}" for v in np.round(masses[0], 12).ravel() + 0.0)
     size = " x ".join(map(str, jacobian(arm)(q).shape))
+    unit_mass, turned = "M_C of the unit arm at (0, 90 deg)", "J is 6 x n, so that J' F has n entries"
     facts = [
         ("acceleration of m2 at (0, pi/2)", "centripetal and Coriolis parts", off(acceleration, printed)),
         ("J^-T M J^-1", "(J M^-1 J')^-1", off(masses[1], masses[0])),
     ]
     return [
         *holding(EXAMPLE, facts),
-        statement("M_C of the unit arm at (0, 90 deg)", "1, 0, 0, 2", felt, felt == "1, 0, 0, 2", REFERENCE),
-        statement("size of J", "n x 6", size, False, "closed form", "J is 6 x n, so that J' F has n entries"),
+        *own_runs([statement(unit_mass, "1, 0, 0, 2", felt, felt == "1, 0, 0, 2", rule="to six digits")]),
+        statement("size of J", "n x 6", size, size == "2 x 6", "closed form", turned, rule="the same shape"),
     ]
 
 
@@ -145,18 +161,20 @@ def bound_rows(arm: Robot) -> list[Row]:
     known = {n: float(v or 0) for n, v in dict(arm.symbols).items()}
     L1, L2, m1, m2, g = (known[n] for n in ("L1", "L2", "m1", "m2", "g"))
     k, low = m2 * L1 * L2, (m1 + m2) * L1**2 + 2 * m2 * L2**2
+    least = "(m1 + m2) L1^2 + 2 m2 L2^2"
     printed = {
-        "M_1_min": ("least ||M||_1", low),
-        "M_1_max": ("largest ||M||_1", low + 3 * k),
-        "c_1": ("c_b of the 1-norm", k),
-        "g_1": ("g_b of the 1-norm", (m1 + m2) * g * L1 + 2 * m2 * g * L2),
-        "c_2_n2": ("c_b of the 2-norm, n^2 max |Gamma|", 4 * k),
+        "M_1_min": ("least ||M||_1", least, low),
+        "M_1_max": ("largest ||M||_1", f"{least} + 3 m2 L1 L2", low + 3 * k),
+        "c_1": ("c_b of the 1-norm", "m2 L1 L2", k),
+        "g_1": ("g_b of the 1-norm", "(m1 + m2) g L1 + 2 m2 g L2", (m1 + m2) * g * L1 + 2 * m2 * g * L2),
+        "c_2_n2": ("c_b of the 2-norm, n^2 max |Gamma|", "4 m2 L1 L2", 4 * k),
     }
     computed = bounds(arm, QUARTER, tolerance=1e-9)
-    rows = [
-        figure(f"{what}, joints within 90 deg", f"{value:.10g}", computed[name].value, "", EXAMPLE, 1e-7)
-        for name, (what, value) in printed.items()
-    ]
+    width = "the certain enclosure is so narrow"
+    rows = []
+    for name, (what, formula, value) in printed.items():
+        row = figure(what, f"{value:.10g}", computed[name].value, "", EXAMPLE, 1e-7, reason=width)
+        rows.append(replace(row, what=f"{what}, joints within 90 deg", stated=f"{formula} = {value:.10g}"))
     largest = np.abs(christoffel_symbols(arm)([0.0, math.pi / 2])).ravel() / k
     expected = [0, 1, 1, 1, 1, 0, 0, 0]
     shown = ", ".join(f"{v:.3g}" for v in largest)
@@ -167,9 +185,10 @@ def bound_rows(arm: Robot) -> list[Row]:
             shown,
             off(largest, expected) < 1e-12,
             EXAMPLE,
+            rule="off by less than 1e-12: rounding",
         )
     )
-    rows.append(figure("least c_b of the 2-norm / (m2 L1 L2)", "1.64449", computed["c_2"].value / k, "", REFERENCE))
+    rows += own_runs([figure("least c_b of the 2-norm / (m2 L1 L2)", "1.64449", computed["c_2"].value / k)])
     return rows
 
 
@@ -179,7 +198,7 @@ NOTES = (
     "(tests/data/spec-dynamics-and-regressors.json, tests/reference/test_known_bounds.py).",
     "The bounds are tight, and need the joint limits: over a full turn ||M||_1 goes below its bound.",
     "c_b = n^2 max |Gamma| holds, but is loose: n^(3/2) will do, and the least one is 1.644 m2 L1 L2 in place of 4.",
-    "The drawings (arm, ellipses of mass) are not reproduced; taupi.plot draws taupi.operational.mass_ellipses(...).",
+    "The drawing of accelerations and forces at the tip: taupi.plot(taupi.operational.mass_ellipses(...), arrows=8).",
 )
 
 

@@ -18,8 +18,10 @@ from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
+from taupi.identification.results.error_measures import relative_errors
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
+from taupi.papers.study import Picture
 from taupi.signals.log import Log
 from taupi.signals.prepare import prepare
 from taupi.simulation.run import Run
@@ -60,9 +62,10 @@ CAUSAL = Pipeline({**_LOW_PASS, "filtering": "causal", "derivatives": "backward"
 LATE = Pipeline(CAUSAL.settings, raw_torque=True)
 UNFILTERED = Pipeline({"filtering": "none", "derivatives": "backward"})
 CENTRAL = Pipeline(_LOW_PASS, estimators=("ols", "wls"))
-RECORDED = Pipeline({**_LOW_PASS, "derivatives": "recorded"})
+RECORDED = Pipeline({**_LOW_PASS, "derivatives": "recorded"}, estimators=("ols", "wls"))
 # The torque has neither counts nor noise here, so a spline through the positions needs no filter of it.
 SPLINE = Pipeline({"cutoff_hz": 20.0, "filtering": "none", "derivatives": "quintic"}, estimators=("ols", "wls"))
+WIDE_SPLINE_STRIBECK = Pipeline({**SPLINE.settings, "cutoff_hz": 40.0}, stribeck=True, estimators=("wls",))
 SPLINE_STRIBECK = Pipeline(SPLINE.settings, stribeck=True, estimators=("ols", "wls"))
 
 
@@ -109,10 +112,14 @@ class Bench:
 
     def estimates(self, log: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
         """Return the base parameters (b,) that a pipeline finds, by estimator; those of further columns are left out."""
+        return self.solved(pipeline.prepared(log), pipeline)
+
+    def solved(self, ready: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
+        """Return the same from a log that is prepared: derivatives and all."""
         base = self.extended if pipeline.stribeck else self.base
         problem = build_problem(
             self.robot,
-            pipeline.prepared(log),
+            ready,
             self.terms(pipeline.stribeck),
             preparation=self.settings,
             base=base,
@@ -137,20 +144,28 @@ class Bench:
         return float(errors.mean()), float(errors[..., moving].mean())
 
 
-def relative_errors(values: Any, truth: Any) -> np.ndarray:
-    """Return |values - truth| / |truth|, or |values - truth| where the truth is 0: the terms of the document's mean.
-
-    >>> relative_errors([3.0, 0.5], [2.0, 0.0]).tolist()
-    [0.5, 0.5]
-    """
-    real = np.asarray(truth, dtype=float)
-    off: np.ndarray = np.abs(np.asarray(values, dtype=float) - real) / np.where(real == 0, 1.0, np.abs(real))
-    return off
+def shaken(log: Log, snr_db: float, seed: int) -> Log:
+    """Return a log with white noise on positions, velocities and accelerations of links and motors: the document's."""
+    rng, noisy = np.random.default_rng(seed), {}
+    for name in ("q", "qd", "qdd", "theta", "thetad", "thetadd"):
+        (value,) = log.need(name)
+        rms = np.sqrt(np.mean(value**2, axis=0))
+        noisy[name] = value + rms * 10 ** (-snr_db / 20) * rng.standard_normal(value.shape)
+    return log.with_(**noisy)
 
 
 def exact_log(run: Run) -> Log:
     """Return the log of a run as it was, accelerations included."""
     return run.to_log()
+
+
+def zoomed(title: str, run: Run, joint: int, seconds: float = 0.3) -> Picture:
+    """Return link against motor of a joint around where they differ most: the zooms of Figures 5 and 7."""
+    assert run.theta is not None
+    middle = run.time[np.abs(run.theta[:, joint] - run.q[:, joint]).argmax()]
+    span = np.abs(run.time - middle) <= seconds / 2
+    lines = {"link q": run.q[span, joint], "motor theta": run.theta[span, joint]}
+    return Picture(f"{title}: link and motor, where they differ most", "rad", run.time[span], lines)
 
 
 def side_by_side(work: Callable[[A], B], items: Iterable[A]) -> list[B]:

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from taupi.papers.study import Picture, Row, Table, between, figure, in_part
+from taupi.identification.results.error_measures import relative_errors
+from taupi.papers.study import Picture, Row, Table, figure, in_part, own_runs
 from taupi.papers.zollo2014 import published
-from taupi.papers.zollo2014.pipelines import relative_errors
+from taupi.papers.zollo2014.pipelines import zoomed
+from taupi.papers.zollo2014.printed_shape import printed_tables
+from taupi.papers.zollo2014.published import resembling
 from taupi.papers.zollo2014.puma import GRAVITY, OWN, Outcome
 
 TABLES, FIGURES = "Zollo Tables 3-6", "Zollo, section 6"
-REFERENCE = "reference runs"  # printed in docs/howto/reproduce-a-study.md
 
 
 def puma_rows(outcomes: Mapping[int, Outcome]) -> list[Row]:
     """Return all rows of the PUMA study, under headings."""
     return [
         *in_part("PUMA 560: figures of the text", figure_rows(outcomes)),
-        *in_part("PUMA 560: pipelines", pipeline_rows(outcomes)),
+        *own_runs(in_part("PUMA 560: pipelines", pipeline_rows(outcomes))),
     ]
 
 
@@ -29,7 +31,7 @@ def figure_rows(outcomes: Mapping[int, Outcome]) -> list[Row]:
     own = relative_errors(estimated, real)
     literal, ours = (float(outcomes[62].errors(name).mean()) for name in ("literal", OWN))
     deflection = float(np.mean([np.abs(m.run.q - m.puma.motors(m.run)).max(axis=0).mean() for m in outcomes.values()]))
-    missing = "k_m and the motion are not printed; ours is one motion of our own"
+    missing = "k_m, gains and motion are not printed; ours is one motion of our own"
     across, along = outcomes[62].puma.bench.base, outcomes[60].puma.bench.base
     single = sum(kind == "independent" for kind in across.classes.values())
     return [
@@ -71,21 +73,18 @@ def figure_rows(outcomes: Mapping[int, Outcome]) -> list[Row]:
 
 
 def pipeline_rows(outcomes: Mapping[int, Outcome]) -> list[Row]:
-    """Return outcome pipeline of the reference runs beside ours, for both directions of gravity."""
+    """Return each pipeline of the reference runs beside ours, for both directions of gravity."""
     rows = []
     for count, outcome in outcomes.items():
         for name, (title, *references) in published.PUMA_PIPELINES.items():
-            text, low, high = references[0 if count == 60 else 1]
-            rows.append(
-                between(f"{count}: {title}", text, float(outcome.errors(name).mean()), low, high, "", REFERENCE)
-            )
-        text, low, high = published.PUMA_MEDIAN[count]
+            mean = float(outcome.errors(name).mean())
+            rows.append(resembling(f"{count}: {title}", references[0 if count == 60 else 1], mean))
         middle = float(np.median(outcome.errors("central")))
-        rows.append(between(f"{count}: central differences, median error", text, middle, low, high, "", REFERENCE))
+        rows.append(resembling(f"{count}: central differences, median error", published.PUMA_MEDIAN[count], middle))
     counts = outcomes[60].puma.counts(outcomes[60].run)[3:]
     for joint, (text, steps) in enumerate(zip(published.PUMA_COUNTS, counts, strict=True), start=4):
         what = f"deflection of joint {joint}, counts of the encoder"
-        rows.append(between(what, text, steps, float(text) / 2, float(text) * 2, "", REFERENCE))
+        rows.append(resembling(what, published.times(text, 2), steps))
     return rows
 
 
@@ -102,11 +101,11 @@ def puma_tables(outcomes: Mapping[int, Outcome]) -> dict[str, Table]:
     tables = {"puma_pipelines": Table("PUMA 560: error by pipeline", heading, tuple(pipelines))}
     for count, outcome in outcomes.items():
         tables[f"puma_{count}"] = _parameters(count, outcome)
-    return tables
+    return tables | printed_tables(next(iter(outcomes.values())), OWN)
 
 
 def _parameters(count: int, outcome: Outcome) -> Table:
-    """Return a line for outcome base parameter; the published ones are the printed estimates put together as B pi."""
+    """Return a line for each base parameter; the published ones are the printed estimates put together as B pi."""
     bench = outcome.puma.bench
     printed = dict(zip(published.puma_names(), published.puma_tables()[1], strict=True))
     together = bench.base.project(np.array([printed[name] for name in bench.base.standard.names]))
@@ -117,14 +116,20 @@ def _parameters(count: int, outcome: Outcome) -> Table:
 
 
 def puma_pictures(outcomes: Mapping[int, Outcome]) -> tuple[Picture, ...]:
-    """Return the motion and deflection of the first three joints, and errors from the least to the largest."""
+    """Return torque and motion of all six joints, link against motor where they differ most, and sorted errors."""
     outcome = outcomes[60]
-    names, run = outcome.puma.bench.robot.joint_names[:3], outcome.run
+    names, run = outcome.puma.bench.robot.joint_names, outcome.run
     deflection = np.degrees(outcome.puma.motors(run) - run.q)
-    pictures = [
-        Picture("PUMA: position q", "rad", run.time, dict(zip(names, run.q.T[:3], strict=True))),
-        Picture("PUMA: deflection", "degrees", run.time, dict(zip(names, deflection.T[:3], strict=True))),
-    ]
+    pictures = []
+    for title, unit, values in (
+        ("torque u", "N m", run.tau),
+        ("position q", "rad", run.q),
+        ("deflection", "degrees", deflection),
+    ):
+        for joints in (slice(0, 3), slice(3, 6)):
+            lines = dict(zip(names[joints], values.T[joints], strict=True))
+            pictures.append(Picture(f"PUMA: {title}, {names[joints][0]} to {names[joints][-1]}", unit, run.time, lines))
+    pictures += [zoomed(f"PUMA, {name}", run, k) for k, name in enumerate(names)]
     for count, outcome in outcomes.items():
         lines = {name: np.log10(np.sort(outcome.errors(name)) + 1e-16) for name in ("literal", OWN, "exact")}
         title = f"PUMA: sorted errors of {count} base parameters"

@@ -21,8 +21,8 @@ _RESERVED = C_RESERVED | {"N", "i", "blockIdx", "blockDim", "threadIdx", "gridDi
 _SUFFIXES = ("", "_sample", "_entry")
 _TYPES = {"float64": "double", "float32": "float"}
 # NVRTC reads no headers, so infinity and NaN are written by their bits.
-_INFINITY = {"float64": "__longlong_as_double(0x7ff0000000000000LL)", "float32": "__int_as_float(0x7f800000)"}
-_NAN = {"float64": "__longlong_as_double(0x7ff8000000000000LL)", "float32": "__int_as_float(0x7fc00000)"}
+INFINITY = {"float64": "__longlong_as_double(0x7ff0000000000000LL)", "float32": "__int_as_float(0x7f800000)"}
+NAN = {"float64": "__longlong_as_double(0x7ff8000000000000LL)", "float32": "__int_as_float(0x7fc00000)"}
 
 
 def files(program: Program, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
@@ -56,7 +56,7 @@ def kernel_source(
     ending = "f" if dtype == "float32" else ""
     dialect = Dialect(
         C_OPERATIONS,
-        number=lambda v: digits(v, dtype, _INFINITY[dtype], _NAN[dtype], ending),
+        number=lambda v: digits(v, dtype, INFINITY[dtype], NAN[dtype], ending),
         read="x{}_{}".format,
         store=store,
         define=f"const {kind} {{t}} = {{e}};",

@@ -23,8 +23,9 @@ LIMIT = 300_000
 _ALIVE = 5
 # Progress is reported once per this many instructions.
 _STEPS = 200
-# A product may have this many pairs of terms per term of the limit: most pairs combine.
-_PAIRS = 20
+# All products and divisions together may have this many pairs of terms per term of the limit: readable forms need a tenth of
+# that, and what needs more would end in a refusal after minutes.
+_PAIRS = 5
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def expand(
     plan = Plan(slots=opaque + spare + (64 if intermediates else 0))
     while True:
         try:
-            ring = Ring(program, program.exact_tape, symbols, plan, work=_PAIRS * limit)
+            ring = Ring(program, program.exact_tape, symbols, plan, work=_PAIRS * max(limit, LIMIT))
             return _Run(ring, limit, intermediates).expansion()
         except ReplanError as again:
             plan = again.plan
@@ -115,7 +116,7 @@ class _Run:
         try:
             result = self._apply(i, arguments)
         except TooLongError:
-            self._refuse(step)
+            self._refuse(step, "needs more products than a form of")
         self._check(len(result.numerator), step)
         if i.op in ("add", "sub", "neg", "twice") and all(a in self.point for a in i.args):
             c, s = combined_point(i.op, [self.point[a] for a in i.args])
@@ -172,10 +173,10 @@ class _Run:
         if terms > self.limit:
             self._refuse(step)
 
-    def _refuse(self, step: int) -> NoReturn:
+    def _refuse(self, step: int, why: str = "has more than") -> NoReturn:
         name, steps = self.ring.program.name, len(self.ring.tape.instructions)
         raise TaupiError(
-            f"{name}, expanded, has more than {self.limit} terms (reached at step {step} of {steps}): nobody can read that.",
+            f"{name}, expanded, {why} {self.limit} terms (reached at step {step} of {steps}): nobody can read that.",
             remedy=(
                 "Use ",
                 Argument("intermediates", 20),

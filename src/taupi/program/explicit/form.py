@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from taupi.checks import or_none, whole_number
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.explicit.algebra_writers import (
+    MapleWriter,
+    MathematicaWriter,
+    TimedLatex,
+    TimedText,
+    checked_time,
+    shaped_lists,
+)
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
 from taupi.program.explicit.formula_tree import Collector, Product, Sum, length, name_repeated
 from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
 from taupi.program.explicit.monomials import Alphabet
+from taupi.program.explicit.symbol_names import symbol_name
 from taupi.program.explicit.user_names import user_names
 from taupi.program.explicit.writers import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
@@ -23,6 +32,9 @@ _MATH = '<math displaystyle="true">'
 _TEXT_WIDTH, _LATEX_WIDTH = 110, 90
 # A matrix is written as a matrix if it has few columns and short entries, and entry by entry otherwise.
 _MATRIX_COLUMNS, _MATRIX_ENTRY = 6, 60
+
+
+W = TypeVar("W", bound=Writer)
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,10 @@ class Explicit:
     """The outputs of a program as formulas; `definitions` are the named sub-terms, in order.
 
     `text` can be read by Python and SymPy if the formulas hold arithmetic and common functions only (no comparisons). `latex`
-    is for papers and notebooks, `markdown` for repositories, and `html` for browsers, without scripts or downloads. `sympy`
-    returns expressions in the shape of the program's outputs. `name` and `ports` are the program's name and outputs,
-    `entries` the formulas, and `columns` the names of the parameters that the columns stand for. `digits` and `short` are
-    those of `Program.explicit`; `alphabet` has the symbols.
+    is for papers and notebooks, `markdown` for repositories, `html` for browsers, without scripts or downloads, `mathematica`
+    and `maple` for computer algebra. `sympy` returns expressions in the shape of the program's outputs. `name` and `ports`
+    are the program's name and outputs, `entries` the formulas, and `columns` the names of the parameters that the columns
+    stand for. `digits` and `short` are those of `Program.explicit`; `alphabet` has the symbols.
     """
 
     name: str
@@ -65,12 +77,16 @@ class Explicit:
 
     # SymPy --------------------------------------------------------------------------------------------------------
 
-    def sympy(self) -> Any:
-        """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; named sub-terms stay symbols."""
-        from taupi.program.explicit.to_sympy import TreeConverter
+    def sympy(self, time: str | None = None) -> Any:
+        """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; named sub-terms stay symbols.
+
+        With the name of `time`, coordinates are functions of it, and velocities their derivatives; by default they are symbols.
+        """
+        from taupi.program.explicit.to_sympy import TimedConverter, TreeConverter
         from taupi.program.targets.explicit import shaped
 
-        convert = TreeConverter(self.alphabet)
+        name = checked_time(time)
+        convert = TreeConverter(self.alphabet) if name is None else TimedConverter(self.alphabet, name)
         results = [
             shaped([convert(e.tree) for e in self.entries if e.output == port.name], port) for port in self.ports
         ]
@@ -87,18 +103,24 @@ class Explicit:
 
     # Writing ------------------------------------------------------------------------------------------------------
 
-    def text(self, width: int = _TEXT_WIDTH) -> str:
-        """Return plain text, one line per entry, broken at about `width` characters; zeros are left out and counted."""
-        write = TextWriter(self.alphabet, self.digits, self.short)
+    def text(self, width: int = _TEXT_WIDTH, time: str | None = None) -> str:
+        """Return plain text, one line per entry, broken at about `width` characters; zeros are left out and counted.
+
+        With the name of `time`, coordinates are functions of it: q1(t), Derivative(q1(t), t).
+        """
+        write = self._writer(TextWriter, TimedText, time)
         lines = []
         for label, tree in self._labelled("{}", "{}[{}]"):
             pieces = _broken(write, write, tree, width - len(label) - 3)
             lines.append(f"{label} = " + ("\n    ").join(p.strip() if k else p for k, p in enumerate(pieces)))
         return "\n".join([*lines, *self._zeros()])
 
-    def latex(self, width: int = _LATEX_WIDTH) -> str:
-        """Return LaTeX: a matrix if it is small, otherwise `aligned` entries, with sums broken at about `width` characters."""
-        write = LatexWriter(self.alphabet, self.digits, self.short)
+    def latex(self, width: int = _LATEX_WIDTH, time: str | None = None) -> str:
+        """Return LaTeX: a matrix if it is small, otherwise `aligned` entries, with sums broken at about `width` characters.
+
+        With the name of `time`, coordinates are written as functions of it.
+        """
+        write = self._writer(LatexWriter, TimedLatex, time)
         if self._is_small():
             return self._matrix(write)
         measure = TextWriter(self.alphabet, self.digits, self.short)
@@ -127,6 +149,43 @@ class Explicit:
             )
         zeros = "".join(f"<p>{line}</p>" for line in self._zeros())
         return f'<table class="taupi-explicit">{"".join(rows)}</table>{zeros}'
+
+    def mathematica(self, time: str | None = None) -> str:
+        """Return Mathematica's language: lists, with named sub-terms before them.
+
+        With the name of `time`, coordinates are functions of it, q1[t], and velocities q1'[t], as D[...] and Dt need them.
+
+        >>> import taupi as tp
+        >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit().mathematica(time="t"))
+        gout = {g*(L1*Cos[q1[t]]*(m1 + m2) + L2*m2*Cos[q1[t] + q2[t]]), L2*g*m2*Cos[q1[t] + q2[t]]};
+        """
+        return self._algebra(MathematicaWriter, time)
+
+    def maple(self, time: str | None = None) -> str:
+        """Return Maple's language: vectors, matrices and arrays, with named sub-terms before them.
+
+        With the name of `time`, coordinates are functions of it, q1(t), and velocities diff(q1(t), t).
+
+        >>> import taupi as tp
+        >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit().maple())
+        g_out := Vector([g*(L1*cos(q1)*(m1 + m2) + L2*m2*cos(q1 + q2)), L2*g*m2*cos(q1 + q2)]):
+        """
+        return self._algebra(MapleWriter, time)
+
+    def _algebra(self, kind: type[MathematicaWriter] | type[MapleWriter], time: str | None) -> str:
+        write = kind(self.alphabet, self.digits)
+        write.time = checked_time(time)
+        symbols = {write.name(symbol_name(a)) for a in self.alphabet.ring.atoms if a.kind == "symbol"}
+        lines = [write.listed(name, write.sum(tree)) for name, tree in self.definitions]
+        for port in self.ports:
+            entries = [write.sum(e.tree) for e in self.entries if e.output == port.name]
+            name = f"{port.name}_out" if write.name(port.name) in symbols else port.name
+            lines.append(write.listed(name, shaped_lists(entries, port.shape)))
+        return "\n".join(lines)
+
+    def _writer(self, plain: type[W], timed: type[W], time: str | None) -> W:
+        kind = plain if checked_time(time) is None else type("Timed", (timed,), {"time": time})
+        return kind(self.alphabet, self.digits, self.short)
 
     def __str__(self) -> str:
         return self.text()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, shown
 from taupi.program.angles import Point, combined_point
 from taupi.program.explicit.polynomial_quotient import Quotient
 from taupi.program.explicit.polynomial_ring import ReplanError, Ring
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import sympy
 
 _LARGEST_POWER = 64
+# No number of a formula has more digits before its decimal point, and powers of longer ones could take forever.
+_LARGEST_NUMBER = 10**60
 
 
 def quotient(ring: Ring, expression: str | sympy.Expr, what: str, allowed: Iterable[str] | None = None) -> Quotient:
@@ -52,11 +54,14 @@ class _Reader:
         self.symbols = {n: k for n, k in known.items() if n in names}
         self.angles = {n: places for n, places in angles.items() if n in names}
         self.names = sorted({*self.symbols, *self.angles})
+        self.power = 1  # to which what is read now is raised by what is around it
 
     def __call__(self, node: ast.AST) -> Quotient:
         ring = self.ring
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                if not abs(number) <= _LARGEST_NUMBER:
+                    raise TaupiError(f"{self.what} holds {shown(number)}, expected numbers below 1e60.")
                 return Quotient(ring.constant(Fraction(str(number))))
             case ast.Name() | ast.Attribute() if (name := ast.unparse(node)) in self.symbols:
                 return Quotient(ring.generators[self.symbols[name]])
@@ -93,7 +98,12 @@ class _Reader:
             or abs(number) > _LARGEST_POWER
         ):
             raise TaupiError(f"{self.what} holds the power {ast.unparse(power)}, expected a whole number.")
+        outer = self.power
+        self.power = outer * max(1, abs(int(number.p)))
+        if self.power > _LARGEST_POWER:
+            raise TaupiError(f"{self.what} holds powers of powers, beyond {_LARGEST_POWER} together.")
         value = self(base)
+        self.power = outer
         value = self._inverse(value, base) if number < 0 else value
         return reduce(self.ring.multiply, [value] * abs(int(number.p)), Quotient(self.ring.constant(1)))
 

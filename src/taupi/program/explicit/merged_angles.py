@@ -1,7 +1,8 @@
 """Products of sines and cosines merged into sums of angles: cos q1 cos q2 - sin q1 sin q2 becomes cos(q1 + q2).
 
 There are two steps. First, for all formulas together, an angle may be replaced by its sum with another (cos^2(q2 + q3) has
-eight terms otherwise). Then, formula by formula, pairs of products become single sines and cosines of sums and differences.
+eight terms otherwise). Then, formula by formula, powers become multiples of an angle, and pairs of products single sines and
+cosines of sums and differences.
 A step is taken only if it leaves fewer terms.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from flint import fmpq, fmpq_mpoly
 
 from taupi.program.explicit.monomials import Alphabet, Form, Forms, Letter, Monomial, Terms, added
+from taupi.program.explicit.multiple_angles import multiples
 from taupi.program.explicit.polynomial_ring import Ring
 
 # Formulas with more terms keep their products: nobody reads them, and the search would take longer than the expansion.
@@ -71,10 +73,18 @@ def shortest(
     before, original = len(p), p
     for step in steps:
         p = replaced(alphabet.ring, p, step)
-    summed = _primitive_merged(alphabet, p, forms) if steps and forms is not None else plain
+    summed = _folded_forms(alphabet, p, forms) if steps and forms is not None else plain
     if len(p) < before:
         return summed
-    return min(_primitive_merged(alphabet, original, plain_forms(alphabet.ring)), summed, plain, key=len)
+    return min(_folded_forms(alphabet, original, plain_forms(alphabet.ring)), summed, plain, key=len)
+
+
+def _folded_forms(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms) -> Terms:
+    """Return p with multiples of its angles, or with products merged: whichever has fewer terms."""
+    terms = alphabet.terms(p, forms)
+    folded = multiples(alphabet, terms)
+    primitive = _primitive_merged(alphabet, p, forms)
+    return primitive if folded == terms else min(merged(alphabet, folded), primitive, key=len)
 
 
 def _primitive_merged(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms) -> Terms:

@@ -70,7 +70,7 @@ class Ring:
     symbols: frozenset[str]  # the constants that stay symbols; the others enter as numbers
     plan: Plan
     atoms: list[Atom] = field(default_factory=list)
-    work: int = 100_000_000  # the longest product, in pairs of terms
+    work: int = 100_000_000  # of all products and divisions together, in pairs of terms
 
     def __post_init__(self) -> None:
         angular = angular_registers(self.tape)
@@ -160,10 +160,15 @@ class Ring:
         return p
 
     def times(self, p: fmpq_mpoly, q: fmpq_mpoly) -> fmpq_mpoly:
-        """Return p q in normal form; a product that would fill the memory is refused before it is computed."""
-        if len(p) * len(q) > self.work:
-            raise TooLongError
+        """Return p q in normal form; what would fill the memory or take minutes is refused before it is computed."""
+        self._spend(len(p) * len(q))
         return self.reduced(p * q)
+
+    def _spend(self, pairs: int) -> None:
+        """Count the work of a product or a division; refuse it where the work of a readable formula is spent."""
+        if pairs > self.work:
+            raise TooLongError
+        self.work -= pairs
 
     def add(self, a: Quotient, b: Quotient, sign: int = 1) -> Quotient:
         """Return a + sign b."""
@@ -215,6 +220,7 @@ class Ring:
         for k, exponent in denominator:
             f, e = self.factors[k], exponent
             while e:
+                self._spend(len(p) * len(f))
                 result, remainder = divmod(p, f)
                 if remainder != 0:
                     break

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 from flint import fmpq_mpoly
 
+from taupi.program.explicit.algebra_writers import in_time
 from taupi.program.explicit.formula_tree import Product, Sum
 from taupi.program.explicit.monomials import Alphabet
 from taupi.program.explicit.polynomial_quotient import Quotient
@@ -113,6 +114,19 @@ class Converter:
         return self.powers[k, e]
 
 
+def time_functions(ring: Ring, time: str) -> dict[Any, Any]:
+    """Return what the inputs' symbols are as functions of time: q1 is q1(t), qd1 its derivative."""
+    t = sympy.Symbol(time)
+    functions = {}
+    for atom in ring.atoms:
+        moving = in_time(atom) if atom.kind in ("symbol", "sin", "cos") else None
+        if moving is not None:
+            name, order = moving
+            value = sympy.Function(name)(t)
+            functions[sympy.Symbol(symbol_name(atom))] = value.diff(t, order) if order else value
+    return functions
+
+
 class TreeConverter:
     """Turns formula trees into SymPy, keeping their factors."""
 
@@ -135,3 +149,15 @@ class TreeConverter:
             return self.atoms.meaning_of(letter.atom)
         angle = sympy.Add(*(m * sympy.Symbol(symbol_name(self.alphabet.angle[a])) for a, m in letter.form))
         return FUNCTIONS[letter.kind](angle)
+
+
+class TimedConverter(TreeConverter):
+    """The same with coordinates as functions of time."""
+
+    def __init__(self, alphabet: Alphabet, time: str) -> None:
+        super().__init__(alphabet)
+        self.functions = time_functions(alphabet.ring, time)
+
+    def __call__(self, tree: Sum) -> Any:
+        """Return a tree as SymPy."""
+        return super().__call__(tree).xreplace(self.functions)

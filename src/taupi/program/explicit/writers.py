@@ -7,6 +7,7 @@ from html import escape, unescape
 
 from flint import fmpq
 
+from taupi.latex_text import latex_text
 from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.merged_angles import shortest
 from taupi.program.explicit.monomials import Alphabet, Letter
@@ -228,15 +229,15 @@ class LatexWriter(Writer):
     def _letter(self, letter: str) -> str:
         if letter in GREEK:
             return f"\\{letter}"
-        return letter if len(letter) == 1 else rf"\mathrm{{{letter}}}".replace("_", r"\_")
+        text = latex_text(letter)
+        return text if len(letter) == 1 else rf"\mathrm{{{text}}}"
 
     def _name(self, letter: str, below: str, raw: bool = False) -> str:
         shown = letter if raw else self._letter(letter)
         if not below:
             return shown
-        if "_" in below or len(below) > 4:
-            below = rf"\mathrm{{{below}}}".replace("_", r"\_")
-        return rf"{shown}_{{{below}}}".replace(" ", r"\ ")
+        text = latex_text(below)
+        return rf"{shown}_{{\mathrm{{{text}}}}}" if "_" in below or len(below) > 4 else f"{shown}_{{{text}}}"
 
     def function(self, op: str, arguments: list[str]) -> str:  # noqa: D102
         known = {"sign": r"\operatorname{sgn}", "sqrt": r"\sqrt", "fabs": "", "asin": r"\arcsin", "acos": r"\arccos"}

@@ -6,13 +6,15 @@ import ctypes
 import math
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numpy as np
+from numpy import ndarray
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, unknown
@@ -21,8 +23,11 @@ from taupi.program.output_layouts import checked_layout, dtype_name, output_shap
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
 from taupi.program.targets.simd.machine_code import load
+from taupi.progress import progress
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy.typing import DTypeLike
 
 # With fewer samples than this, a thread costs more than it saves.
@@ -30,6 +35,8 @@ _SAMPLES_PER_THREAD = 512
 # Outputs larger than this bypass the cache, in which they would not stay.
 _STREAMED_BYTES = 32 * 1024 * 1024
 _ALIGNMENT = 64
+# A program with more instructions than this takes seconds to compile, and shows that it is at work.
+_LONG = 30_000
 _SCALARS = {"float64": "double", "float32": "float"}
 
 
@@ -66,14 +73,19 @@ class Kernel:
             raise unknown(Argument("dtype"), name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, threads, layout, np.dtype(name)
         self.lanes = vector_width(self.dtype) if lanes is None else lanes
-        self._module = build_module(program, layout, self.lanes, _SCALARS[name])
-        self._engine = load(self._module.text)
+        with _watched(program) as step:
+            step("instructions")
+            self._module = build_module(program, layout, self.lanes, _SCALARS[name])
+            step("machine code")
+            self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
         self._counts = [len(program.nonzeros(k)) for k in range(len(program.outputs))]
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._local = threading.local()
+        self._arity = len(program.inputs)
+        self._idle: list[BoundKernel] = []  # for calls with one sample, each used by one thread at a time
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.program, self.threads, self.layout, self.dtype.name, self.lanes)
@@ -93,14 +105,44 @@ class Kernel:
         `out` may have arrays of the right shape and type for the results. Not all structural zeros are written: `out` must be
         zero there before the call, as the arrays of `empty` are.
         """
+        if out is None and not kwargs and (result := self.one_sample(args)) is not None:
+            return result
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
         results = self.empty(n) if out is None else self._checked_out(out, n, shape)
+        if out is not None and any(np.may_share_memory(a, r) for a in arrays for r in results):
+            arrays = [a.copy() for a in arrays]  # results are written while later samples are still to be read
         if n:
             self._run_all(arrays, results, n)
         if self.layout == "samples" and out is None:
             results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def one_sample(self, args: tuple[Any, ...]) -> Any:
+        """Return the results for one sample in arrays that need no conversion; None for any other arguments.
+
+        `args` are one array per input, of the kernel's number type and the input's own shape; a float serves an input without
+        axes. This is the same code as that of a batch, to the last bit, without the time that it takes to arrange a batch.
+        """
+        if len(args) != self._arity or self.layout != "samples":
+            return None
+        dtype, idle = self.dtype, self._idle
+        try:  # a list's pop and append are atomic, so that threads never share one
+            bound = idle.pop()
+        except IndexError:
+            bound = BoundKernel(self)
+        for a, (place, shape) in zip(args, bound.places):  # noqa: B905 - as many, and the check takes its time
+            if not (type(a) is ndarray and a.dtype is dtype and a.shape == shape) and not (
+                type(a) is float and shape == ()
+            ):
+                idle.append(bound)
+                return None
+            place[...] = a
+        bound.run()
+        results = bound.results
+        copies = results[0].copy() if len(results) == 1 else tuple([r.copy() for r in results])
+        idle.append(bound)
+        return copies
 
     def empty(self, n: int) -> list[np.ndarray]:
         """Return output arrays for `n` samples: zeros, aligned to cache lines."""
@@ -133,6 +175,8 @@ class Kernel:
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         # A forked process has none of its parent's threads.
         if os.getpid() not in self._pools:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
         pool = self._pools[os.getpid()]
         jobs = [pool.submit(self._run_part, arrays, results, n, a, b) for a, b in pairwise(edges)]
@@ -200,17 +244,36 @@ class BoundKernel:
         places = zip(program.inputs, ends, strict=True)
         self.inputs = {p.name: self.x[end - p.size : end].reshape(p.shape) for p, end in places}
         self.outputs = {p.name: np.zeros(p.shape, kernel.dtype) for p in program.outputs}
+        self.places = [(place, place.shape) for place in self.inputs.values()]
+        self.results = list(self.outputs.values())
         arrays = [self.inputs[p.name].reshape(1, p.size) for p in program.inputs]
         results = [self.outputs[p.name].reshape(1, p.size) for p in program.outputs]
         self._kept_alive = (kernel, scratch := kernel.scratch(), table := kernel.table(arrays, results, 1, scratch))
         # Called with the interpreter's lock held: releasing it costs more than computing one sample.
         prototype = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         run = prototype(kernel._engine.get_function_address("kernel"))
+        self.kernel = kernel
         self.run = partial(run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundKernel, (self.kernel,), (self.x, self.outputs)
+
+    def __setstate__(self, state: tuple[np.ndarray, dict[str, np.ndarray]]) -> None:
+        """Fill the inputs and outputs of a copy; addresses are those of the copy."""
+        self.x[:] = state[0]
+        for name, value in state[1].items():
+            self.outputs[name][...] = value
 
     def __call__(self) -> None:
         """Compute the outputs from the inputs; `run()` does the same, without the overhead of this method."""
         self.run()
+
+
+def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:
+    """Return a progress bar for a program that takes seconds to compile, and nothing to see for others."""
+    if program.function.n_instructions() < _LONG:
+        return nullcontext(lambda name: None)
+    return progress(f"compiling {program.name}", 2)
 
 
 def _address(array: np.ndarray) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, Part, TaupiError, unknown
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Threads per block: of 64, 128 and 256, the last was slightly ahead for every program on an H200.
 _THREADS = 256
+# Of roll-outs, whose threads need many registers: fewer threads leave each of them more (128 in the trial on an H200).
+_ROLL_THREADS = 128
 # Samples per tile of the fused products: only one tile of the regressor exists at a time.
 TILE = 1 << 16
 
@@ -163,13 +166,75 @@ class CudaKernel:
         return matrix, vector
 
 
-def _device() -> Any:
-    """Return CuPy with a working device, or say what is missing."""
+class Device(Protocol):
+    """Where kernels run: memory, and functions of many threads. `CudaDevice` is one; a test has one that is the CPU."""
+
+    def upload(self, array: np.ndarray) -> Any:
+        """Return a copy of a contiguous `array` on the device."""
+        ...
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return zeros of a `shape` on the device, in float64."""
+        ...
+
+    def download(self, array: Any) -> np.ndarray:
+        """Return a copy of an `array` of the device."""
+        ...
+
+    def free_bytes(self) -> int:
+        """Return how much memory is left."""
+        ...
+
+    def function(self, source: str, name: str) -> Callable[[int, Sequence[Any]], None]:
+        """Return the kernel called `name` in a `source`: called with the number of threads and its arguments."""
+        ...
+
+
+class CudaDevice:
+    """The current CUDA device, through CuPy; `on_cpu` is what to do instead where there is none."""
+
+    def __init__(self, on_cpu: Sequence[Part] = ("Compile for the CPU: ", Argument("target", "cpu"), ".")) -> None:
+        self._cupy = _device(on_cpu)
+        self._kernels: dict[tuple[str, str], Any] = {}
+
+    def upload(self, array: np.ndarray) -> Any:
+        """Return a copy of a contiguous `array` on the device."""
+        return self._cupy.asarray(array)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return zeros of a `shape` on the device, in float64."""
+        return self._cupy.zeros(shape, "float64")
+
+    def download(self, array: Any) -> np.ndarray:
+        """Return a copy of an `array` of the device."""
+        result: np.ndarray = self._cupy.asnumpy(array)
+        return result
+
+    def free_bytes(self) -> int:
+        """Return how much memory is left, with what CuPy keeps for itself."""
+        pool = self._cupy.get_default_memory_pool()
+        return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+
+    def function(self, source: str, name: str) -> Callable[[int, Sequence[Any]], None]:
+        """Return the kernel called `name` in a `source`, compiled once; called with the number of threads and its arguments."""
+        if (source, name) not in self._kernels:
+            module = self._cupy.RawModule(code=source, options=("--std=c++14",))
+            self._kernels[source, name] = module.get_function(name)
+        kernel = self._kernels[source, name]
+
+        def launch(count: int, arguments: Sequence[Any]) -> None:
+            values = [np.int64(a) if isinstance(a, int) else a for a in arguments]
+            kernel(((count + _ROLL_THREADS - 1) // _ROLL_THREADS,), (_ROLL_THREADS,), tuple(values))
+
+        return launch
+
+
+def _device(on_cpu: Sequence[Part] = ("Compile for the CPU: ", Argument("target", "cpu"), ".")) -> Any:
+    """Return CuPy with a working device, or say what is missing and what to do instead."""
     try:
         import cupy
     except ImportError:
-        raise TaupiError("The CUDA target needs CuPy: pip install taupi[gpu], or compile for the CPU.") from None
-    on_cpu = ("Compile for the CPU: ", Argument("target", "cpu"), ".")
+        raise TaupiError("The CUDA target needs CuPy: pip install taupi[gpu].", remedy=on_cpu) from None
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:

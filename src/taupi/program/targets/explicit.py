@@ -7,22 +7,25 @@ from typing import Any
 
 import sympy
 
+from taupi.program.explicit.algebra_writers import checked_time
 from taupi.program.explicit.expand import expand, symbolic_constants
-from taupi.program.explicit.to_sympy import Converter
+from taupi.program.explicit.to_sympy import Converter, time_functions
 from taupi.program.program import Port, Program
 
 
-def build(program: Program, values: bool = False) -> Callable[[], Any]:
+def build(program: Program, values: bool = False, time: str | None = None) -> Callable[[], Any]:
     """Return a function without arguments that returns the outputs: a SymPy Matrix, an Array for three axes, or a scalar.
 
-    With `values`, symbols that have a value are replaced by it.
+    With `values`, symbols that have a value are replaced by it; with `time`, coordinates are functions of it.
     """
+    checked_time(time)
 
     def run() -> Any:
         expansion = expand(program, symbolic_constants(program, values))
         convert = Converter(expansion.ring)
+        functions = time_functions(expansion.ring, time) if time else {}
         results = tuple(
-            shaped([convert(p) for p in flat], port)
+            shaped([convert(p).xreplace(functions) if functions else convert(p) for p in flat], port)
             for flat, port in zip(expansion.outputs, program.outputs, strict=True)
         )
         return results[0] if len(results) == 1 else results

@@ -31,8 +31,9 @@ def plot(thing: Any, *settings: Any, **keywords: Any) -> Figure:
     of the links and the tip; `names=False` leaves their names out. An arm that moves in a plane of the world's axes is drawn in
     that plane, any other in three dimensions.
 
-    `plot(ellipses, path=None, force=False, scale=None)` draws the result of `taupi.operational.mass_ellipses` on the arm;
-    `scale` is in metres per kilogram, by default chosen to fit the arm.
+    `plot(ellipses, path=None, force=False, scale=None, arrows=0)` draws the result of `taupi.operational.mass_ellipses` on the
+    arm; `scale` is in metres per kilogram, by default chosen to fit the arm, and `arrows` draws so many accelerations of
+    length one, all around, and the force that each takes, in a plane.
 
     `plot(fit, path=None, force=False)` draws identified parameters with their 95 % intervals beside the description's values.
 

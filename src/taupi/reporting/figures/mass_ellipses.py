@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.analysis.ellipses import MassEllipses
+from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.reporting.figures.robot import INK, draw_arm, extent, frame_view, new_axes
@@ -16,14 +17,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOUR = "#d1495b"
+ACCELERATION = "#2e86ab"
 
 
 @plot.register(MassEllipses)
 def plot_mass_ellipses(
-    ellipses: MassEllipses, path: PathLike | None = None, force: bool = False, scale: float | None = None
+    ellipses: MassEllipses,
+    path: PathLike | None = None,
+    force: bool = False,
+    scale: float | None = None,
+    arrows: int = 0,
 ) -> Figure:
-    """Draw the arm in each configuration with its ellipse or ellipsoid; see `plot`."""
+    """Draw the arm in each configuration with its ellipse or ellipsoid, and accelerations and forces as arrows; see `plot`."""
     check_path(path, force)
+    whole_number("arrows", arrows, least=0)
+    if arrows and ellipses.centres.shape[1] != 2:
+        raise TaupiError(Argument("arrows"), f" is {arrows}, expected 0: they are drawn in a plane, task 'xy'.")
     if scale is not None and not 0 < scale < np.inf:
         raise TaupiError(Argument("scale"), f" is {scale!r}, expected metres per kilogram, more than 0.")
     rows = ellipses.centres.shape[1]
@@ -40,6 +49,7 @@ def plot_mass_ellipses(
         draw_arm(axes, arm, plane)
     for k in range(len(ellipses)):
         _draw(axes, ellipses, k, size)
+        _draw_arrows(axes, ellipses, k, size, arrows)
     frame_view(axes, points, plane)
     axes.set_title(f"{ellipses.robot.name}: mass seen at {ellipses.frame}, 1 m drawn is {1 / size:.3g} kg", color=INK)
     return finished(axes.figure, path, force)
@@ -58,6 +68,19 @@ def _surface(ellipses: MassEllipses, k: int, scale: float) -> np.ndarray:
         tilt, around = np.meshgrid(np.linspace(0, np.pi, 25), turn[::4], indexing="ij")
         unit = np.stack([np.sin(tilt) * np.cos(around), np.sin(tilt) * np.sin(around), np.cos(tilt)], axis=-1)
     return ellipses.centres[k] + scale * unit @ ellipses.matrices[k].T
+
+
+def _draw_arrows(axes: Axes, ellipses: MassEllipses, k: int, scale: float, count: int) -> None:
+    """Draw accelerations a of length one, all around, and the forces f = M_C a that they take: parallel along the axes alone."""
+    centre = ellipses.centres[k]
+    for turn in np.arange(count) * 2 * np.pi / max(count, 1):
+        unit = np.array([np.cos(turn), np.sin(turn)])
+        for colour, tip, label in (
+            (ACCELERATION, centre + scale * unit, f"_acceleration {k}"),
+            (COLOUR, centre + scale * ellipses.matrices[k] @ unit, f"_force {k}"),
+        ):
+            style = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", tip, centre, arrowprops=style, zorder=7, label=label)
 
 
 def _draw(axes: Axes, ellipses: MassEllipses, k: int, scale: float) -> None:

@@ -7,24 +7,30 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from csv import reader as table_reader
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.budget import budget
+from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable_source
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
-from taupi.signals.formats.sources import Source
+from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _CHUNK = 1 << 21  # bytes of text that are parsed at once: about 5000 rows of 40 numbers
 _LOOK = 200  # rows from which the decimal mark, point or comma, is recognised
+_GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_QUOTED = 1 << 17  # the standard library's limit for one cell
 _COMMENT = (b"#", b"%", b"//")
 _OWN = b"# taupi-log "
 _MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "None", "-nan", "-NaN")
@@ -40,9 +46,9 @@ class _Dialect:
 
 
 def sniff(path: Source) -> bool:
-    """Return whether a file is text, or gzipped."""
+    """Return whether a file is text, also UTF-16 with its mark, or gzipped."""
     head = beginning(path, 4096)
-    return bool(head) and (head[:2] == b"\x1f\x8b" or b"\0" not in head)
+    return bool(head) and (head[:2] in (_GZIP, *_UTF16) or b"\0" not in head)
 
 
 def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
@@ -68,17 +74,28 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    flat = {"time": log.time}
+    flat, labels = {"time": log.time}, _labels(log.names)
     for name, value in log.signals.items():
-        flat |= {f"{name}_{joint}": value[:, k] for k, joint in enumerate(log.names)}
+        flat |= {f"{name}_{label}": value[:, k] for k, label in enumerate(labels)}
     table = pa.table({k: pa.array(v) for k, v in flat.items()})
-    head = _OWN + json.dumps(embedded_mapping(log, flat=True)).encode() + b"\n"
+    head = _OWN + json.dumps(embedded_mapping(log, flat=True, labels=labels)).encode() + b"\n"
     zipped = path.suffix.lower() == ".gz"
     out: Any = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) if zipped else stream
     out.write(head)
     pc.write_csv(table, out)
     if zipped:
         out.close()
+
+
+def _labels(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names for columns, one per joint: the joint's, if every program reads it as one cell, or else its number."""
+    labels: list[str] = []
+    for k, name in enumerate(names):
+        label = name if re.fullmatch(r"[^\s\"',;#%/\\\0-\x1f]+", name) and len(name) <= 200 else f"joint{k + 1}"
+        while label in labels or (label != name and label in names):
+            label += "_"
+        labels.append(label)
+    return tuple(labels)
 
 
 # The header -------------------------------------------------------------------------------------------------------
@@ -92,17 +109,42 @@ def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[_Dialect
 
 def _lines(path: Source) -> Iterator[bytes]:
     """Yield the lines of a file; a file that cannot be read is refused in one sentence."""
-    zipped = beginning(path, 2) == b"\x1f\x8b"
+    zipped, size, unpacked = beginning(path, 2) == _GZIP, size_of(path), 0
     try:
         with path.open("rb") as raw, gzip.open(raw) if zipped else raw as stream:
-            while line := stream.readline(_CHUNK):
+            for line in _text_lines(stream):
+                unpacked += len(line)
+                if zipped:
+                    budget().check_unpacked(unpacked, size, path.name)
                 if b"\0" in line:
                     raise TaupiError(f"{path.name} is a binary file, expected a text table.")
+                if len(line) >= _CHUNK and not line.endswith(b"\n"):
+                    raise TaupiError(f"{path.name} has a line of more than {_CHUNK >> 20} MiB, expected a text table.")
                 yield line
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TaupiError(f"{path.name} ends before its gzip data does: the file is cut off or damaged.") from None
+    except UnicodeDecodeError:
+        raise TaupiError(f"{path.name} begins as UTF-16 text does, but is none. Save it as UTF-8.") from None
     except OSError as error:
         raise TaupiError(f"{path.name} cannot be read: {error.strerror}.") from None
+
+
+def _text_lines(stream: Any) -> Iterator[bytes]:
+    """Yield the lines of a stream as UTF-8; a text in UTF-16 begins with a mark that says so."""
+    first = stream.read(2)
+    if first in _UTF16:
+        order = "utf-16-le" if first == _UTF16[0] else "utf-16-be"
+        text = io.TextIOWrapper(stream, encoding=order, newline="")
+        try:
+            while line := text.readline(_CHUNK):
+                yield line.encode("utf-8")
+        finally:
+            text.detach()  # the stream is closed by who opened it
+        return
+    line = first if first.endswith(b"\n") else first + stream.readline(_CHUNK)
+    while line:
+        yield line
+        line = stream.readline(_CHUNK)
 
 
 def _dialect(path: Source) -> _Dialect:
@@ -111,7 +153,7 @@ def _dialect(path: Source) -> _Dialect:
     for number, line in enumerate(_lines(path)):
         text = line.strip()
         if text.startswith(_OWN):
-            own = _own(text[len(_OWN) :], path.name)
+            own = own_mapping(text[len(_OWN) :], f"{path.name}: the line '# taupi-log'")
         if text.startswith(_COMMENT):
             comment = text
         elif text:
@@ -123,6 +165,7 @@ def _dialect(path: Source) -> _Dialect:
     first, header = rows[0]
     delimiter = _delimiter(header)
     cells = _cells(header, delimiter)
+    budget().check_columns(len(cells), path.name)
     decimal = "," if delimiter == ";" and any(re.search(r"\d,\d", line) for _, line in rows) else "."
     if not all(_is_number(c, decimal) for c in cells):
         return _Dialect(delimiter, decimal, _unique(cells, path.name), first + 1, own)
@@ -134,19 +177,6 @@ def _dialect(path: Source) -> _Dialect:
     return _Dialect(delimiter, decimal, tuple(f"column{k + 1}" for k in range(len(cells))), first, own)
 
 
-def _own(text: bytes, where: str) -> dict[str, object]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or data.get("taupi_log") != 1:
-        raise TaupiError(
-            f"{where}: the line '# taupi-log' is damaged.",
-            remedy=("Give ", Argument("columns"), " to read the file without it."),
-        )
-    return data
-
-
 def _decode(line: bytes, where: str) -> str:
     try:
         return line.decode("utf-8-sig").strip("\r\n")
@@ -155,11 +185,17 @@ def _decode(line: bytes, where: str) -> str:
 
 
 def _delimiter(line: str) -> str:
-    return next((d for d in (";", "\t", ",") if d in line), " ")
+    bare = re.sub(r'"[^"]*"', "", line)  # what is quoted may hold any of them
+    return next((d for d in (";", "\t", ",") if d in bare), " ")
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    parts = line.split() if delimiter == " " else line.split(delimiter)
+    if delimiter == " ":
+        parts = line.split()
+    elif '"' in line and len(line) < _LONGEST_QUOTED:
+        return [cell.strip() for cell in next(table_reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+    else:
+        parts = line.split(delimiter)
     return [p.strip().strip('"').strip("'").strip() for p in parts]
 
 
@@ -176,7 +212,7 @@ def _is_number(text: str, decimal: str) -> bool:
 def _unique(names: Sequence[str], where: str) -> tuple[str, ...]:
     titles = tuple(name or f"column{k + 1}" for k, name in enumerate(names))
     if len(set(titles)) < len(titles):
-        duplicate = next(n for n in titles if titles.count(n) > 1)
+        duplicate = next(n for n, count in Counter(titles).items() if count > 1)
         raise TaupiError(f"{where} has two columns named {shown(duplicate)}. Give each its own name.")
     return titles
 
@@ -237,7 +273,7 @@ def _parse(
                 decimal_point=dialect.decimal,
             ),
         )
-    except pa.ArrowInvalid:
+    except pa.ArrowException:
         raise _parse_error(raw, first, dialect, wanted, where) from None
     return {name: table.column(name).to_numpy() for name in wanted}
 

@@ -3,55 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
-from taupi.files import path_of
-from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, source_of
+from taupi.budget import MIB, budget, over_budget
+from taupi.errors import Argument, TaupiError
+from taupi.input_files import parse_json, printable, regular_file
+from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, size_of, source_of
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
-    """Return the path of a regular file that is not empty, or, with `folder`, of a folder."""
-    file = path_of(path, f"the path of {expected}")
-    try:
-        if file.is_dir():
-            if folder:
-                return file
-            raise TaupiError(f"{file} is a directory, expected {expected}.")
-        if not file.exists():
-            raise TaupiError(f"No file {str(file)[:200]!r}. Check the path; the current folder is {Path.cwd().name!r}.")
-        if not file.is_file():  # a pipe or a device would never end
-            raise TaupiError(f"{file} is not a regular file, expected {expected}.")
-        if file.stat().st_size == 0:
-            raise TaupiError(f"{file.name} is empty, expected {expected}.")
-        with file.open("rb"):
-            return file
-    except OSError as error:
-        raise TaupiError(f"{str(file)[:200]} cannot be read: {error.strerror}.") from None
-
-
-def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
-    """Return what the TOML file at a path holds; `expected` says what it should be."""
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    file = readable(path, expected)
-    try:
-        data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TaupiError(f"{file.name} is not TOML: {str(error)[:100]}.") from None
-    return data
+    """Return the path of a regular file that is not empty and not larger than a log may be, or, with `folder`, of a folder."""
+    file = regular_file(path, expected, folder)
+    if not file.is_dir():
+        _check_size(file.name, file.stat().st_size)
+    return file
 
 
 def readable_source(path: str | os.PathLike[str] | Source, expected: str = "a log", folder: bool = False) -> Source:
-    """Return the source at a path, checked as by `readable`, or at an address, which is checked when it is opened."""
+    """Return the source at a path, checked as by `readable`, or at an address, whose size is checked likewise."""
     source = source_of(path)
-    return source if isinstance(source, RemoteFile) else readable(source, expected, folder)
+    if not isinstance(source, RemoteFile):
+        return readable(source, expected, folder)
+    _check_size(source.name, size_of(source))
+    return source
+
+
+def _check_size(name: str, size: int) -> None:
+    most = budget().log_bytes
+    if size > most:
+        raise over_budget(f"{printable(name)} has {size / MIB:.0f} MiB, expected {most / MIB:.0f}", "log_bytes")
 
 
 def beginning(path: Source, count: int = 16) -> bytes:
@@ -63,10 +47,7 @@ def beginning(path: Source, count: int = 16) -> bytes:
 
 
 def sha256(path: Source) -> str:
-    """Return the sha256 of a file's bytes, or of the bytes of a folder's files in the order of their names.
-
-    That of a file elsewhere is the sha256 of its tag and size, so that its bytes need not be read for it.
-    """
+    """Return the sha256 of a file's bytes, or of a folder's files in the order of their names; of its tag if it lies elsewhere."""
     if isinstance(path, RemoteFile):
         return remote_digest(path)
     digest = hashlib.sha256()
@@ -75,6 +56,17 @@ def sha256(path: Source) -> str:
             while chunk := stream.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def own_mapping(data: str | bytes, where: str) -> dict[str, object]:
+    """Return the mapping that a file written by us carries, from its JSON text."""
+    try:
+        mapping = parse_json(data, where, "what taupi.write_log wrote")
+    except TaupiError:
+        mapping = None
+    if not isinstance(mapping, dict) or mapping.get("taupi_log") != 1:
+        raise TaupiError(f"{where} is damaged.", remedy=("Give ", Argument("columns"), " to read the file without it."))
+    return mapping
 
 
 def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[str, np.ndarray]]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
+from taupi.budget import budget
 from taupi.errors import TaupiError
+from taupi.input_files import read_bytes
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable_source
-from taupi.signals.formats.sources import Source
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
+from taupi.signals.formats.mat_elements import Value, variables
+from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
@@ -37,12 +39,13 @@ def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     own: dict[str, object] | None = None
     for name, value in _load(path).items():
         if name == _OWN:
-            own = json.loads(str(np.asarray(value).ravel()[0]))
-        elif not name.startswith("__"):
+            own = own_mapping(value if isinstance(value, str) else "", f"{path.name}: its mapping, {_OWN},")
+        else:
             _flatten(name, value, arrays)
     if not arrays:
         raise TaupiError(f"{path.name} holds no arrays of numbers.")
-    arrays, notes = _samples_first(arrays)
+    budget().check_columns(len(arrays), path.name)
+    arrays, notes = _samples_first(arrays) if own is None else (_columns_flat(arrays), ())
     return Table(arrays, path.name, own=own, notes=notes)
 
 
@@ -54,31 +57,26 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     savemat(stream, data, do_compression=True)
 
 
-def _load(path: Source) -> dict[str, Any]:
-    from scipy.io import loadmat
-
+def _load(path: Source) -> dict[str, Value]:
     readable_source(path, "a MATLAB file")
     if beginning(path, 128)[:10] == b"MATLAB 7.3" or beginning(path, 8) == b"\x89HDF\r\n\x1a\n":
         raise TaupiError(f"{path.name} is of version 7.3 (HDF5). Save it with save(..., '-v7').")
-    try:
-        with warnings.catch_warnings(), path.open("rb") as stream:
-            warnings.simplefilter("ignore")
-            data: dict[str, Any] = loadmat(stream, struct_as_record=False, chars_as_strings=True)
-    except TaupiError:
-        raise
-    except Exception:  # SciPy's reader fails on damaged bytes in more ways than can be listed
-        raise TaupiError(f"{path.name} is not a MATLAB file, or it is cut off or damaged.") from None
-    return data
+    if isinstance(path, RemoteFile):
+        with path.open() as stream:
+            return variables(stream.read(), path.name)
+    return variables(read_bytes(path, "a MATLAB file", budget().log_bytes), path.name)
 
 
-def _flatten(name: str, value: Any, arrays: dict[str, np.ndarray], depth: int = 0) -> None:
-    if hasattr(value, "_fieldnames") and depth < 8:
-        for field in value._fieldnames:
-            _flatten(f"{name}.{field}", getattr(value, field), arrays, depth + 1)
-    elif isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
-        _flatten(name, value.ravel()[0], arrays, depth + 1)
-    elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.ndim == 2 and value.size:
-        arrays[name] = value.astype(float)
+def _flatten(name: str, value: Value, arrays: dict[str, np.ndarray]) -> None:
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+    elif isinstance(value, dict):
+        for field, inner in value.items():
+            _flatten(f"{name}.{field}", inner, arrays)
+
+
+def _columns_flat(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: a[:, 0] if a.shape[1] == 1 else a for name, a in arrays.items()}
 
 
 def _samples_first(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
@@ -86,5 +84,6 @@ def _samples_first(arrays: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray]
     rows = max(max(a.shape) for a in arrays.values())  # there are more samples than joints
     transposed = [n for n, a in arrays.items() if a.shape[1] == rows and a.shape[0] != rows and a.shape[0] > 1]
     turned = {n: a.T if a.shape[1] == rows and a.shape[0] != rows else a for n, a in arrays.items()}
-    result = {n: a[:, 0] if a.shape[1] == 1 else a for n, a in turned.items()}
-    return result, ((f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ())
+    return _columns_flat(turned), (
+        (f"transposed, as time runs along their rows: {', '.join(transposed)}",) if transposed else ()
+    )

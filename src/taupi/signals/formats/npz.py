@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable_source
-from taupi.signals.formats.sources import Source
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
+from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
-_BROKEN = (zipfile.BadZipFile, EOFError, ValueError, zlib.error, KeyError, NotImplementedError, OSError)
+# Damaged archives fail in the unpackers of the standard library and in NumPy's reader, in more ways than can be listed.
+_BROKEN = Exception
 
 
 def sniff(path: Source) -> bool:
@@ -36,9 +39,10 @@ def sniff(path: Source) -> bool:
 
 def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
-    heads, own = _heads(path)
+    heads, own, counts = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
+    budget().check_unpacked(8 * sum(counts[name] for name in names), size_of(path), path.name)
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
@@ -49,7 +53,7 @@ def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource)
 
 def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
-    heads, own = _heads(path)
+    heads, own, _ = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     try:
@@ -59,6 +63,8 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
             rows = min(shape[0] for shape, _ in shapes.values())
             if any(shape[0] != rows for shape, _ in shapes.values()):
                 raise TaupiError(f"{path.name} has arrays of different lengths, expected one row per time stamp.")
+            width = sum(math.prod(shape[1:]) for shape, _ in shapes.values())
+            budget().check_unpacked(8 * width * min(size, rows), size_of(path), f"{path.name}: a block")
             for a in range(0, rows, size):
                 count = min(size, rows - a)
                 part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
@@ -71,7 +77,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
 
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a NumPy archive, without their rows."""
-    heads, own = _heads(path)
+    heads, own, _ = _heads(path)
     return Table(heads, path.name, own=own)
 
 
@@ -85,33 +91,50 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     np.savez_compressed(stream, **arrays)
 
 
-def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | None]:
-    """Return empty arrays with the widths of the archive's arrays, and the mapping that it carries."""
+def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | None, dict[str, int]]:
+    """Return empty arrays with the widths of the archive's arrays, the mapping that it carries, and how many numbers each has."""
     readable_source(path, "a NumPy archive")
     heads: dict[str, np.ndarray] = {}
+    counts: dict[str, int] = {}
     own = None
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
+            budget().check_columns(len(archive.namelist()), path.name)
             for entry in archive.namelist():
                 name = entry.removesuffix(".npy")
                 with archive.open(entry) as stream:
                     shape, _, dtype = _header(stream)
-                if name != _OWN and dtype.kind in "fiub" and len(shape) in (1, 2):
+                if name == _OWN:
+                    own = _own(path, shape, dtype)
+                elif dtype.kind in "fiub" and len(shape) in (1, 2):
+                    budget().check_columns(math.prod(shape[1:]), f"{path.name}: {name}")
                     heads[name] = np.empty((0, *shape[1:]))
-        if f"{_OWN}.npy" in archive.namelist():
-            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as arrays:
-                own = json.loads(str(arrays[_OWN]))
+                    counts[name] = math.prod(shape)
+    except TaupiError:
+        raise
     except _BROKEN as error:
         raise _damaged(path, error) from None
     if not heads:
         raise TaupiError(f"{path.name} holds no array of numbers with one or two axes.")
-    return heads, own
+    return heads, own, counts
+
+
+def _own(path: Source, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, object]:
+    where = f"{path.name}: its mapping, {_OWN},"
+    if shape or dtype.kind != "U" or dtype.itemsize > budget().text_bytes:
+        return own_mapping("", where)
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as arrays:
+        text = arrays[_OWN].astype("=U").reshape(1)
+    codes = text.view(np.uint32)  # NumPy makes texts of any codes, with which Python then fails
+    return own_mapping(str(text[0]) if (codes <= sys.maxunicode).all() else "", where)
 
 
 def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = reader(stream)
+    if any(isinstance(k, bool) or not 0 <= k <= sys.maxsize for k in shape):
+        raise ValueError(f"an array of shape {shape}")
     return shape, fortran, dtype
 
 
@@ -125,7 +148,7 @@ def _shape(stream: Any, where: str) -> tuple[tuple[int, ...], np.dtype]:
 
 
 def _rows(stream: Any, count: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    width = int(np.prod(shape[1:], dtype=int))
+    width = math.prod(shape[1:])
     data = stream.read(count * width * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
 

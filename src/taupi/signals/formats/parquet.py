@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.budget import budget
+from taupi.errors import TaupiError, shown
+from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable_source
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _OWN = b"taupi_log"
-_BATCH = 16384
+_BATCH = 16384  # rows that are decoded at once
+_NUMBERS = 1 << 22  # and numbers, if rows are long
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_LATEST = 1 << 62  # differences of larger stamps are no 64-bit numbers
 
 
 def sniff(path: Source) -> bool:
@@ -29,19 +37,21 @@ def sniff(path: Source) -> bool:
 
 def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a Parquet file."""
-    layout, epoch = _open(path, columns, robot)
-    return log_from_parts(path, _parts(path, layout, epoch), layout, source)
+    file = _File(path)
+    layout = resolve_layout(file.head(), columns, robot)
+    return log_from_parts(path, file.parts(layout), layout, source)
 
 
 def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, decoding one row group at a time."""
-    layout, epoch = _open(path, columns, robot)
-    yield from blocks_from_parts(path, _parts(path, layout, epoch), layout, source, size)
+    file = _File(path)
+    layout = resolve_layout(file.head(), columns, robot)
+    yield from blocks_from_parts(path, file.parts(layout), layout, source, size)
 
 
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the columns of a Parquet file, without their rows."""
-    return _table(path, {})
+    return _File(path).head()
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
@@ -56,76 +66,115 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     pq.write_table(table, stream, row_group_size=_BATCH, write_page_checksum=True)
 
 
-def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[Layout, dict[str, int]]:
-    epoch: dict[str, int] = {}
-    return resolve_layout(_table(path, epoch), columns, robot), epoch
+@dataclass
+class _File:
+    """A Parquet file, with what its first row showed: the first time stamp of each column, and the lengths of lists."""
+
+    path: Source
+    epoch: dict[str, int] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
+
+    def opened(self) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        file = readable_source(self.path, "a Parquet file")
+        try:
+            # Reading ahead would load the whole file into memory.
+            stream = file.open() if isinstance(file, RemoteFile) else file
+            return pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+        except TaupiError:
+            raise
+        except (pa.ArrowException, OSError, ValueError):
+            where = printable(self.path.name)
+            raise TaupiError(f"{where} is not a Parquet file, or it is cut off or damaged.") from None
+
+    def head(self) -> Table:
+        """Return the columns of the file without their rows."""
+        with _damage_refused(self.path):
+            file = self.opened()
+            schema = file.schema_arrow
+            budget().check_columns(len(schema), self.path.name)
+            counts = Counter(schema.names)
+            if len(counts) < len(schema):
+                twice = next(name for name, count in counts.items() if count > 1)
+                raise TaupiError(f"{self.path.name} has two columns named {shown(twice)}. Give each its own name.")
+            text = (schema.metadata or {}).get(_OWN)
+            own = None if text is None else own_mapping(text, f"{self.path.name}: its mapping, taupi_log,")
+            wanted = [column.name for column in schema if _holds_numbers(column.type)]
+            batches = file.iter_batches(batch_size=1, columns=wanted) if file.metadata.num_rows and wanted else iter(())
+            first = next(batches, None)
+            if first is None or not len(first):
+                raise TaupiError(f"{self.path.name} has no rows of numbers.")
+            heads = {name: self.numbers(first.column(k), name)[:0] for k, name in enumerate(first.schema.names)}
+        return Table(heads, self.path.name, own=own)
+
+    def parts(self, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
+        wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
+        with _damage_refused(self.path):
+            file = self.opened()
+            self._check_lists(file)
+            width = sum(self.widths.get(name, 1) for name in wanted)
+            rows = max(1, min(_BATCH, _NUMBERS // width))
+            for batch in file.iter_batches(batch_size=rows, columns=wanted):
+                yield {name: self.numbers(batch.column(name), name) for name in wanted}
+
+    def _check_lists(self, file: Any) -> None:
+        """Refuse lists that unpack to more than the budget: repeated values take next to no space in the file."""
+        groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
+        values = [g.column(c).num_values / max(g.num_rows, 1) for g in groups for c in range(g.num_columns)]
+        budget().check_columns(int(max(values, default=0)), f"{self.path.name}: a list")
+
+    def numbers(self, column: Any, name: str) -> np.ndarray:
+        """Return a column as (N,), or (N, k) if it holds lists; time stamps become seconds since the first."""
+        import pyarrow as pa
+        import pyarrow.types as pt
+
+        where = f"{self.path.name}: {name}"
+        if pt.is_timestamp(column.type):
+            return self._seconds(column.cast(pa.int64()), _UNITS[column.type.unit], name, where)
+        if not _is_list(column.type):
+            return column.to_numpy(zero_copy_only=False).astype(float)
+        lengths = {None} if column.null_count else set(column.value_lengths().to_pylist())
+        width = self.widths.setdefault(name, next(iter(lengths)) or 0)
+        if lengths != {width} or not width:
+            raise TaupiError(f"{where} has lists of different lengths, expected one value per joint in each.")
+        return column.flatten().to_numpy(zero_copy_only=False).astype(float).reshape(len(column), width)
+
+    def _seconds(self, stamps: Any, scale: float, name: str, where: str) -> np.ndarray:
+        if stamps.null_count:
+            raise TaupiError(f"{where} has rows without a time stamp.", remedy="Remove these rows.")
+        counts = stamps.to_numpy()
+        start = self.epoch.setdefault(name, int(counts[0]))
+        if max(abs(int(counts.max())), abs(int(counts.min())), abs(start)) > _LATEST:
+            raise TaupiError(f"{where} has time stamps that are no times.", remedy="Remove these rows.")
+        seconds: np.ndarray = (counts - start) * scale
+        return seconds
 
 
-def _table(path: Source, epoch: dict[str, int]) -> Table:
-    """Return the columns of a file without their rows; the first time stamp of each goes into `epoch`."""
+@contextmanager
+def _damage_refused(path: Source) -> Iterator[None]:
+    """Turn what Arrow raises on damaged bytes into one sentence: its own errors, and Python's for names that are not UTF-8."""
     import pyarrow as pa
 
-    file = _file(path)
-    schema = file.schema_arrow
     try:
-        own = json.loads(schema.metadata[_OWN]) if schema.metadata and _OWN in schema.metadata else None
-        first = next(file.iter_batches(batch_size=1), None) if file.metadata.num_rows else None
-    except (pa.ArrowException, OSError, ValueError):
-        raise TaupiError(f"{path.name} is cut off or damaged.") from None
-    heads: dict[str, np.ndarray] = {}
-    for k, column in enumerate(schema):
-        if first is not None and _holds_numbers(column.type):
-            array = _numbers(first.column(k), f"{path.name}: {column.name}", epoch, column.name)
-            heads[column.name] = array[:0]
-    if not heads:
-        raise TaupiError(f"{path.name} has no rows of numbers.")
-    return Table(heads, path.name, own=own)
+        yield
+    except TaupiError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, KeyError, IndexError, TypeError):
+        raise TaupiError(f"{printable(path.name)} is cut off or damaged.") from None
 
 
-def _file(path: Source) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as pt
 
-    try:
-        # Reading ahead would load the whole file into memory.
-        file = readable_source(path, "a Parquet file")
-        stream = file.open() if isinstance(file, RemoteFile) else file
-        return pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
-    except (pa.ArrowException, OSError):
-        raise TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.") from None
-
-
-def _parts(path: Source, layout: Layout, epoch: dict[str, int]) -> Iterator[dict[str, np.ndarray]]:
-    import pyarrow as pa
-
-    wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
-    try:
-        for batch in _file(path).iter_batches(batch_size=_BATCH, columns=wanted):
-            yield {name: _numbers(batch.column(name), f"{path.name}: {name}", epoch, name) for name in wanted}
-    except (pa.ArrowException, OSError):
-        raise TaupiError(f"{path.name} is cut off or damaged.") from None
+    return bool(pt.is_list(kind) or pt.is_fixed_size_list(kind) or pt.is_large_list(kind))
 
 
 def _holds_numbers(kind: Any) -> bool:
     import pyarrow.types as pt
 
-    if pt.is_list(kind) or pt.is_fixed_size_list(kind) or pt.is_large_list(kind):
-        return _holds_numbers(kind.value_type)
-    return pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind) or pt.is_timestamp(kind)
-
-
-def _numbers(column: Any, where: str, epoch: dict[str, int], name: str) -> np.ndarray:
-    """Return a column as (N,), or (N, k) if it holds lists; time stamps become seconds since the first, kept in `epoch`."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
-    if pt.is_timestamp(column.type):
-        stamps = column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False)
-        start = epoch.setdefault(name, int(stamps[0]))
-        return (stamps - start) * 1e-9
-    if pt.is_list(column.type) or pt.is_fixed_size_list(column.type) or pt.is_large_list(column.type):
-        flat = column.flatten().to_numpy(zero_copy_only=False).astype(float)
-        if len(column) == 0 or column.null_count or len(flat) % len(column):
-            raise TaupiError(f"{where} has lists of different lengths, expected one value per joint in each.")
-        return flat.reshape(len(column), -1)
-    return column.to_numpy(zero_copy_only=False).astype(float)
+    if _is_list(kind):
+        inner = kind.value_type
+        return bool(pt.is_integer(inner) or pt.is_floating(inner) or pt.is_boolean(inner))
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind) or pt.is_timestamp(kind))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from taupi.budget import Clock, budget
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.input_files import regular_file
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, readable_source
@@ -47,6 +50,7 @@ def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource)
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays in a topic of a bag."""
     readable_source(path, "a bag", folder=True)
+    _check_files(path)
     try:
         stamps, rows, names, notes = _read_topic(path, columns.topic, robot)
     except TaupiError:
@@ -60,6 +64,13 @@ def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     return Table(arrays, path.name, labels=names, notes=tuple(notes))
 
 
+def _check_files(path: Source) -> None:
+    """Refuse a folder that holds pipes or devices, at which reading would wait forever."""
+    for file in sorted(path.iterdir()) if not isinstance(path, RemoteFile) and path.is_dir() else ():
+        if not file.is_dir():
+            regular_file(file, "a file of a bag", missing="It is a broken link.")
+
+
 def _read_topic(
     path: Source, topic: str | None, robot: Robot | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[str, ...], list[str]]:
@@ -71,7 +82,7 @@ def _read_topic(
     with local_path(path) as local, AnyReader([local], default_typestore=store) as reader:
         connections = _choose_connections(reader, topic, path.name)
         notes = [f"topic {connections[0].topic} ({connections[0].msgtype})"]
-        messages = list(_messages(reader, connections, notes))
+        messages = list(_messages(reader, connections, notes, local))
         stamps, rows, names = _arrays(messages, robot, path.name, notes)
     return stamps, rows, names, notes
 
@@ -100,14 +111,20 @@ def _choose_connections(reader: Any, topic: str | None, where: str) -> list[Any]
 Message = tuple[int, Any, tuple[str, ...]]  # stamp in ns, the part of a message that holds the arrays, joint names
 
 
-def _messages(reader: Any, connections: list[Any], notes: list[str]) -> Iterator[Message]:
-    unstamped = 0
+def _messages(reader: Any, connections: list[Any], notes: list[str], where: Path) -> Iterator[Message]:
+    files = where.iterdir() if where.is_dir() else (where,)
+    size = sum(file.stat().st_size for file in files)
+    unstamped = used = 0
+    clock = Clock(where.name, size)
     for connection, received, data in reader.messages(connections=connections):
         message = reader.deserialize(data, connection.msgtype)
         field, inner = _TYPES[connection.msgtype]
         stamp = message.header.stamp
         ns = int(stamp.sec) * 10**9 + int(stamp.nanosec)
         unstamped += ns == 0
+        used += len(data)
+        budget().check_unpacked(used, size, where.name)
+        clock.check()
         part = next((getattr(message, i) for i in inner if i and hasattr(message, i)), message)
         yield ns or received, part, tuple(getattr(message, field))
     if unstamped:

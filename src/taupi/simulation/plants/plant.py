@@ -15,8 +15,9 @@ from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
-from taupi.model.body import InertiaLike, body_from_com, move_body, why_not_physical
-from taupi.model.robot import BASE, Robot
+from taupi.model.body import InertiaLike, body_from_com, why_not_physical
+from taupi.model.payload import carried_body
+from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program
 
 # What acts from outside: nothing, constant, one row per control period (held), or a function of time.
@@ -47,11 +48,8 @@ class Payload:
 
     def on(self, robot: Robot) -> tuple[int, np.ndarray]:
         """Return the link of the `robot` that carries it, and its ten parameters about that link's origin."""
-        frame = robot.frame(self.frame)
-        if frame.link == BASE:
-            raise TaupiError(Argument("frame"), f" {self.frame!r} is fixed to the base: a payload there moves nothing.")
-        body = move_body(body_from_com(self.mass, self.com, self.inertia, "payload"), frame.placement)
-        return frame.link, np.array([float(v) for v in body])
+        link, body = carried_body(robot, self.mass, self.com, self.inertia, self.frame)
+        return link, np.array([float(v) for v in body])
 
 
 @runtime_checkable
@@ -109,6 +107,11 @@ class ArmPlant:
         if not isinstance(self.robot, Robot):
             raise TaupiError(
                 Argument("robot"), f" is {type(self.robot).__name__}, expected a Robot: use taupi.load(...)."
+            )
+        if self.robot.loops:
+            raise TaupiError(
+                f"{self.robot.name} has closed loops, which a plant does not keep closed.",
+                remedy="Use tp.loops.ClosedLoops(robot, ...).forward_dynamics, or parallelograms as mimic joints.",
             )
         if self.axes not in JACOBIANS:
             raise unknown("axes of the tip wrench", self.axes, JACOBIANS)

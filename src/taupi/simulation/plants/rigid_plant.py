@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import casadi as cs
 
-from taupi.dynamics.chain import joint_port
+from taupi.dynamics.chain import Chain, joint_port, trace_robot
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import ALGORITHMS, default_algorithm
 from taupi.dynamics.terms import Term, resisting_torque, resolve_terms, term_inertia
@@ -28,7 +28,8 @@ class RigidPlant(ArmPlant):
     (adaptive integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes`
     of that Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row per
     control period (held), or a function of time. `payloads` are (time in s, Payload or None), each from its time on; `loads` are
-    further links that may carry one. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits` (n,) in
+    further links that may carry one. A floating robot has q (n + 1,) with a quaternion, and no ground: contact comes in as a
+    wrench or disturbance. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits` (n,) in
     N m/s. `delay` (s) between command and torque is a whole number of control periods.
 
     >>> import taupi as tp
@@ -47,6 +48,15 @@ class RigidPlant(ArmPlant):
     def size(self) -> int:
         """The number of positions: the joints."""
         return self.robot.n
+
+    @property
+    def positions(self) -> int:
+        """The number of positions: one more than velocities for each quaternion of a free or ball joint."""
+        return self.robot.nq
+
+    def position_rate(self, q: Vector, qd: Vector) -> Vector:
+        """Return dq/dt over SX of positions `q` and velocities `qd`, with quaternions."""
+        return _position_rate(self.robot)(q, qd)
 
     @property
     def effective_terms(self) -> tuple[Term, ...]:
@@ -71,7 +81,7 @@ class RigidPlant(ArmPlant):
 
         `x` is the state (q, qd), `tau` the torque, `externals` are the inputs of that name.
         """
-        n = self.robot.n
+        n = self.positions
         qdd, supply, loss = self.dynamics_program()(x[:n], x[n:], tau, *externals)
         return qdd, supply, loss
 
@@ -97,13 +107,18 @@ def _dynamics(surroundings: Surroundings, terms: tuple[Term, ...]) -> Program:
 
 
 @lru_cache(maxsize=64)
+def _position_rate(robot: Robot) -> Program:
+    return trace_robot("position_rate", robot, Chain.rate, ["q", "qd"], [Port("qdot", (robot.nq,))])
+
+
+@lru_cache(maxsize=64)
 def _energy(robot: Robot, terms: tuple[Term, ...], loads: tuple[int, ...]) -> Program:
-    constants, n = Constants(), robot.n
+    constants, n = Constants(), robot.nq
 
     def body(x: Vector, *load: Vector) -> Expression:
         chain = LoadedChain(robot, constants, loads, load[0] if load else None)
         rotors = cs.dot(x[n:], term_inertia(chain, terms) @ x[n:]) / 2
         return kinetic(chain, x[:n], x[n:]) + potential(chain, x[:n]) + rotors
 
-    ports = [Port("x", (2 * n,)), *([Port("load", (10 * len(loads),))] if loads else [])]
+    ports = [Port("x", (n + robot.n,)), *([Port("load", (10 * len(loads),))] if loads else [])]
     return trace("energy", body, ports, [Port("E")], constants)

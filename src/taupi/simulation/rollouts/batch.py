@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.checks import whole_number
+from taupi.checks import one_of, whole_number
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.program import Port
@@ -20,6 +20,7 @@ from taupi.simulation.references import ReferenceLike
 from taupi.simulation.rollouts.loads import Loads, PayloadLike, with_payload
 from taupi.simulation.sensors import Sensors
 
+DEVICES = ("cpu", "cuda")
 Initial = ArrayLike | tuple[ArrayLike, ArrayLike] | None  # q at rest, or (q, qd); each may have one row per roll-out
 Values = Mapping[str, ArrayLike]  # values of a program's inputs, by name
 
@@ -34,6 +35,7 @@ class Scenario:
     sensors: Sensors | None = None
     threads: int | None = 1  # None: all cores
     single: bool = False  # whether the call is for one roll-out
+    device: str = "cpu"  # or "cuda"
 
     def __post_init__(self) -> None:
         if not hasattr(self.plant, "robot"):
@@ -43,6 +45,7 @@ class Scenario:
             )
         if self.sensors is not None and not isinstance(self.sensors, Sensors):
             raise TaupiError(Argument("sensors"), f" is {shown(self.sensors)}, expected taupi.Sensors(...) or None.")
+        one_of(DEVICES)("device", self.device)
         cores = os.cpu_count() or 1 if self.threads is None else self.threads
         object.__setattr__(self, "threads", whole_number("threads", cores))
         if getattr(self.plant, "stiction", False) and (not self.horizon.adaptive_steps or self.horizon.continuous):
@@ -68,6 +71,7 @@ class Batch:
     seeds: tuple[int, ...]  # B
     inputs: Mapping[str, np.ndarray]
     payloads: tuple[PayloadLike, ...] | None  # B
+    bodies: np.ndarray | None = None  # what links have on top of the robot's own parameters, (1 or B, 10 per link)
 
     @classmethod
     def of(
@@ -78,12 +82,13 @@ class Batch:
         inputs: Values | None,
         payloads: Sequence[PayloadLike] | None = None,
         seeds: Sequence[int] | None = None,
+        bodies: np.ndarray | None = None,
     ) -> Batch:
         """Return the batch that arguments describe: those with a leading axis have one entry per roll-out."""
         q, qd = initial_rows(initial)
         values = {k: np.asarray(v, dtype=float) for k, v in (inputs or {}).items()}
         shapes = {p.name: p.shape for p in controllers[0].other_inputs(horizon.continuous)}
-        counts = [len(rows) for rows in (q, qd) if rows is not None]
+        counts = [len(rows) for rows in (q, qd, bodies) if rows is not None]
         counts += [len(seeds or [0]), len(payloads or [0]), len(controllers)]
         counts += [len(v) for k, v in values.items() if v.ndim > len(shapes.get(k, v.shape))]
         counts += [len(c.start) for c in controllers if c.start is not None and c.start.ndim == 2]
@@ -97,12 +102,14 @@ class Batch:
             tuple(range(size)) if seeds is None else _repeated(seeds, size),
             values,
             None if payloads is None else _repeated(payloads, size),
+            bodies,
         )
 
     def of_members(self, members: Sequence[int], ports: Sequence[Port]) -> Batch:
         """Return some of the roll-outs; `ports` are the inputs that their controller's program has besides the loop's."""
         chosen, dimensions = list(members), {p.name: len(p.shape) for p in ports}
-        q, qd = (rows if rows is None or len(rows) == 1 else rows[chosen] for rows in (self.q, self.qd))
+        all_rows = (self.q, self.qd, self.bodies)
+        q, qd, bodies = (rows if rows is None or len(rows) == 1 else rows[chosen] for rows in all_rows)
         each = {k for k, v in self.inputs.items() if v.ndim > dimensions.get(k, v.ndim) and len(v) == self.size}
         return Batch(
             len(chosen),
@@ -111,6 +118,7 @@ class Batch:
             tuple(self.seeds[k] for k in chosen),
             {k: v[chosen] if k in each else v for k, v in self.inputs.items()},
             None if self.payloads is None else tuple(self.payloads[k] for k in chosen),
+            bodies,
         )
 
     def loads(self, plant: ArmPlant) -> Loads | None:
@@ -118,7 +126,7 @@ class Batch:
         if not getattr(plant, "loads", ()):
             return None
         payloads = self.payloads
-        return Loads((plant,) if payloads is None else tuple(with_payload(plant, p) for p in payloads))
+        return Loads((plant,) if payloads is None else tuple(with_payload(plant, p) for p in payloads), self.bodies)
 
 
 def _repeated(values: Sequence[Any], size: int) -> tuple[Any, ...]:
@@ -134,7 +142,7 @@ def initial_rows(initial: Initial) -> tuple[np.ndarray | None, np.ndarray | None
         rows = (initial, None)
     try:
         q = np.atleast_2d(np.asarray(rows[0], dtype=float))
-        qd = np.zeros_like(q) if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
+        qd = None if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
     except (TypeError, ValueError):
         raise TaupiError(Argument("initial"), f" is {shown(initial)}, expected q, or a pair (q, qd).") from None
     return q, qd

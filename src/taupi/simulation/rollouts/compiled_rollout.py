@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -13,35 +13,50 @@ from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 def roll_out(rollout: Rollout) -> Records:
     """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads brought, J."""
-    step_inputs, recorder = StepInputs(rollout), _Recorder(rollout)
-    z, jump = rollout.start, np.zeros((rollout.batch, 1))
-    before: np.ndarray | None = None
-    for first, last in rollout.blocks():
-        block = _Block(rollout, step_inputs, recorder, z, first, last)
-        jump = jump + load_jump(rollout, z, before, block.inputs.get("load"))
+    recorder = _Recorder(rollout)
+    jump, before = np.zeros((rollout.batch, 1)), None
+    for first, block in _blocks(rollout, recorder):
+        jump = jump + load_jump(rollout, block.starts[0], before, block.inputs.get("load"))
         before = block.inputs.get("load")
+        recorder.keep(first, first + len(block.starts), block.starts, block.results, jump)
+    return recorder.records()
+
+
+def roll_blocks(rollout: Rollout) -> Iterator[tuple[int, np.ndarray, Records]]:
+    """Yield the first period of each block, z at the beginning of its periods, and the results; nothing is kept.
+
+    The arrays, (periods, B, size), are those of the next block, too.
+    """
+    for first, block in _blocks(rollout, _Buffers(rollout)):
+        yield first, block.starts, block.results
+
+
+def _blocks(rollout: Rollout, buffers: _Buffers) -> Iterator[tuple[int, _Block]]:
+    """Yield each block of periods after it has run."""
+    step_inputs, z = StepInputs(rollout), rollout.start
+    for first, last in rollout.blocks():
+        block = _Block(rollout, step_inputs, buffers, z, first, last)
         if rollout.loop.controller.function is not None:
             _ask_and_run(rollout, first, block)
         else:
             block.run(0, last - first)
-        recorder.keep(first, last, block.starts, block.results, jump)
+        yield first, block
         z = block.carried[-1].copy()
         if not np.isfinite(z).all(axis=1).any():
             break
-    return recorder.records()
 
 
 class _Block:
     """Periods first .. last - 1 from z, made ready: `run` runs them, `starts` is z at the beginning of each."""
 
     def __init__(
-        self, rollout: Rollout, step_inputs: StepInputs, recorder: _Recorder, z: np.ndarray, first: int, last: int
+        self, rollout: Rollout, step_inputs: StepInputs, buffers: _Buffers, z: np.ndarray, first: int, last: int
     ) -> None:
         loop, length = rollout.loop, last - first
         kernels = loop.kernels()
-        self.carried, self.results = recorder.take(first, last)
+        self.carried, self.results = buffers.take(first, last)
         self.carried[0] = z
-        self.starts = self.carried[: -1 : recorder.rows_per_period]
+        self.starts = self.carried[: -1 : buffers.rows_per_period]
         self.inputs = step_inputs.block(first, last)
         if loop.controller.function is not None:
             self.inputs["command"] = np.zeros((length, rollout.batch, loop.n))
@@ -56,20 +71,42 @@ class _Block:
             self.run = StepLoop(step, {"z": self.carried}, self.inputs, self.results, rollout.threads)
 
 
-class _Recorder:
-    """Where a roll-out leaves its results: in the arrays that are kept, or in a block's own where few rows are kept."""
+class _Buffers:
+    """Arrays for one block of periods after the other."""
 
     def __init__(self, rollout: Rollout) -> None:
         loop = rollout.loop
-        self.rollout, self._end = rollout, 0
+        self.rollout = rollout
         self.rows_per_period = loop.substeps + 1 if loop.split else 1  # z after each step of the plant is a row, too
-        self._keeps_all = rollout.horizon.every == 1
         self._sizes = {p.name: p.size for p in loop.kernels().step(rollout.batch).program.outputs[1:]}
+        self._block_z, self._block = np.zeros((0, rollout.batch, loop.size)), Records()
+
+    def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
+        """Return z with the rows of the periods first .. last - 1 and one more, and the other results."""
+        return self._own_z(last - first), self._own_results(last - first)
+
+    def _own_z(self, length: int) -> np.ndarray:
+        rows = 1 + length * self.rows_per_period
+        if len(self._block_z) != rows:
+            self._block_z = np.zeros((rows, self.rollout.batch, self.rollout.loop.size))
+        return self._block_z
+
+    def _own_results(self, length: int) -> Records:
+        if len(next(iter(self._block.values()), ())) != length:
+            self._block = {name: np.zeros((length, self.rollout.batch, size)) for name, size in self._sizes.items()}
+        return self._block
+
+
+class _Recorder(_Buffers):
+    """Where a roll-out leaves its results: in the arrays that are kept, or in a block's own where few rows are kept."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        super().__init__(rollout)
+        self._end, self._keeps_all = 0, rollout.horizon.every == 1
         rows, b = rollout.horizon.rows, rollout.batch
-        self._z = np.zeros((rows + self._keeps_z, b, loop.size))  # the last state is one more
+        self._z = np.zeros((rows + self._keeps_z, b, rollout.loop.size))  # the last state is one more
         self._kept = {name: np.zeros((rows, b, size)) for name, size in self._sizes.items()}
         self._jump = np.zeros((rows, b, 1))
-        self._block_z, self._block = np.zeros((0, b, loop.size)), Records()
 
     @property
     def _keeps_z(self) -> bool:
@@ -78,14 +115,9 @@ class _Recorder:
 
     def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
         """Return z with the rows of the periods first .. last - 1 and one more, and the other results."""
-        length, b = last - first, self.rollout.batch
-        rows = 1 + length * self.rows_per_period
-        if not self._keeps_z and len(self._block_z) != rows:
-            self._block_z = np.zeros((rows, b, self.rollout.loop.size))
-        if not self._keeps_all and len(next(iter(self._block.values()), ())) != length:
-            self._block = {name: np.zeros((length, b, size)) for name, size in self._sizes.items()}
-        kept = {name: value[first:last] for name, value in self._kept.items()} if self._keeps_all else self._block
-        return self._z[first : last + 1] if self._keeps_z else self._block_z, kept
+        kept = {name: value[first:last] for name, value in self._kept.items()} if self._keeps_all else None
+        z = self._z[first : last + 1] if self._keeps_z else self._own_z(last - first)
+        return z, self._own_results(last - first) if kept is None else kept
 
     def keep(self, first: int, last: int, starts: np.ndarray, results: Records, jump: np.ndarray) -> None:
         """Keep the rows of a block that are wanted."""
@@ -118,7 +150,8 @@ def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after:
 def _ask_and_run(rollout: Rollout, first: int, block: _Block) -> None:
     """Run a block period by period, asking a Python function for the torque of each."""
     loop, length = rollout.loop, len(block.starts)
-    seen = {f"{name}_seen": np.zeros((length, rollout.batch, loop.n)) for name in loop.signals}
+    sizes = {p.name: p.size for p in loop.kernels().seeing.program.outputs}
+    seen = {name: np.zeros((length, rollout.batch, size)) for name, size in sizes.items()}
     look = StepLoop(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
     for k in range(length):
         look(k, k + 1)

@@ -80,6 +80,11 @@ class Loop:
         return self.plant.robot.n
 
     @cached_property
+    def positions(self) -> int:
+        """The number of positions of the plant: that of its velocities, and one more for each quaternion."""
+        return int(getattr(self.plant, "positions", self.plant.size))
+
+    @cached_property
     def motors(self) -> list[int]:
         """The place of each motor among the positions; empty for a plant without motors of its own."""
         return list(getattr(self.plant, "motors", ()))
@@ -121,7 +126,7 @@ class Loop:
     @cached_property
     def parts(self) -> dict[str, slice]:
         """Where each part of z is."""
-        sizes = {"x": 2 * self.plant.size, "energy": 2, "pi_hat": self.controller.size}
+        sizes = {"x": self.positions + self.plant.size, "energy": 2, "pi_hat": self.controller.size}
         sizes |= {"last_tau": self.n} if self.rates is not None else {}
         sizes |= {"queue": self.n * self.torque_delay} if self.torque_delay else {}
         sizes |= memory_sizes(self.sensors, self.plant.size, self.sensor_delay) if self.sensors else {}
@@ -210,7 +215,8 @@ class Loop:
             return tuple(self._seen(z, noise[0] if noise else None)[0].values())
 
         ports = [p for p in self.ports() if p.name in ("z", "noise")]
-        return trace("sensors", body, ports, [Port(f"{name}_seen", (self.n,)) for name in self.signals])
+        sizes = {"q": self.plant.robot.nq}
+        return trace("sensors", body, ports, [Port(f"{k}_seen", (sizes.get(k, self.n),)) for k in self.signals])
 
     def move_program(self) -> Program:
         """Return z after one step of a split period, with the torque that was decided, or with the law inside."""
@@ -258,21 +264,23 @@ class Loop:
 
     def _flow(self, y: Vector, tau: Vector, inputs: Symbols, node: int) -> Vector:
         """Return d(x, energy)/dt at a node."""
-        size, x = self.plant.size, y[self.parts["x"]]
+        x = y[self.parts["x"]]
+        p, v = x[: self.positions], x[self.positions :]
         externals = [inputs[p.name] if p.name in _HELD else inputs[p.name][node, :].T for p in self.plant.externals]
         acceleration, supply, loss = self.plant.flow(x, tau, *externals)
-        return cs.vertcat(x[size:], acceleration, supply, loss)
+        moved = self.plant.position_rate(p, v) if self.positions > self.plant.size else v
+        return cs.vertcat(moved, acceleration, supply, loss)
 
     def _by_name(self, p: Vector, v: Vector) -> dict[str, Vector]:
         """Return positions and velocities of joints and motors, by name."""
-        joints = {"q": p[: self.n], "qd": v[: self.n]}
+        joints = {"q": p[: self.plant.robot.nq], "qd": v[: self.n]}
         return joints | ({"theta": p[self.motors], "thetad": v[self.motors]} if self.motors else {})
 
     def _law(
         self, x: Vector, pi_hat: Vector, inputs: Symbols, node: int, measured: Symbols | None = None
     ) -> dict[str, Vector]:
         """Return the outputs of the law at a node, from what is seen, or from the state itself."""
-        size = self.plant.size
+        size = self.positions
         own = {**(measured or self._by_name(x[:size], x[size:])), "pi_hat": pi_hat, "dt": SX(self.dt)}
         motion = {name: inputs[name][node, :].T for name in ("t", *self.controller.wanted) if name in inputs}
         others = {p.name: inputs[p.name] for p in self.controller.other_inputs(self.continuous)}
@@ -287,8 +295,7 @@ class Loop:
 
     def _seen(self, z: Vector, noise: Vector | None) -> tuple[dict[str, Vector], dict[str, Vector]]:
         """Return what is seen, by name, and what the sensors remember."""
-        size = self.plant.size
-        p, v = z[:size], z[size : 2 * size]
+        p, v = z[: self.positions], z[self.positions : self.positions + self.plant.size]
         if self.sensors is None:
             return self._by_name(p, v), {}
         memory: dict[str, Vector] = {
@@ -298,8 +305,7 @@ class Loop:
         return self._by_name(seen_p, seen_v), remembered
 
     def _accelerations(self, flow: Vector) -> dict[str, Vector]:
-        size = self.plant.size
-        a = flow[size : 2 * size]
+        a = flow[self.positions : self.positions + self.plant.size]
         return {"qdd": a[: self.n], **({"thetadd": a[self.motors]} if self.motors else {})}
 
     def _driven(self, command: Vector, z: Vector) -> tuple[Vector, dict[str, Vector]]:

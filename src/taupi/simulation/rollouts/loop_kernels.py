@@ -30,12 +30,22 @@ class Kernels:
         return self._move.of(batch)
 
     @cached_property
+    def step_program(self) -> Program:
+        """What `step` is compiled from."""
+        return self._loop.program()
+
+    @cached_property
+    def move_program(self) -> Program:
+        """What `move` is compiled from."""
+        return self._loop.move_program()
+
+    @cached_property
     def _step(self) -> _Batched:
-        return _Batched(self._loop.program())
+        return _Batched(self.step_program)
 
     @cached_property
     def _move(self) -> _Batched:
-        return _Batched(self._loop.move_program())
+        return _Batched(self.move_program)
 
     @cached_property
     def seeing(self) -> Kernel:

@@ -16,6 +16,7 @@ from taupi.simulation.plants.plant import Signal
 from taupi.simulation.references import Motion
 from taupi.simulation.rollouts.loads import Loads
 from taupi.simulation.rollouts.loop import Loop
+from taupi.simulation.rollouts.noise import NoiseStreams
 
 # What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C is heard between blocks.
 _BLOCK_BYTES = 4 * 2**20
@@ -58,6 +59,12 @@ class Rollout:
         """Whether the plant is moved from Python: by adaptive steps, or under continuous control from Python."""
         return self.loop.tableau is None
 
+    def wanted(self) -> np.ndarray:
+        """Return the joints that the reference asks for at the beginning of every period, (steps + 1, n); 0 without one."""
+        if self.motion is not None and self.loop.controller.of_joints:
+            return self.motion.q
+        return np.zeros((self.horizon.steps + 1, self.loop.n))
+
     def change_steps(self) -> list[int]:
         """Return the periods at whose beginning a load changes: the first at or after its time."""
         times = () if self.loads is None else self.loads.times
@@ -85,16 +92,15 @@ class StepInputs:
     def __init__(self, rollout: Rollout) -> None:
         self.rollout, self.ports = rollout, [p for p in rollout.loop.ports() if p.name not in ("z", "command")]
         # Noise is drawn in the order of time, so that blocks of any length draw the same.
-        self._generators = [np.random.default_rng(seed) for seed in rollout.seeds]
+        self._noise = NoiseStreams(rollout.seeds, sum(p.size for p in self.ports if p.name == "noise"))
 
-    def block(self, first: int, last: int) -> Records:
-        """Return the inputs of the periods first .. last - 1."""
+    def block(self, first: int, last: int, noise: bool = True) -> Records:
+        """Return the inputs of the periods first .. last - 1, without the noise where that is drawn elsewhere."""
         rollout, times = self.rollout, np.arange(first, last) * self.rollout.dt
         loop, inputs = rollout.loop, Records()
         for port in self.ports:
-            if port.name == "noise" and rollout.deviations is not None:
-                draws = [rng.standard_normal((last - first, port.size)) for rng in self._generators]
-                inputs["noise"] = np.stack(draws, axis=1) * rollout.deviations
+            if port.name == "noise" and noise and rollout.deviations is not None:
+                inputs["noise"] = self._noise.draw(last - first) * rollout.deviations
             elif port.name == "load" and rollout.loads is not None:
                 inputs["load"] = rollout.loads.at(float(times[0]))[None]
             elif port.name in rollout.inputs:

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from taupi.dynamics.chain import neutral
+from taupi.dynamics.quaternions import check_quaternions
 from taupi.errors import Argument, TaupiError, TaupiWarning, shown, warn
 from taupi.simulation.controller import Controller
 from taupi.simulation.integrators import UNDAMPED
@@ -23,6 +25,8 @@ def set_up(scenario: Scenario, controller: Controller, batch: Batch) -> tuple[Ro
         plant = type(scenario.plant).__name__
         raise TaupiError(f"{controller.name} sees motors, but a {plant} has none: use taupi.ElasticPlant(robot).")
     horizon, sensors = scenario.horizon, scenario.sensors
+    if getattr(scenario.plant, "positions", 0) > scenario.plant.size:
+        _refuse_floating(scenario)
     if horizon.integrator == "rosenbrock" and horizon.continuous and controller.function is not None:
         raise TaupiError(
             Argument("integrator", "rosenbrock"),
@@ -50,6 +54,22 @@ def set_up(scenario: Scenario, controller: Controller, batch: Batch) -> tuple[Ro
         scenario.single,
     )
     return rollout, () if motion is None else _reference_warnings(scenario, controller, motion, times)
+
+
+def _refuse_floating(scenario: Scenario) -> None:
+    """Refuse what needs one position per velocity: references, sensors, some integrators, stiction."""
+    name = scenario.plant.robot.name
+    if scenario.reference is not None:
+        raise TaupiError(
+            Argument("reference"), f" is for joints with a motor each, and the base of {name} has none: leave it out."
+        )
+    if scenario.sensors is not None:
+        raise TaupiError(
+            Argument("sensors"), f" are encoders of joints, and the base of {name} has none: leave them out."
+        )
+    if scenario.horizon.integrator in ("semi_implicit", "rosenbrock") or getattr(scenario.plant, "stiction", False):
+        message = f" cannot be {scenario.horizon.integrator!r} for quaternions, nor with stiction."
+        raise TaupiError(Argument("integrator"), message, remedy=("Use ", Argument("integrator", "rk4"), "."))
 
 
 def _reference(scenario: Scenario, controller: Controller) -> ReferenceFunction | None:
@@ -107,15 +127,15 @@ def _start(loop: Loop, scenario: Scenario, batch: Batch, reference: ReferenceFun
     n, size, q, qd = scenario.n, plant.size, batch.q, batch.qd
     if q is None and reference is not None and controller.of_joints:
         q, qd, _ = reference(np.zeros(1))
-    for name, value in (("q", q), ("qd", qd)):
-        if value is not None and value.shape[-1] not in (n, size):
+    for name, value, expected in (("q", q, (scenario.plant.robot.nq, loop.positions)), ("qd", qd, (n, size))):
+        if value is not None and value.shape[-1] not in expected:
             raise TaupiError(
-                Argument("initial"), f" {name} has shape {value.shape[1:]}, expected ({n},): one per joint."
+                Argument("initial"), f" {name} has shape {value.shape[1:]}, expected ({expected[0]},): one per joint."
             )
         if value is not None and not np.isfinite(value).all():
             raise TaupiError(Argument("initial"), f" {name} is {shown(value.tolist())}, expected finite numbers.")
     z = np.zeros((batch.size, loop.size))
-    z[:, loop.parts["x"]] = _state(scenario, q, qd)
+    z[:, loop.parts["x"]] = _floating_state(scenario, q, qd) if loop.positions > size else _state(scenario, q, qd)
     if controller.start is not None:
         if not np.isfinite(controller.start).all():
             raise TaupiError(
@@ -127,6 +147,18 @@ def _start(loop: Loop, scenario: Scenario, batch: Batch, reference: ReferenceFun
         for name in set(memory) & set(loop.parts):
             z[:, loop.parts[name]] = memory[name]
     return z
+
+
+def _floating_state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
+    """Return positions and velocities (1 or B, nq + n) of a robot with quaternions; no rotation where no q is given."""
+    robot = scenario.plant.robot
+    q = neutral(robot)[None] if q is None else q
+    joints = robot.multiple_joints
+    starts = [robot.position_index(j.coordinate) + j.size - 4 for j in joints]
+    check_quaternions(q, starts, [j.name for j in joints], Argument("initial"))
+    qd = np.zeros((1, scenario.n)) if qd is None else qd
+    rows = max(len(q), len(qd))
+    return np.concatenate([np.broadcast_to(x, (rows, x.shape[1])) for x in (q, qd)], axis=-1)
 
 
 def _state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import warn
+from taupi.model.robot import Robot
 from taupi.simulation.references import Motion
 from taupi.simulation.rollouts.batch import Scenario
 from taupi.simulation.rollouts.loop import Loop
@@ -23,7 +24,7 @@ def runs_of(scenario: Scenario, rollout: Rollout, records: Records, notes: Seque
     records = records | _audit(rollout, records)
     motion = rollout.motion
     kept = None if motion is None else Motion(*(v[:: rollout.horizon.every] for v in motion))
-    provenance = _provenance(scenario, rollout.loop)
+    provenance = provenance_of(scenario, rollout.loop)
     return [_run(rollout, records, kept, notes, provenance, b) for b in range(rollout.batch)]
 
 
@@ -37,7 +38,7 @@ def _run(
 ) -> Run:
     """Return one of the roll-outs as a Run, cut where it stopped being finite."""
     loop, horizon, robot = rollout.loop, rollout.horizon, rollout.loop.plant.robot
-    n, size = loop.n, loop.plant.size
+    n, first, last = loop.n, loop.positions, loop.positions + loop.plant.size
     z = records["z"][:, b]
     good = np.isfinite(z).all(axis=1) & np.isfinite(records["qdd"][:, b]).all(axis=1)
     rows = len(z) if good.all() else int(np.argmin(good))
@@ -45,12 +46,12 @@ def _run(
     own = {name: value[:rows, b] for name, value in records.items()}
     if rollout.batch > 1:  # a run of its own, not a part of all of them
         own = {name: np.array(value) for name, value in own.items()}
-    p, v, energy = own["z"][:, :size], own["z"][:, size : 2 * size], own["z"][:, loop.parts["energy"]]
+    p, v, energy = own["z"][:, :first], own["z"][:, first:last], own["z"][:, loop.parts["energy"]]
     estimate = own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated]
     channels = {name[4:]: value for name, value in own.items() if name.startswith("law_")}
     return Run(
         np.arange(rows) * horizon.every / horizon.rate,
-        p[:, :n].copy(),
+        _unit_quaternions(robot, p[:, : robot.nq].copy()),
         v[:, :n].copy(),
         own["qdd"],
         own["tau"],
@@ -64,7 +65,8 @@ def _run(
         own["residual"],
         channels=_shaped(channels, loop),
         names=robot.joint_names,
-        units=tuple("m" if joint.prismatic else "rad" for joint in robot.driving_joints),
+        units=tuple("m" if slides else "rad" for slides in robot.slides),
+        position_names=robot.position_names if robot.multiple_joints else (),
         parameter_names=loop.controller.labels,
         complete=complete,
         notes=(*notes,) if complete else (*notes, _ended(rollout, records, b, rows)),
@@ -74,6 +76,14 @@ def _run(
         thetadd=own.get("thetadd"),
         measured_motors=Motion(own["theta_seen"], own["thetad_seen"], None) if "theta_seen" in own else None,
     )
+
+
+def _unit_quaternions(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return positions with quaternions of length one; the integrator keeps their direction, and length only nearly."""
+    for joint in robot.multiple_joints:
+        end = robot.position_index(joint.coordinate) + joint.size
+        q[:, end - 4 : end] /= np.linalg.norm(q[:, end - 4 : end], axis=1, keepdims=True)
+    return q
 
 
 def _ended(rollout: Rollout, records: Records, b: int, rows: int) -> str:
@@ -90,7 +100,8 @@ def _ended(rollout: Rollout, records: Records, b: int, rows: int) -> str:
     return f"diverged: not finite after {last:g} s"
 
 
-def _provenance(scenario: Scenario, loop: Loop) -> dict[str, Any]:
+def provenance_of(scenario: Scenario, loop: Loop) -> dict[str, Any]:
+    """Return where runs come from: the robot, the plant, the controller, the horizon and the sensors."""
     robot, horizon, reference = scenario.plant.robot, scenario.horizon, scenario.reference
     return {
         "version": __version__,

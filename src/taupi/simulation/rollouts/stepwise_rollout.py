@@ -136,9 +136,9 @@ class Mover:
         return moved
 
     def _continuous(self, t: float, y: np.ndarray) -> np.ndarray:
-        size, n, motors = self.loop.plant.size, self.loop.n, self.loop.motors
-        p, v = y[:size], y[size : 2 * size]
-        seen = (p[:n], v[:n], *([p[motors], v[motors]] if motors else []))
+        loop, n, motors = self.loop, self.loop.n, self.loop.motors
+        p, v = y[: loop.positions], y[loop.positions : loop.positions + loop.plant.size]
+        seen = (p[: loop.plant.robot.nq], v[:n], *([p[motors], v[motors]] if motors else []))
         tau = python_torque(self.rollout, t, *(s if self.single else s[None] for s in seen))
         return tau if tau.ndim == 1 else tau[0]
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from taupi.errors import TaupiError
 from taupi.excitation.geometry.capsules.cuts import Cut
 from taupi.excitation.geometry.capsules.smallest import Segment
+from taupi.files import write_private
+from taupi.input_files import parse_json, read_text
 from taupi.program.targets.simd.machine_code import folder
 
 # To be changed with the search, or with what is stored.
@@ -36,8 +37,8 @@ def load(key: str) -> Plan | None:
     if file is None:
         return None
     try:
-        return plan_from_text(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        return plan_from_text(read_text(file, "a plan of capsules"))
+    except TaupiError:
         return None
 
 
@@ -47,11 +48,7 @@ def save(key: str, plan: Plan) -> None:
     if file is None:
         return
     with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=file.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(plan_to_text(plan))
-        os.replace(name, file)
+        write_private(file, plan_to_text(plan).encode())
 
 
 def plan_to_text(plan: Plan) -> str:
@@ -68,13 +65,13 @@ def plan_from_text(text: str) -> Plan | None:
     """Return a plan from JSON, None where that is not one or leaves something out: a file on disk may be anything."""
     try:
         plan: Plan = []
-        for row in json.loads(text):
+        for row in parse_json(text, "a plan of capsules", "a list"):
             cuts = [Cut((float(x), float(y), float(z)), float(o)) for x, y, z, o in row["cuts"]]
             a, b = (np.array([float(v) for v in end]).reshape(3) for end in row["segment"])
             if not np.isfinite([a, b]).all():
                 return None
             plan.append((cuts, (a, b)))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
     return plan if plan and _complete([cuts for cuts, _ in plan]) else None
 

@@ -29,7 +29,7 @@ def triangles(data: bytes, place: str) -> np.ndarray:
     try:
         points = np.array(vertices, dtype=float).reshape(-1, 3)
         return points[np.array(corners, dtype=int).reshape(-1, 3)]
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         raise TaupiError(
             f"{place} has vertices that are not three numbers, or faces of vertices that it does not have.",
             remedy="Export the mesh again.",

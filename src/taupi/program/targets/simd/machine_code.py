@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
+
+from taupi.errors import TaupiError
+from taupi.files import write_private
+from taupi.input_files import open_regular
 
 # To be changed with the format of the stored files; the LLVM text, the compiler and the processor are in the hash anyway.
 _VERSION = 2
@@ -76,9 +79,12 @@ def folder() -> Path | None:
         return None
     if setting:
         return Path(setting).expanduser() / f"objects-{_VERSION}"
-    home = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
+    stated = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # no home folder
-        return Path(home or Path.home() / ".cache") / "taupi" / f"objects-{_VERSION}"
+        home = Path(stated) if stated else Path.home() / ".cache"
+        # With HOME="" the home folder would be the root of the file system, and a relative one is not the user's.
+        if home.is_absolute() and (stated or os.environ.get("HOME", "unset").strip()):
+            return home / "taupi" / f"objects-{_VERSION}"
     return None
 
 
@@ -95,12 +101,12 @@ def _stored(file: Path | None) -> bytes | None:
     if file is None:
         return None
     try:
-        with file.open("rb") as stream:
+        with open_regular(file, "machine code") as stream:
             status = os.fstat(stream.fileno())
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
                 return None
             data = stream.read()
-    except OSError:
+    except (OSError, TaupiError):  # a pipe or a folder is no machine code
         return None
     digest, code = data[:_DIGEST], data[_DIGEST:]
     return code if _digest(file, code) == digest else None
@@ -116,13 +122,4 @@ def _store(file: Path | None, code: bytes) -> None:
     if file is None:
         return
     with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(_digest(file, code) + code)
-            os.replace(name, file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        write_private(file, _digest(file, code) + code)

@@ -1,0 +1,162 @@
+"""What reading one file may take: the limits that every reader keeps, stated once.
+
+A file from a stranger may be small and unpack to terabytes, or hold a million joints. Each reader asks here before it takes
+memory or time. A person can allow more, by `reading_budget` or the environment variable TAUPI_BUDGET; a file cannot.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+from taupi.checks import positive, whole_number
+from taupi.errors import Part, TaupiError, shown, unknown
+from taupi.settings import Settings, takes
+
+VARIABLE = "TAUPI_BUDGET"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Budget(Settings):
+    """What reading one file may take.
+
+    Attributes:
+        text_bytes: Largest robot description, column mapping, or file of limits or capsules.
+        data_bytes: Largest saved fit or mesh.
+        log_bytes: Largest log; long ones are read block by block.
+        unpacked_bytes: Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
+        unpacked_ratio: A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
+        nodes: Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+        columns: Columns, or arrays, of a log.
+        joints: Joints of a robot, or links.
+        seconds: Time for one file, and one second more for every MiB that it has.
+    """
+
+    text_bytes: int = 32 * MIB
+    data_bytes: int = 64 * MIB
+    log_bytes: int = MIB * MIB
+    unpacked_bytes: int = 128 * MIB
+    unpacked_ratio: int = 64
+    nodes: int = 200_000
+    columns: int = 10_000
+    joints: int = 1_000
+    seconds: float = 60.0
+
+    checks: ClassVar = {
+        name: partial(whole_number, least=1)
+        for name in (
+            *(
+                "text_bytes",
+                "data_bytes",
+                "log_bytes",
+                "unpacked_bytes",
+                "unpacked_ratio",
+                "nodes",
+                "columns",
+                "joints",
+            ),
+        )
+    } | {"seconds": positive}
+
+    def unpacked(self, size: int) -> int:
+        """Return how many bytes a file of `size` bytes may unpack to."""
+        return max(self.unpacked_bytes, self.unpacked_ratio * size)
+
+    def check_columns(self, count: int, where: str) -> None:
+        """Refuse a table of too many columns."""
+        if count > self.columns:
+            raise over_budget(f"{where} has {count} columns", "columns", f"{self.columns} at most")
+
+    def check_joints(self, count: int, where: str) -> None:
+        """Refuse a robot of too many joints or links."""
+        if count > self.joints:
+            raise over_budget(f"{where} has {count} joints or links", "joints", f"{self.joints} at most")
+
+    def check_unpacked(self, needed: int, size: int, where: str) -> None:
+        """Refuse a file of `size` bytes whose content needs so many bytes of memory."""
+        if needed > self.unpacked(size):
+            needs, allowed = needed / MIB, self.unpacked(size) / MIB
+            raise over_budget(f"{where} unpacks to {needs:.0f} MiB", "unpacked_bytes", f"{allowed:.0f} MiB at most")
+
+
+class Clock:
+    """The time that one file has taken so far; `check` refuses one that takes too long."""
+
+    def __init__(self, where: str, size: int = 0) -> None:
+        self.where = where
+        self.allowed = budget().seconds + size / MIB
+        self._end = time.monotonic() + self.allowed
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least a millisecond."""
+        return max(self._end - time.monotonic(), 1e-3)
+
+    def check(self) -> None:
+        """Refuse to go on when the time is over."""
+        if time.monotonic() > self._end:
+            raise over_budget(f"{self.where} takes longer than {self.allowed:.0f} s to read", "seconds")
+
+
+def over_budget(what: str, name: str, allowed: str = "") -> TaupiError:
+    """Return the error for a file that needs more than the budget allows: what it needs, and how a person allows it."""
+    expected = f", expected {allowed}." if allowed else "."
+    remedy: tuple[Part, ...] = (
+        f"If you trust the file, allow more: taupi.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment.",
+    )
+    return TaupiError(f"{what}{expected}", remedy=remedy)
+
+
+_CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def budget() -> Budget:
+    """Return the limits that hold here: those of `reading_budget`, else of the environment, else the defaults."""
+    return _CURRENT.get() or _from_environment(os.environ.get(VARIABLE, ""))
+
+
+@takes(budget=Budget)
+@contextmanager
+def reading_budget(*, budget: Budget) -> Iterator[Budget]:
+    """Let files that are read inside a `with` statement take more, or less, than by default.
+
+    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
+
+    >>> import taupi as tp
+    >>> with tp.reading_budget(joints=1):
+    ...     tp.load("elbow2r")
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: elbow2r has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
+taupi.reading_budget(joints=...), or TAUPI_BUDGET=joints=... in the environment.
+    """
+    token = _CURRENT.set(budget)
+    try:
+        yield budget
+    finally:
+        _CURRENT.reset(token)
+
+
+@lru_cache(maxsize=8)
+def _from_environment(text: str) -> Budget:
+    values: dict[str, Any] = {}
+    names = Budget.names()
+    for entry in (part.strip() for part in text.split(",")):
+        if not entry:
+            continue
+        name, _, number = (part.strip() for part in entry.partition("="))
+        if name not in names:
+            raise unknown("limit", name, names, VARIABLE)
+        try:
+            values[name] = float(number) if name == "seconds" else int(number)
+        except ValueError:
+            raise TaupiError(f"{VARIABLE}: {name} is {shown(number)}, expected a whole number.") from None
+    return dataclasses.replace(Budget(), **values)

@@ -1,0 +1,60 @@
+"""`taupi payload`: what a robot carries in a log."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taupi.cli.options import FitArgument, ForceOption, FrameOption, JsonOption, LogsArgument, ValidationPreparation
+from taupi.cli.payload_files import refuse_payload_files, write_payload
+from taupi.signals.reading import Reading
+
+
+def payload(
+    fit: FitArgument,
+    logs: LogsArgument,
+    *,
+    at: FrameOption = None,
+    gain_uncertainty: Annotated[
+        float,
+        typer.Option(
+            "--gain-uncertainty",
+            help="Share by which the gains of the drives may be off, one standard deviation; masses scale with them.",
+        ),
+    ] = 0.05,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Directory for payload.json, payload.txt, report.html and, of a robot from URDF, model.urdf with the payload as "
+            "a link; or one file that ends in .json, .txt, .html, .urdf or .toml.",
+        ),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    reading: Reading,
+    preparation: ValidationPreparation,
+) -> None:
+    """Weigh what a robot carries in logs, from a fit that was made without it: mass, centre of mass and inertia, with intervals.
+
+    The logs that the fit was made from are not needed. Several logs have the same payload.
+
+    \b
+    taupi payload out loaded.csv
+    taupi payload out/fit.json loaded.csv --at tool0 --gain-uncertainty 0.02 -o tool
+    """
+    import taupi as tp
+
+    loaded = tp.load_fit(fit)
+    if output is not None:
+        refuse_payload_files(loaded, output, force)
+    load = tp.identify_payload(loaded, logs, at=at, gain_uncertainty=gain_uncertainty, reading=reading, **preparation)
+    paths = [] if output is None else write_payload(load, output, force)
+    print(json.dumps(load.to_dict(), indent=2) if as_json else repr(load))
+    if paths:
+        print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)

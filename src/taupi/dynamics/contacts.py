@@ -1,0 +1,83 @@
+"""Wrenches at named frames, and the Jacobians of frames in contact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as cs
+
+from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.imu_form import full_position, is_imu, joint_ports, weightless
+from taupi.dynamics.kinematics import JACOBIANS, frame_jacobian
+from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.robot import Robot
+from taupi.program.program import Port, Program
+
+_WRENCH = ("nx", "ny", "nz", "fx", "fy", "fz")
+
+
+def checked_frames(robot: Robot, wrenches: Sequence[str], points: Sequence[str], axes: str) -> tuple[str, ...]:
+    """Return the frames at which wrenches act, those of `points` last; refuse frames that the robot does not have."""
+    frames = (*wrenches, *points)
+    for name in frames:
+        robot.frame(name)
+    if len(set(frames)) < len(frames):
+        twice = next(name for name in frames if frames.count(name) > 1)
+        raise TaupiError(Argument("wrenches"), f" and points name the frame {twice!r} twice: name it once.")
+    if axes not in JACOBIANS:
+        raise unknown(Argument("axes"), axes, JACOBIANS)
+    return frames
+
+
+def wrench_ports(wrenches: Sequence[str], points: Sequence[str]) -> list[Port]:
+    """Return an input `f_<frame>` for each wrench, moment before force, and for each force at a point."""
+    full = [Port(f"f_{name}", (6,), _WRENCH, "moment, then force") for name in wrenches]
+    return [*full, *(Port(f"f_{name}", (3,), _WRENCH[3:], "force") for name in points)]
+
+
+def wrench_torque(
+    chain: Chain, q: Vector, values: Sequence[Vector], wrenches: Sequence[str], points: Sequence[str], axes: str
+) -> Vector:
+    """Return sum J^T F of wrenches that frames apply to their surroundings, in the `axes` of that Jacobian."""
+    total = SX.zeros(chain.n)
+    for name, value in zip((*wrenches, *points), values, strict=True):
+        rows = frame_jacobian(chain, q, name, axes)
+        total = total + (rows if value.numel() == 6 else rows[3:, :]).T @ value
+    return total
+
+
+@builder
+def contact_jacobian(
+    robot: Robot, frames: Sequence[str] | str, feet: str = "point", axes: str = "body", base: str = "pose"
+) -> Program:
+    """Return J(q) of `frames` of `robot`, stacked: velocities of their origins, and angular ones if `feet` is "flat".
+
+    A frame has three rows with `feet="point"` (the default), and six, angular before linear, with "flat". `axes` are those of
+    the Jacobian: "body" (the default), "geometric" or "spatial". Contact forces f act as J^T f. `base` is "pose" (the default),
+    or "imu", where q is that of the joints alone.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r", floating=True)
+    >>> tp.floating.contact_jacobian(arm, ("forearm",))(tp.floating.neutral(arm)).shape
+    (3, 8)
+    """
+    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    checked_frames(robot, names, (), axes)
+    if not names:
+        raise TaupiError(Argument("frames"), " is empty, expected names of frames.")
+    if feet not in ("point", "flat"):
+        raise unknown(Argument("feet"), feet, ("point", "flat"))
+    imu, rows = is_imu(robot, base), 3 if feet == "point" else 6
+
+    def body(chain: Chain, q: Vector) -> Matrix:
+        full = full_position(q) if imu else q
+        return cs.vertcat(*(frame_jacobian(chain, full, name, axes)[6 - rows :, :] for name in names))
+
+    if imu and axes != "body":
+        message = f" is {axes!r}, world axes, which the IMU form does not know."
+        raise TaupiError(Argument("axes"), message, remedy=("Use ", Argument("axes", "body"), "."))
+    outputs = [Port("J", (rows * len(names), robot.n))]
+    if imu:
+        return trace_robot("contact_jacobian", weightless(robot), body, joint_ports(robot, "q"), outputs)
+    return trace_robot("contact_jacobian", robot, body, ["q"], outputs)

@@ -1,0 +1,85 @@
+"""The dynamics of a floating robot as an inertial measurement unit sees them: without pose and linear velocity.
+
+Both enter the equations of motion only through a = vd + w x v - R^T g, which is what an accelerometer at the root frame's origin
+reads. So the programs of the IMU form are those of the pose form without weight, at v = 0 and vd = a.
+"""
+
+from __future__ import annotations
+
+import casadi as cs
+
+from taupi.dynamics.types import SX, Vector
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import FREE
+from taupi.program.program import Port
+
+POSE, IMU = "pose", "imu"
+FORMS = (POSE, IMU)
+_AXES = ("x", "y", "z")
+
+
+def is_imu(robot: Robot, base: str) -> bool:
+    """Tell whether the IMU form is asked for; refuse unknown forms, and the IMU form of a robot whose base does not move."""
+    if base not in FORMS:
+        raise unknown(Argument("base"), base, FORMS)
+    if base == IMU and not robot.floating:
+        raise TaupiError(
+            Argument("base"),
+            f" is 'imu', but the base of {robot.name} does not move.",
+            remedy="Let it go with robot.floating_base(), or read its file with floating=True.",
+        )
+    return base == IMU
+
+
+def weightless(robot: Robot) -> Robot:
+    """Return the robot without gravity, which the accelerometer's reading already holds."""
+    return robot.with_gravity((0, 0, 0))
+
+
+def base_ports(robot: Robot, *names: str) -> list[Port]:
+    """Return inputs of the base: w, wd, a and the like, three values each in the root link's axes.
+
+    Where the robot has symbols that formulas would confuse with them (a1, ...), they are called w_base, wd_base, a_base.
+    """
+    symbols = {symbol for symbol, _ in robot.symbols}
+    taken = any(name in symbols or symbols & {f"{name}{k}" for k in (1, 2, 3)} for name in names)
+    called = [f"{name}_base" if taken else name for name in names]
+    return [Port(name, (3,), tuple(f"{name}{axis}" for axis in _AXES), "in the root link's axes") for name in called]
+
+
+def joint_ports(robot: Robot, *names: str) -> list[Port]:
+    """Return inputs with one value per joint, without the base: those of `joint_port` after the free joint's."""
+    free = robot.joints[0]
+    ports = []
+    for name in names:
+        skip, labels = (free.size, robot.position_names) if name == "q" else (free.dof, robot.joint_names)
+        ports.append(Port(name, (len(labels) - skip,), labels[skip:], "one value per joint"))
+    return ports
+
+
+def full_position(q: Vector) -> Vector:
+    """Return the positions of a robot whose joints are at `q` and whose base is at the origin, not turned."""
+    return cs.vertcat(SX.zeros(6), 1, q)
+
+
+def full_velocity(w: Vector, qd: Vector) -> Vector:
+    """Return the velocities of a robot whose base turns with w and has no linear velocity."""
+    return cs.vertcat(w, SX.zeros(3), qd)
+
+
+def full_acceleration(wd: Vector, a: Vector, qdd: Vector) -> Vector:
+    """Return the accelerations of a robot without weight whose base has the angular acceleration wd and reads a."""
+    return cs.vertcat(wd, a, qdd)
+
+
+def require_bolted(robot: Robot, what: str) -> None:
+    """Refuse a robot with a free or ball joint for something that is defined for one motor per joint."""
+    if not robot.multiple_joints:
+        return
+    free = robot.joints[0].kind == FREE
+    kind = "its base moves freely" if free else f"{robot.multiple_joints[0].name!r} is a ball joint"
+    remedy = "Use robot.fixed_base(), which is bolted to the ground." if free else "Lock it when the file is read."
+    raise TaupiError(
+        f"{what} needs a motor for every velocity, and {robot.name} has none for some: {kind}.", remedy=remedy
+    )

@@ -1,0 +1,108 @@
+"""From logs of a floating robot to the problem that estimators solve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from taupi.dynamics.terms import linear_terms, modulated_terms, resolve_terms
+from taupi.dynamics.terms.coulomb import Coulomb
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
+from taupi.identifiability.base_parameters import BaseParameters, base_parameters
+from taupi.identifiability.conditioning import conditioning_of_factor
+from taupi.identification.floating.contact_rows import BASE_ROWS, PROJECTED
+from taupi.identification.floating.floating_rows import FloatingRows, check_floating_log, floating_rows
+from taupi.identification.inputs import FitInputs
+from taupi.identification.problem import Problem, prior_of
+from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
+from taupi.signals.log import Log
+
+# Friction whose shape is a matter of choice is left out by default: on legs, impacts hide it.
+FLOATING_TERMS = ("rotor", "viscous", "coulomb", "offset")
+# The speed over which dry friction sets in by default, rad/s or m/s.
+_SLOW = 0.05
+
+
+def build_floating(inputs: FitInputs) -> Problem:
+    """Return the problem of a floating robot: rows of the base and of the joints, contact forces measured or taken out."""
+    logs = _logs(inputs)
+    for log in logs:
+        check_floating_log(inputs.robot, log)
+    base = _base(inputs, logs)
+    prior = prior_of(inputs.prior, base)
+    rows = [floating_rows(base, log, inputs.preparation, inputs.contact, inputs.feet, prior) for log in logs]
+    pieces = tuple(f for k, part in enumerate(rows) for f in _compressed(base, part, k))
+    samples, factors = sum(len(part.time) for part in rows), tuple(merge_stretches(pieces))
+    equations = sum(f.rows for f in factors)
+    if equations < base.count:
+        raise NotIdentifiedError(
+            f"{samples} samples are left, {equations} equations for {base.count} parameters.",
+            remedy="Give longer logs.",
+        )
+    program = base.regressor(base="imu")
+    conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1])
+    rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
+    notes = dict.fromkeys(note for part in rows for note in part.notes)
+    return Problem(
+        robot=inputs.robot,
+        terms=base.terms,
+        base=base,
+        regressor=program,
+        factors=factors,
+        pieces=pieces,
+        conditioning=conditioning,
+        prior=prior,
+        recordings=(),
+        preparation=inputs.preparation,
+        notes=(*rank_notes, *notes, *_standing_notes(logs, rows)),
+        seed=inputs.seed,
+        contact=(inputs.contact, inputs.feet),
+    )
+
+
+def _logs(inputs: FitInputs) -> list[Log]:
+    for log in inputs.logs:
+        if not isinstance(log, Log):
+            raise TaupiError(
+                Argument("logs"), " of a floating robot have a base, for which files have no columns yet: give a Log."
+            )
+    return list(inputs.logs)  # type: ignore[arg-type]
+
+
+def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:
+    """Return the base parameters: without friction where only the rows of the base are used, which hold none."""
+    if isinstance(inputs.base, BaseParameters):
+        return inputs.base
+    asked = inputs.terms
+    if asked is None:
+        alone = inputs.contact == BASE_ROWS or all(log.tau is None for log in logs)
+        asked = () if alone else FLOATING_TERMS
+    terms = resolve_terms(asked)
+    if modulated := modulated_terms(terms):
+        raise TaupiError(
+            Argument("terms"),
+            f" names {modulated[0].name!r}, which depends on load or speed: leave it out for floating robots.",
+        )
+    slow = _SLOW if inputs.preparation.slow is None else inputs.preparation.slow
+    shaped = tuple(Coulomb(velocity=slow) if t == Coulomb() else t for t in linear_terms(terms))
+    return base_parameters(inputs.robot, terms=shaped)
+
+
+def _compressed(base: BaseParameters, rows: FloatingRows, file: int) -> list[JointFactor]:
+    compressor = Compressor(np.ones((base.robot.n, base.count), dtype=bool), rows.share)
+    compressor.add(np.ascontiguousarray(np.moveaxis(rows.y, 0, 2).transpose(1, 0, 2)), rows.tau, rows.use)
+    return [f for f in compressor.result(file) if f.rows]
+
+
+def _standing_notes(logs: Sequence[Log], rows: Sequence[FloatingRows]) -> list[str]:
+    """Say what a robot that only stands hides: with unknown forces at all feet, some combinations never show."""
+    if not logs or any(part.plan.way != PROJECTED for part in rows):
+        return []
+    flags = [log.contact for log in logs]
+    if not all(flag and all(on.all() for on in flag.values()) for flag in flags):
+        return []
+    return [
+        "No foot ever leaves the ground: its forces are unknown at all times, and hide combinations of parameters that would "
+        "show in a motion in which feet are lifted by turns."
+    ]

@@ -1,0 +1,133 @@
+"""Rows of a floating robot and what is done about contact forces in them: measured, the base's rows alone, or projected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from taupi.dynamics.contacts import contact_jacobian
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.robot import Robot
+from taupi.signals.log import Log
+
+MEASURED, BASE_ROWS, PROJECTED = "measured", "base", "projected"
+WAYS = (MEASURED, BASE_ROWS, PROJECTED)
+FEET = ("point", "flat")
+# Singular values of the contact Jacobian below this share of the largest are no further constraint: feet in one line.
+_DEPENDENT = 1e-9
+
+
+@dataclass(frozen=True)
+class ContactPlan:
+    """How the contact forces of a log are treated: `way` is one of `WAYS`, `feet` says what frames in contact transmit."""
+
+    way: str
+    feet: str
+    frames: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What is done, in words."""
+        if not self.frames:
+            return "no contact: nothing but the motors acts on the robot"
+        where = ", ".join(self.frames)
+        if self.way == PROJECTED:
+            rows = "forces" if self.feet == "point" else "forces and moments"
+            return f"unknown contact {rows} at {where} are projected out of the equations"
+        rows = "; only the six rows of the base are used" if self.way == BASE_ROWS else ""
+        return f"measured wrenches at {where} are part of the equations{rows}"
+
+
+def contact_plan(robot: Robot, log: Log, way: str | None, feet: str) -> ContactPlan:
+    """Return how the contacts of a log are treated; by default as the log allows.
+
+    With wrenches at all frames in contact they are measured, and without torques of the joints only the base's rows are used.
+    With flags alone, forces are projected out.
+    """
+    if way is not None and way not in WAYS:
+        raise unknown(Argument("contact"), way, WAYS)
+    if feet not in FEET:
+        raise unknown(Argument("feet"), feet, FEET)
+    for kind, frames in (("wrench", log.wrench), ("contact", log.contact)):
+        for name in frames:
+            if name not in robot.frame_names:
+                raise unknown(f"frame of {kind}", name, robot.frame_names, robot.name)
+    unmeasured = [name for name, flags in log.contact.items() if flags.any() and name not in log.wrench]
+    chosen = way or (PROJECTED if unmeasured else BASE_ROWS if log.tau is None else MEASURED)
+    if chosen == PROJECTED:
+        if not log.contact and log.wrench:
+            raise TaupiError(
+                "Projecting contact forces needs to know when frames touch the ground, and the log has no contact flags.",
+                remedy=("Add them as contact={frame: flags}, or use ", Argument("contact", MEASURED), "."),
+            )
+        return ContactPlan(chosen, feet, tuple(log.contact))
+    if unmeasured:
+        raise TaupiError(
+            f"The log has no wrench of {', '.join(unmeasured)}, which touch the ground.",
+            remedy=("Use ", Argument("contact", PROJECTED), "."),
+        )
+    return ContactPlan(chosen, feet, tuple(log.wrench))
+
+
+def wrench_forces(robot: Robot, q: np.ndarray, wrenches: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return sum J^T f (N, n) of measured wrenches, by frame, at joint positions `q`."""
+    total = np.zeros((len(q), robot.n))
+    for name, value in wrenches.items():
+        feet = "point" if value.shape[1] == 3 else "flat"
+        jacobian = contact_jacobian(robot, (name,), feet, base="imu")(q)
+        total += np.einsum("nij,ni->nj", jacobian, value)
+    return total
+
+
+def projected(
+    robot: Robot,
+    plan: ContactPlan,
+    q: np.ndarray,
+    contacts: Mapping[str, np.ndarray],
+    rows: np.ndarray,
+    scales: np.ndarray,
+) -> np.ndarray:
+    """Return rows (N, n, k) without what contact forces do in them: S P S^-1 rows, P = 1 - A A^+, A = S^-1 J^T.
+
+    J is stacked over the frames in contact at each sample (Mistry et al. 2010); `scales` (n,) are the sizes of the rows' noise, S
+    their diagonal matrix. P is unique, so that it is smooth as long as the contacts stay the same.
+    """
+    result = np.array(rows)
+    for at, frames in contact_sets(contacts, len(q)):
+        if not frames:
+            continue
+        jacobian = contact_jacobian(robot, frames, plan.feet, base="imu")(q[at])
+        pulled = np.swapaxes(jacobian, -1, -2) / scales[:, None]
+        u, s, _ = np.linalg.svd(pulled, full_matrices=False)
+        u = u * (s > _DEPENDENT * s[:, :1])[:, None, :]
+        white = rows[at] / scales[:, None]
+        white = white - u @ (np.swapaxes(u, -1, -2) @ white)
+        result[at] = white * scales[:, None]
+    return result
+
+
+def contact_sets(contacts: Mapping[str, np.ndarray], samples: int) -> list[tuple[np.ndarray, tuple[str, ...]]]:
+    """Return which frames touch the ground at which samples, one entry per combination that occurs."""
+    if not contacts:
+        return [(np.arange(samples), ())]
+    flags = np.stack(list(contacts.values()), axis=1)
+    names = tuple(contacts)
+    combinations, which = np.unique(flags, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return [
+        (np.flatnonzero(which == k), tuple(n for n, on in zip(names, row, strict=True) if on))
+        for k, row in enumerate(combinations)
+    ]
+
+
+def phases(contacts: Mapping[str, np.ndarray], samples: int) -> list[slice]:
+    """Return the stretches of samples in which the same frames touch the ground."""
+    if not contacts:
+        return [slice(0, samples)]
+    flags = np.stack(list(contacts.values()), axis=1)
+    cuts = np.flatnonzero((flags[1:] != flags[:-1]).any(axis=1)) + 1
+    edges = [0, *cuts.tolist(), samples]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]

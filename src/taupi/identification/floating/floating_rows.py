@@ -1,0 +1,213 @@
+"""From a log of a floating robot to rows of its regressor: derivatives, contacts, and one filter for both sides.
+
+Contact forces are taken out first, and only then are rows filtered, within one phase of contact: F(J^T f) is not J^T F(f), and a
+filter across a change of contact mixes forces of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.errors import Argument, TaupiError
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.floating.contact_rows import (
+    BASE_ROWS,
+    PROJECTED,
+    ContactPlan,
+    contact_plan,
+    phases,
+    projected,
+    wrench_forces,
+)
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import filter_plan
+from taupi.identification.rows.row_maker import Filter
+from taupi.model.robot import Robot
+from taupi.signals.filters import choose_cutoff, noise_bandwidth_hz
+from taupi.signals.log import Log
+
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class FloatingMotion:
+    """The inputs of the IMU form, (N, 3) or (N, joints) each, and the torque of the rows (N, n), without contact forces."""
+
+    w: np.ndarray
+    wd: np.ndarray
+    a: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+
+    @property
+    def inputs(self) -> tuple[np.ndarray, ...]:
+        """What the IMU form takes."""
+        return self.w, self.wd, self.a, self.q, self.qd, self.qdd
+
+
+@dataclass(frozen=True, eq=False)
+class FloatingRows:
+    """Rows y (m, n, b) and tau (m, n) of a log at `time` (m,), and which of them are used (m, n); `share` is as in a factor."""
+
+    y: np.ndarray
+    tau: np.ndarray
+    use: np.ndarray
+    time: np.ndarray
+    qd: np.ndarray
+    share: float
+    plan: ContactPlan
+    notes: tuple[str, ...]
+
+
+def check_floating_log(robot: Robot, log: Log) -> None:
+    """Refuse a log that does not fit a floating robot: other joints, or nothing of its base."""
+    names = tuple(robot.joint_names[k] for k in robot.actuated)
+    if log.names != names:
+        if set(log.names) == set(names):
+            remedy = "Put them in that order: log.select(...)."
+        else:
+            remedy = "Give the joints their names: tp.Log(..., names=...)."
+        raise TaupiError(
+            f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(names)}.", remedy=remedy
+        )
+    if len(robot.multiple_joints) > 1:
+        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
+    if log.base is None:
+        raise TaupiError(
+            f"The base of {robot.name} moves freely, and the log has nothing of it.",
+            remedy=("Give tp.Log(..., base=tp.floating.BaseMotion(w, a)), or use robot.fixed_base().",),
+        )
+
+
+def floating_motion(robot: Robot, log: Log) -> FloatingMotion:
+    """Return the motion of a log; derivatives that it does not have are central differences within a phase of contact."""
+    check_floating_log(robot, log)
+    assert log.base is not None
+    steps = np.diff(log.time)
+    if len(log) < 3 or not np.allclose(steps, steps.mean(), rtol=0.05):
+        raise TaupiError(Argument("time"), " of the log is not evenly spaced: resample it first.")
+    seconds = float(steps.mean())
+    cuts = phases(log.contact, len(log))
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        parts = [np.gradient(x[s], seconds, axis=0) if s.stop - s.start > 1 else np.zeros_like(x[s]) for s in cuts]
+        return np.concatenate(parts)
+
+    qd = rate(log.q) if log.qd is None else log.qd
+    qdd = rate(qd) if log.qdd is None else log.qdd
+    wd = rate(log.base.w) if log.base.wd is None else log.base.wd
+    tau = np.zeros((len(log), robot.n))
+    if log.tau is not None:
+        tau[:, list(robot.actuated)] = log.tau
+    motion = FloatingMotion(log.base.w, wd, log.base.a, log.q, qd, qdd, tau)
+    for name, value in (("base", np.concatenate(motion.inputs[:3], axis=1)), ("q", log.q), ("tau", tau)):
+        if not np.isfinite(value).all():
+            raise TaupiError(f"{name} of the log is not finite. Leave such samples out: log.drop_gaps().")
+    return motion
+
+
+def row_scales(base: BaseParameters, motion: FloatingMotion, prior: np.ndarray) -> np.ndarray:
+    """Return the size (n,) of each row's torque with prior parameters, by which rows are made comparable."""
+    step = max(1, len(motion.q) // 1000)
+    inputs = [x[::step] for x in motion.inputs]
+    torque = base.regressor(base="imu")(*inputs) @ base.project(prior)
+    size = np.sqrt(np.mean(torque**2, axis=0))
+    return np.maximum(size, 1e-3 * max(float(size.max()), 1e-9))
+
+
+def floating_rows(
+    base: BaseParameters, log: Log, preparation: Preparation, way: str | None, feet: str, prior: np.ndarray
+) -> FloatingRows:
+    """Return the rows of a log, contact forces measured or projected out, then filtered within phases of contact.
+
+    A log with recorded accelerations of joints and base is not filtered unless a cutoff is given.
+    """
+    robot = base.robot
+    motion, plan = floating_motion(robot, log), contact_plan(robot, log, way, feet)
+    if plan.way != BASE_ROWS and log.tau is None:
+        raise TaupiError("tau is missing in the log.", remedy=("Give it, or use ", Argument("contact", BASE_ROWS), "."))
+    tau = motion.tau
+    if plan.way != PROJECTED:
+        tau = tau + wrench_forces(robot, motion.q, log.wrench)
+    both = np.concatenate([_regressor(base, motion), tau[:, :, None]], axis=2)
+    if plan.way == PROJECTED:
+        both = projected(robot, plan, motion.q, log.contact, both, row_scales(base, motion, prior))
+    row_filter, notes = _row_filter(log, preparation)
+    cuts = phases(log.contact, len(log)) if plan.way == PROJECTED else [slice(0, len(log))]
+    kept, at = _filtered(both, cuts, row_filter)
+    use = np.ones((len(at), robot.n), dtype=bool)
+    if plan.way == BASE_ROWS:
+        use[:, 6:] = False
+    share = 1.0
+    if row_filter is not None:
+        rate = row_filter.rate_hz / row_filter.step
+        share = min(1.0, 2 * noise_bandwidth_hz(row_filter.cutoff_hz, row_filter.order) / rate)
+    speeds = np.concatenate([motion.w, np.zeros((len(log), 3)), motion.qd], axis=1)
+    return FloatingRows(
+        kept[:, :, :-1], kept[:, :, -1], use, log.time[at], speeds[at], share, plan, (plan.note, *notes)
+    )
+
+
+def _regressor(base: BaseParameters, motion: FloatingMotion) -> np.ndarray:
+    program = base.regressor(base="imu")
+    count = len(motion.q)
+    parts = [program(*(x[k : k + _CHUNK] for x in motion.inputs)) for k in range(0, count, _CHUNK)]
+    return np.concatenate(parts)
+
+
+def _row_filter(log: Log, preparation: Preparation) -> tuple[Filter | None, tuple[str, ...]]:
+    """Return the filter of the rows, and a note on it; None where accelerations were recorded and no cutoff is given."""
+    assert log.base is not None
+    recorded = log.qdd is not None and log.base.wd is not None
+    if preparation.cutoff_hz is None and recorded:
+        return None, ("accelerations are those of the log; rows are not filtered",)
+    hz = preparation.cutoff_hz or choose_cutoff(log.q, log.rate_hz).hz
+    if not 0 < hz < log.rate_hz / 2:
+        raise TaupiError(
+            Argument("cutoff_hz"), f" is {hz:g}, expected between 0 and half of the rate, {log.rate_hz / 2:g}."
+        )
+    _, first, row_filter = filter_plan(preparation, log.rate_hz, hz)
+    whole = Filter(log.rate_hz, hz, preparation.order, first * row_filter.step)
+    return whole, (f"rows pass a zero-phase Butterworth of {hz:.3g} Hz within each phase of contact",)
+
+
+def _filtered(rows: np.ndarray, cuts: list[slice], row_filter: Filter | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return filtered rows without the ends of phases, and which samples they belong to."""
+    if row_filter is None:
+        return rows, np.arange(len(rows))
+    kept, places = [], []
+    for cut in cuts:
+        length = cut.stop - cut.start
+        inner = np.arange(row_filter.edge, length - row_filter.edge, row_filter.step)
+        if not len(inner):
+            continue
+        kept.append(row_filter(rows[cut])[inner])
+        places.append(cut.start + inner)
+    if not kept:
+        raise TaupiError(
+            f"No phase of contact is longer than twice the filter's reach of {row_filter.edge} samples.",
+            remedy=(
+                "Give a higher ",
+                Argument("cutoff_hz"),
+                ", or accelerations in the log, which then is not filtered.",
+            ),
+        )
+    return np.concatenate(kept), np.concatenate(places)
+
+
+def floating_prediction(base: BaseParameters, values: np.ndarray, log: Log) -> np.ndarray:
+    """Return what the motors have to provide (N, n) for the samples of a log: Y pi less measured contact wrenches.
+
+    The first six are those of the base, which has no motors: what is left there is not explained.
+    """
+    motion = floating_motion(base.robot, log)
+    if any(flags.any() for name, flags in log.contact.items() if name not in log.wrench):
+        raise TaupiError(
+            "The log has contacts without wrenches, so that its torques cannot be predicted.",
+            remedy="Use fit.validate(log).",
+        )
+    return np.asarray(_regressor(base, motion) @ values - wrench_forces(base.robot, log.q, log.wrench))

@@ -1,0 +1,73 @@
+"""Logs of floating robots from full states, as simulators and state estimators give them, in any library's convention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from taupi.dynamics.base_conventions import from_base
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import Argument, TaupiError
+from taupi.model.robot import Robot
+from taupi.signals.floating_logs import base_from_states
+from taupi.signals.log import Log
+
+
+def log_from_states(
+    robot: Robot,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike | None = None,
+    contact: Mapping[str, ArrayLike] | None = None,
+    wrench: Mapping[str, ArrayLike] | None = None,
+    convention: str = "taupi",
+    joints: tuple[str, ...] | None = None,
+) -> Log:
+    """Return a log of a floating `robot` from full states: q (N, nq), qd and qdd (N, n), each with its base first.
+
+    `time` (N,) is in s, `tau` (N, joints) the torques of the joints alone, by default none. `contact` and `wrench` are those of a
+    `Log`, by frame; by default there are none. `convention` is how the base is written: "taupi" (the default), "pinocchio",
+    "mujoco" or "idyntree", as in `from_base`. `joints` are the names of the joints in the order of the arrays, by default those
+    of the robot.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm = tp.load("elbow2r", floating=True)
+    >>> q = np.tile(tp.floating.neutral(arm), (3, 1))
+    >>> log = tp.floating.log_from_states(arm, [0.0, 0.1, 0.2], q, np.zeros((3, 8)), np.zeros((3, 8)))
+    >>> log.base.a[0].tolist()
+    [0.0, 9.81, 0.0]
+    """
+    if not robot.floating:
+        raise TaupiError(f"{robot.name} is bolted to the ground.", remedy="Use robot.floating_base().")
+    names = tuple(robot.joint_names[k] for k in robot.actuated)
+    own = names if joints is None else tuple(joints)
+    if sorted(own) != sorted(names):
+        message = f" is {', '.join(own)}, expected the joints of {robot.name} in some order: {', '.join(names)}."
+        raise TaupiError(Argument("joints"), message)
+    order = [own.index(name) for name in names]
+    arrays = []
+    for name, value, base in (("q", q, 7), ("qd", qd, 6), ("qdd", qdd, 6)):
+        array = np.asarray(value, dtype=float)
+        if array.ndim != 2 or array.shape[1] != base + len(names):
+            message = (
+                f" has shape {array.shape}, expected (N, {base + len(names)}): {base} of the base, then the joints."
+            )
+            raise TaupiError(Argument(name), message)
+        arrays.append(np.concatenate([array[:, :base], array[:, base:][:, order]], axis=1))
+    position, velocity, acceleration, _ = from_base(robot, convention)(*arrays, np.zeros(robot.n))
+    units = tuple("m" if robot.slides[k] else "rad" for k in robot.actuated)
+    return Log(
+        np.asarray(time, dtype=float),
+        position[:, 7:],
+        velocity[:, 6:],
+        acceleration[:, 6:],
+        None if tau is None else np.asarray(tau, dtype=float)[:, order],
+        names=names,
+        units=units,
+        base=base_from_states(robot, position, velocity, acceleration),
+        wrench={} if wrench is None else {k: np.asarray(v) for k, v in wrench.items()},
+        contact={} if contact is None else {k: np.asarray(v) for k, v in contact.items()},
+    )

@@ -1,0 +1,1 @@
+"""Gains of drives, torque per ampere, from currents with and without a known mass."""

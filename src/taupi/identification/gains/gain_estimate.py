@@ -1,0 +1,153 @@
+"""Gains of drives with their uncertainty, and the mapping that states them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.checks import is_number
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.payloads.difference import STRETCHES
+from taupi.model.robot import Robot
+from taupi.signals.log import Log
+from taupi.tables import html_table, table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GainEstimate:
+    """Torque per ampere of each drive, on the joint's side of the gear.
+
+    Attributes:
+        robot: The robot.
+        values: The gains (n,), N m/A, or N/A for a prismatic joint.
+        covariance: Their covariance (n, n).
+        stated: The gains that the logs were read with (n,); NaN if they stated none.
+        mass: The known mass, kg.
+        payload: The ten parameters of the load (10,) about the origin of `frame`.
+        frame: The frame that the load is fixed to.
+        relative: The errors of the currents (2, n) that are left, relative to them, without and with the load.
+        logs: The names of the logs, those without the load first.
+        notes: What was done and seen, in words.
+    """
+
+    robot: Robot
+    values: np.ndarray
+    covariance: np.ndarray
+    stated: np.ndarray
+    mass: float
+    payload: np.ndarray
+    frame: str
+    relative: np.ndarray
+    logs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the joints."""
+        return self.robot.joint_names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each gain."""
+        return tuple("N/A" if j.prismatic else "N m/A" for j in self.robot.driving_joints)
+
+    @property
+    def stderr(self) -> np.ndarray:
+        """The standard errors (n,), in the units of the gains."""
+        return np.sqrt(np.clip(np.diag(self.covariance), 0.0, None))
+
+    @property
+    def gain_uncertainty(self) -> float:
+        """The share by which masses are off because gains are: the error of the best known one, for `identify_payload`."""
+        return float((self.stderr / self.values).min())
+
+    def intervals(self, level: float = 0.95) -> np.ndarray:
+        """Return confidence intervals (n, 2), with Student's t, since stretches of time are few.
+
+        `level` is the share of intervals that contain the truth, 0.95 by default.
+        """
+        from scipy.stats import t
+
+        if not is_number(level) or not 0 < level < 1:
+            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
+        half = t.ppf(0.5 + level / 2, STRETCHES - 1) * self.stderr
+        return np.stack([self.values - half, self.values + half], axis=1)
+
+    def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
+        """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.
+
+        `ratio` is that of the gears, one or one per joint; without any, the motor's side is the joint's.
+        """
+        ratios = np.asarray(ratio, dtype=float) if len(ratio) else np.ones(1)
+        return {"torque_per_ampere": [_rounded(v) for v in self.values / ratios]}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The part of a column mapping that states these gains: {"motor": {"torque_per_ampere": [...]}}, without gears."""
+        return {"motor": self.motor_table()}
+
+    def calibrated(self, log: Log) -> Log:
+        """Return a `log` whose torques are its currents times these gains."""
+        (current,) = log.need("current")
+        return log.with_(tau=current * self.values, notes="torques are currents times calibrated gains")
+
+    # To read ------------------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> str:
+        """One line: the gains with their standard errors."""
+        pairs = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.values, self.stderr, strict=True))
+        return f"Gains of {self.robot.name} from a mass of {self.mass:g} kg on {self.frame}, N m/A: {pairs}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of the gains; the first row is the heading."""
+        result: list[tuple[str, ...]] = [("joint", "gain", "±", "95 % interval", "unit", "stated", "change")]
+        for k, (low, high) in enumerate(self.intervals()):
+            stated = float(self.stated[k])
+            known = np.isfinite(stated) and stated > 0
+            result.append(
+                (
+                    self.names[k],
+                    f"{self.values[k]:.4g}",
+                    f"{self.stderr[k]:.2g}",
+                    f"{low:.4g} ... {high:.4g}",
+                    self.units[k],
+                    f"{stated:.4g}" if known else "-",
+                    f"{self.values[k] / stated - 1:+.1%}" if known else "-",
+                )
+            )
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the gains as plain data, ready for JSON."""
+        stated = [float(v) if np.isfinite(v) else None for v in self.stated]
+        joints = zip(self.names, self.units, self.values, self.stderr, self.intervals().tolist(), stated, strict=True)
+        return {
+            "schema": "taupi.gains/1",
+            "robot": self.robot.name,
+            "mass": self.mass,
+            "frame": self.frame,
+            "gains": [
+                {"joint": n, "unit": u, "value": float(v), "stderr": float(e), "interval": i, "stated": s}
+                for n, u, v, e, i, s in joints
+            ],
+            "covariance": self.covariance.tolist(),
+            "payload": self.payload.tolist(),
+            "relative": self.relative.tolist(),
+            "logs": list(self.logs),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary, *table(self.rows()), *(f"- {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary, self.rows(), self.notes)
+
+
+def _rounded(value: float) -> float:
+    """Return a number with six digits, more than any calibration has."""
+    return float(f"{value:.6g}")

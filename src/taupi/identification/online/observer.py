@@ -1,0 +1,222 @@
+"""Torque from outside without accelerations: the generalised momentum's rate against what model and motors account for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import casadi as cs
+import numpy as np
+
+from taupi.dynamics.chain import Chain, joint_port
+from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.equations import Equations
+from taupi.identification.online.component import Component, OnlineState, sample_steps
+from taupi.identification.online.friction_filter import FrictionFilter
+from taupi.identification.online.model import OnlineModel
+from taupi.model.robot import Robot
+from taupi.program.program import Constants, Port, Program, trace
+from taupi.signals.log import Log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from taupi.identification.online.contacts import ContactDetector
+
+
+@dataclass(frozen=True, eq=False)
+class ObserverState(OnlineState):
+    """What an observer remembers.
+
+    Attributes:
+        vector: All of it (..., size), as the step program takes it.
+        tau_ext: The torque from outside (..., n) at the last sample, N m or N; None before the first.
+    """
+
+    tau_ext: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MomentumObserver(Component):
+    """r = K (p - integral of (tau + C^T qd - g - tau_f + r) dt), which follows the torque from outside: dr/dt = K (tau_ext - r).
+
+    p = M qd is the generalised momentum and tau_f friction with offsets and springs (De Luca & Mattone 2003, eqs. 8 to 10). It
+    needs neither accelerations nor a contact model. tau_ext is the torque that the surroundings exert on the joints: M qdd +
+    C qd + g + tau_f = tau + tau_ext, so that a tip which applies F_tip to its surroundings has tau_ext = -J^T F_tip. The integral
+    goes by trapezoids and r is taken at the end of a step, which is stable at any rate.
+
+    With a `tracker` the friction of the model follows the robot: its change is learnt from r while |r| is small, see
+    `FrictionFilter`.
+
+    Attributes:
+        model: The robot with numbers.
+        bandwidth_hz: K / (2 pi), Hz: the observer sees 63 % of a step of torque after 1 / K.
+        tracker: How friction follows the robot, or None.
+    """
+
+    model: OnlineModel
+    bandwidth_hz: float = 20.0
+    tracker: FrictionFilter | None = None
+    name: ClassVar[str] = "observer"
+    title: ClassVar[str] = "momentum observer"
+    meaning: ClassVar[str] = "tau_ext: the torque (N m) or force (N) that the surroundings exert on each joint."
+    results: ClassVar[tuple[str, ...]] = ("tau_ext",)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is observed, with its parameters."""
+        return self.model.robot
+
+    # Sample by sample ---------------------------------------------------------------------------------------------
+
+    def init(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> ObserverState:
+        """Return the state to start with; the first step takes the momentum of its sample for that of the model.
+
+        With `q` and `qd` (..., n) it is that of a robot in this state, so that the first step counts already.
+        """
+        vector = self.start()
+        if q is None or qd is None:
+            return ObserverState(vector)
+        p = np.asarray(self._momentum(q, qd))
+        vector = np.broadcast_to(vector, (*p.shape[:-1], len(vector))).copy()
+        n = self.robot.n
+        vector[..., 1 : 1 + n] = p
+        vector[..., 0] = 0.5
+        return ObserverState(vector)
+
+    def step(
+        self, state: ObserverState, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, dt: float
+    ) -> tuple[np.ndarray, ObserverState]:
+        """Return the torque from outside (..., n), N m or N, at a sample, and the state after it.
+
+        `state` is what `init` or the last `step` returned, `q`, `qd` (rad, rad/s) and the motors' torque `tau` (N m) are
+        (..., n), and `dt` is the time since the last sample, s.
+        """
+        tau_ext, vector = self.advanced(state, dt, q, qd, tau)
+        return tau_ext, ObserverState(vector, tau_ext)
+
+    # Over a log ---------------------------------------------------------------------------------------------------
+
+    def external_torque(self, log: Log) -> np.ndarray:
+        """Return the torque from outside (N, n) at each sample of a `log`, causally: from samples up to that one."""
+        return self.over(*self.log_signals(log))["tau_ext"]
+
+    def log_signals(self, log: Log) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return the seconds before each sample of a `log` (N,), and q, qd and tau (N, n); known torques are added to tau.
+
+        A velocity that was not recorded is the backward difference of q.
+        """
+        if not isinstance(log, Log):
+            raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
+        equations = Equations(self.robot)
+        equations.check(log)
+        q, tau = log.need("q", "tau")
+        seconds = sample_steps(log.time)
+        qd = log.qd
+        if qd is None:
+            steps = np.diff(q, axis=0) / seconds[1:, None]
+            qd = np.concatenate([steps[:1], steps]) if len(steps) else np.zeros_like(q)
+        known = equations.known_torque(log, log.known_torque or self.model.known_torque)
+        for name, value in (("q", q), ("qd", qd), ("tau", tau)):
+            if not np.isfinite(value).all():
+                raise TaupiError(f"{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).")
+        return seconds, (q, qd, tau + known)
+
+    def calibrated(
+        self, logs: Log | Sequence[Log], false_alarms_per_hour: float = 1.0, breakaway: float = 1.5
+    ) -> ContactDetector:
+        """Return a detector of contacts whose thresholds, per joint and speed, come from `logs` without contacts.
+
+        `false_alarms_per_hour` (1 by default) is how many alarms without a contact are accepted, over all joints. A joint at rest
+        may hold `breakaway` (1.5 by default) times its sliding dry friction: below that, a push cannot be told from friction.
+
+        >>> import numpy as np, taupi as tp
+        >>> arm, t = tp.load("elbow2r"), np.arange(4000)[:, None] / 1000
+        >>> q, qd, qdd = np.sin(t + [0, 1]), np.cos(t + [0, 1]), -np.sin(t + [0, 1])
+        >>> noise = 0.05 * np.random.default_rng(0).normal(size=q.shape)
+        >>> log = tp.Log(t[:, 0], q, qd=qd, tau=tp.inverse_dynamics(arm)(q, qd, qdd) + noise)
+        >>> detector = tp.momentum_observer(arm).calibrated(log)
+        >>> len(detector.contacts(log))
+        0
+        """
+        from taupi.identification.online.thresholds import Calibration, calibrated
+
+        calibration = Calibration(false_alarms_per_hour, breakaway)
+        return calibrated(self, [logs] if isinstance(logs, Log) else list(logs), calibration)
+
+    # The program --------------------------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        """Return tau_ext (n,) and state_next of (q, qd, tau, state, dt): what `step` and emitted C run."""
+        return self._program
+
+    @cached_property
+    def _program(self) -> Program:
+        constants, n = Constants(), self.robot.n
+        chain = Chain(self.robot, constants)
+
+        def body(q: Vector, qd: Vector, tau: Vector, state: Vector, dt: Expression) -> tuple[Vector, Vector]:
+            return self.advance(chain, (q, qd, tau), state, dt)
+
+        outputs = [Port("tau_ext", (n,)), Port("state_next", (self.size,))]
+        return trace("momentum_observer", body, self.ports(), outputs, constants)
+
+    def ports(self) -> list[Port]:
+        """Return the inputs of the step program."""
+        return [*(joint_port(self.robot, name) for name in self.signals), Port("state", (self.size,)), Port("dt")]
+
+    @cached_property
+    def _momentum(self) -> Program:
+        constants = Constants()
+        chain = Chain(self.robot, constants)
+
+        def body(q: Vector, qd: Vector) -> Vector:
+            return self.model.momentum(chain, q, qd)[0]
+
+        return trace(
+            "momentum", body, [joint_port(self.robot, k) for k in ("q", "qd")], [Port("p", (self.robot.n,))], constants
+        )
+
+    def advance(
+        self, chain: Chain, signals: tuple[Vector, Vector, Vector], state: Vector, dt: Expression,
+        gate: Callable[[Vector], Vector] | None = None,
+    ) -> tuple[Vector, Vector]:  # fmt: skip
+        """Return tau_ext and the next state over SX, at (q, qd, tau) in `signals`, `dt` after the `state`.
+
+        `chain` is the robot's. Friction is followed where `gate`, a function of tau_ext (n,), is 1; by default everywhere.
+        """
+        q, qd, tau = signals
+        n, k = chain.n, 2 * np.pi * self.bandwidth_hz
+        running, h, last = state[0], state[1 : 1 + n], state[1 + n : 1 + 2 * n]
+        p, rate = self.model.momentum(chain, q, qd)
+        drive = tau + rate - self.model.friction(chain, q, qd, tau)
+        h, last = cs.if_else(running > 0, h, p), cs.if_else(running > 0.5, last, drive)
+        mean = (drive + last) / 2
+        dt = cs.if_else(running > 0, dt, 0.0)
+        r = (p - h - dt * mean) / (1 / k + dt)  # r = K (p - h) with h after the step
+        after = [SX(1.0), h + dt * (mean + r), drive]
+        if self.tracker is None:
+            return r, cs.vertcat(*after)
+        followed, rest = self.tracker.follow(r, self.model.dry_state(qd), qd, state[1 + 2 * n :], dt, k, gate)
+        return followed, cs.vertcat(*after, rest)
+
+    def start(self) -> np.ndarray:
+        """Return the state (size,) that the observer starts with."""
+        n = self.robot.n
+        more = np.zeros(0) if self.tracker is None else self.tracker.filtered_start()
+        return np.concatenate([np.zeros(1 + 2 * n), more])
+
+    @property
+    def described_state(self) -> tuple[str, ...]:
+        """What each entry of the state is, in words."""
+        joints = self.robot.joint_names
+        started = "0 before the first step, 0.5 if the momentum is known, then 1"
+        own = (started, *(f"momentum of the model, {j}" for j in joints), *(f"its rate, {j}" for j in joints))
+        return own + (() if self.tracker is None else self.tracker.described_filtered(joints))
+
+    def __repr__(self) -> str:
+        tracked = ", friction tracked" if self.tracker is not None else ""
+        operations = self.program().operations.total
+        return f"MomentumObserver of {self.robot.name}: {self.bandwidth_hz:g} Hz{tracked}, {operations} operations per step"

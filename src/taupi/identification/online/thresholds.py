@@ -1,0 +1,261 @@
+"""From which torque on a residual is a contact: quantiles of the residual without contacts, per joint and speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import casadi as cs
+import numpy as np
+
+from taupi.checks import not_negative, positive
+from taupi.dynamics.types import Expression, Vector
+from taupi.errors import Argument, TaupiError
+from taupi.identification.online.model import interpolated
+from taupi.settings import Settings
+from taupi.signals.log import Log
+from taupi.tables import table
+
+if TYPE_CHECKING:
+    from taupi.identification.online.contacts import ContactDetector
+    from taupi.identification.online.observer import MomentumObserver
+
+# Residuals are correlated: of each stretch of so many seconds only the largest counts.
+_STRETCH = 0.5
+# Above this quantile of the stretches' largest residuals, excesses are taken as those of a generalised Pareto distribution.
+_TAIL = 0.8
+# Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
+_SHAPES = (-0.75, 0.0)
+# Speeds above standstill are divided into so many ranges, with equally many samples in each.
+_RANGES = 3
+# A range of speeds with fewer stretches says too little of its tail, and takes the whole joint's.
+_FEWEST = 10
+# A joint stands below so many widths of its dry friction, tanh(qd / width).
+_STANDS = 2.0
+
+
+@dataclass(frozen=True)
+class Calibration(Settings):
+    """How thresholds are found.
+
+    Attributes:
+        false_alarms_per_hour: How many alarms per hour without a contact are accepted, over all joints; fewer need higher
+            thresholds.
+        breakaway: How much more than its sliding dry friction a standing joint may hold, as a factor: below that, a push on a
+            standing joint cannot be told from friction.
+    """
+
+    false_alarms_per_hour: float = 1.0
+    breakaway: float = 1.5
+
+    checks: ClassVar = {"false_alarms_per_hour": positive, "breakaway": not_negative}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Thresholds:
+    """The torque from which on each joint's residual is a contact, by speed, and the evidence for it.
+
+    Attributes:
+        joints: The names of the joints.
+        speeds: Knots (n, k) of the speed |qd| of each joint, rad/s or m/s; the first two are standstill.
+        torques: The thresholds (n, k) there, N m or N, with straight lines between them.
+        standing: The speed (n,) below which a joint stands, rad/s or m/s.
+        calibration: What was asked for.
+        hours: How long the logs are that they were found from, h.
+        alarms: How many alarms there were in these logs, with these thresholds.
+    """
+
+    joints: tuple[str, ...]
+    speeds: np.ndarray
+    torques: np.ndarray
+    standing: np.ndarray
+    calibration: Calibration
+    hours: float
+    alarms: int = 0
+
+    def at(self, qd: Vector, dry: Vector) -> Vector:
+        """Return the thresholds (n,) over SX, at velocities `qd` (n,) of joints that can hold `dry` (n,) of friction at rest."""
+        return cs.vertcat(*(self._of_joint(j, cs.fabs(qd[j]), dry[j]) for j in range(len(self.joints))))
+
+    def _of_joint(self, j: int, speed: Expression, dry: Expression) -> Expression:
+        stands = cs.fmax(1 - speed / float(self.standing[j]), 0.0)
+        return cs.fmax(interpolated(speed, self.speeds[j], self.torques[j]), self.calibration.breakaway * dry * stands)
+
+    @property
+    def alarms_per_hour(self) -> tuple[float, float]:
+        """What the logs alone show: alarms per hour, and the rate that 95 of 100 such counts would exclude from above."""
+        from scipy.stats import chi2
+
+        return self.alarms / self.hours, float(chi2.ppf(0.95, 2 * (self.alarms + 1)) / 2 / self.hours)
+
+    @property
+    def sentence(self) -> str:
+        """What may be said of false alarms: what was asked for, and what the logs can show."""
+        seen, most = self.alarms_per_hour
+        return (
+            f"thresholds for {self.calibration.false_alarms_per_hour:g} false alarms per hour, extrapolated from "
+            f"{self.hours * 60:.3g} min without contacts, in which there were {self.alarms} ({seen:.3g} per hour); so short "
+            f"a time proves no less than {most:.3g} per hour (95 %)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the thresholds as plain data."""
+        joints = {
+            name: {
+                "speeds": self.speeds[j].tolist(),
+                "torques": self.torques[j].tolist(),
+                "standing": float(self.standing[j]),
+            }
+            for j, name in enumerate(self.joints)
+        }
+        return {**self.calibration.to_dict(), "hours": self.hours, "alarms": self.alarms, "joints": joints}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Thresholds:
+        """Return the thresholds that `to_dict` returned as `data`."""
+        each = data["joints"].values()
+        return cls(
+            tuple(data["joints"]),
+            np.array([j["speeds"] for j in each]),
+            np.array([j["torques"] for j in each]),
+            np.array([j["standing"] for j in each]),
+            Calibration(data["false_alarms_per_hour"], data["breakaway"]),
+            data["hours"],
+            data["alarms"],
+        )
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [
+            ("joint", "standing", *(f"range {k + 1}" for k in range(self.speeds.shape[1] - 2)))
+        ]
+        for name, speeds, torques in zip(self.joints, self.speeds, self.torques, strict=True):
+            moving = (f"{t:.3g} at {v:.2g}" for v, t in zip(speeds[2:], torques[2:], strict=True))
+            rows.append((name, f"{torques[0]:.3g}", *moving))
+        return "\n".join([self.sentence, *table(rows)])
+
+
+def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Calibration) -> ContactDetector:
+    """Return a detector: an `observer` with thresholds from `logs` without contacts, by a `calibration`."""
+    from taupi.identification.online.contacts import ContactDetector
+
+    if not logs:
+        raise TaupiError(Argument("logs"), " is empty, expected logs of motions without contacts.")
+    residuals = [Residuals.of(observer, log) for log in logs]
+    thresholds = find_thresholds(observer.robot.joint_names, _STANDS * observer.model.widths, residuals, calibration)
+    detector = ContactDetector(observer, thresholds)
+    alarms = sum(len(detector.contacts(log)) for log in logs)
+    return ContactDetector(observer, Thresholds(**{**vars(thresholds), "alarms": alarms}))
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The residual |r| (N, n) and the speed |qd| (N, n) along a log, and the number (N,) of the stretch of each sample."""
+
+    torque: np.ndarray
+    speed: np.ndarray
+    stretch: np.ndarray
+    seconds: float
+
+    @classmethod
+    def of(cls, observer: MomentumObserver, log: Log) -> Residuals:
+        """Return what an `observer` sees in a `log`."""
+        seconds, signals = observer.log_signals(log)
+        residual = observer.over(seconds, signals)["tau_ext"]
+        time = log.time - log.time[0]
+        return cls(np.abs(residual), np.abs(signals[1]), (time // _STRETCH).astype(int), log.duration)
+
+
+def find_thresholds(
+    joints: tuple[str, ...], standing: np.ndarray, residuals: Sequence[Residuals], calibration: Calibration
+) -> Thresholds:
+    """Return the thresholds of `joints` that stand below the speeds `standing` (n,), from `residuals` without contacts."""
+    hours = sum(r.seconds for r in residuals) / 3600
+    if not hours > 0:
+        raise TaupiError(
+            "The logs have no duration.", remedy="Give logs of motions without contacts, of a minute or more."
+        )
+    n, rate = len(joints), calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
+    edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]
+    tails = [
+        [Tail.of([_peaks(r, j, *ends) for r in residuals]) for ends in _ranges(standing[j], edges[j])] for j in range(n)
+    ]
+    shapes = [_shape([row[0] for row in tails]), *[_shape([t for row in tails for t in row[1:]])] * _RANGES]
+    torques = []
+    for j, row in enumerate(tails):
+        joint = Tail.of([_peaks(r, j, 0.0, np.inf) for r in residuals])
+        own = [(t if t.count >= _FEWEST else joint).exceeded(rate, hours, c) for t, c in zip(row, shapes, strict=True)]
+        torques.append([own[0], *own])
+    speeds = [_increasing([0.0, standing[j], *((e[:-1] + e[1:]) / 2)]) for j, e in enumerate(edges)]
+    return Thresholds(joints, np.array(speeds), np.array(torques), standing, calibration, hours)
+
+
+def _edges(speeds: np.ndarray, standing: float) -> np.ndarray:
+    """Return the ends of the ranges of a joint's speeds above standstill, with equally many samples in each."""
+    moving = speeds[speeds >= standing]
+    return np.quantile(moving, np.linspace(0, 1, _RANGES + 1)) if len(moving) else np.full(_RANGES + 1, standing)
+
+
+def _ranges(standing: float, edges: np.ndarray) -> list[tuple[float, float]]:
+    return [(0.0, standing), *zip(edges[:-1].tolist(), [*edges[1:-1].tolist(), np.inf], strict=True)]
+
+
+def _peaks(r: Residuals, joint: int, low: float, high: float) -> np.ndarray:
+    """Return the largest residual of each stretch among the samples of a joint between two speeds."""
+    use = (r.speed[:, joint] >= low) & (r.speed[:, joint] < high)
+    if not use.any():
+        return np.zeros(0)
+    peaks = np.zeros(r.stretch[-1] + 1)
+    np.maximum.at(peaks, r.stretch[use], r.torque[use, joint])
+    return peaks[np.unique(r.stretch[use])]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The largest residuals of so many stretches (`count`): a quantile `level` of them, and the excesses over it."""
+
+    count: int
+    level: float
+    excesses: np.ndarray
+
+    @classmethod
+    def of(cls, peaks: Sequence[np.ndarray]) -> Tail:
+        """Return the tail of the `peaks` of several logs."""
+        values = np.concatenate(peaks)
+        level = float(np.quantile(values, _TAIL)) if len(values) else 0.0
+        return cls(len(values), level, values[values > level] - level)
+
+    def exceeded(self, rate: float, hours: float, shape: float) -> float:
+        """Return the residual that is exceeded `rate` times per hour, if so many peaks came in so many `hours`.
+
+        Excesses have the distribution 1 - (1 + c x / b)^(-1/c), or 1 - exp(-x / b) for a `shape` c of 0 (Pickands 1975); b is
+        that of their median, which single outliers, such as brakes that open, do not move. It is taken 1 / sqrt(count) larger,
+        about its standard error, so that short logs have higher thresholds.
+        """
+        if not len(self.excesses):
+            return max(self.level, 1e-12)
+        count = len(self.excesses)
+        median, ratio = float(np.median(self.excesses)) * (1 + 1 / np.sqrt(count)), max(count / hours / rate, 1.0)
+        if abs(shape) < 1e-6:
+            return self.level + median * float(np.log2(ratio))
+        return self.level + median * float((ratio**shape - 1) / (2**shape - 1))
+
+
+def _shape(tails: Sequence[Tail]) -> float:
+    """Return the shape c of the tails of several joints together, from the quartiles of their excesses in units of their medians.
+
+    With Pickands' estimator, x_75 / x_50 = 2^c + 1.
+    """
+    own = [t.excesses / np.median(t.excesses) for t in tails if len(t.excesses) >= 3]
+    if not own:
+        return 0.0
+    upper = float(np.quantile(np.concatenate(own), 0.75))
+    return float(np.clip(np.log2(max(upper - 1, 1e-6)), *_SHAPES))
+
+
+def _increasing(knots: Sequence[float]) -> np.ndarray:
+    """Return knots that increase: those that do not are moved a little behind the one before."""
+    result = [float(knots[0])]
+    for knot in knots[1:]:
+        result.append(max(float(knot), result[-1] * (1 + 1e-6) + 1e-9))
+    return np.array(result)

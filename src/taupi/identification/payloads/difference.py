@@ -1,0 +1,179 @@
+"""What has changed since a fit: parameters of a later log, relative to those of the fit, which are uncertain themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.identification.rows.factors import JointFactor, triangle
+
+# Rounds in which the noise of each joint is taken anew from the residual.
+_ROUNDS = 3
+# Stretches of time that are left out one after the other to see how much the result depends on each.
+STRETCHES = 6
+# Noise below this share of a joint's torque is rounding error, which says nothing about weights.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """theta in tau = Y_b (x + d + columns theta) + noise, x being the parameters of a fit and d their errors.
+
+    Attributes:
+        values: theta (k,).
+        noise: The covariance (k, k) that the noise of the logs causes.
+        inherited: The covariance (k, k) that the uncertain fit causes.
+        guessed: The covariance (k, k) that the prior of theta causes, where the logs tell less than it.
+        by_joint: What a change of the torque of one joint by the share 1 does to theta (n, k), nearly: they add up to theta.
+        errors: The error of the torque of each joint that is left (n,), root mean square, N m or N.
+        relative: ||tau - tau_hat|| / ||tau|| over all joints, with theta.
+        before: The same without theta, with the parameters of the fit.
+    """
+
+    values: np.ndarray
+    noise: np.ndarray
+    inherited: np.ndarray
+    guessed: np.ndarray
+    by_joint: np.ndarray
+    errors: np.ndarray
+    relative: float
+    before: float
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance of theta (k, k)."""
+        return self.noise + self.inherited + self.guessed
+
+
+def difference(
+    pieces: Sequence[JointFactor],
+    x: np.ndarray,
+    columns: np.ndarray,
+    spread: np.ndarray,
+    prior: np.ndarray,
+    noise: np.ndarray,
+) -> Difference:
+    """Return theta from the `pieces` of later logs, by generalised least squares.
+
+    The errors d of x (b,) have the covariance `spread` spread^T (b, q), so that, with rows weighted to noise of size one,
+
+        tau - Y x = Y columns theta + e,    cov(e) = S = 1 + Y spread spread^T Y^T.
+
+    `columns` are (b, k), `prior` (k,) the standard deviations of theta about zero, infinite where nothing is known. `noise` (n,)
+    is that of the joints to begin with; it is taken anew from the residual three times. Rows count as the independent samples
+    that they are worth.
+
+    The covariance by noise is that of the model, enlarged where leaving out one of six stretches of time moves theta more than
+    noise would (the jackknife): errors of a model last longer than a filter does.
+    """
+    joints = len(noise)
+    for _ in range(_ROUNDS):
+        system = _System(pieces, joints, x, columns, spread, prior, noise)
+        noise = system.noise(noise)
+    system = _System(pieces, joints, x, columns, spread, prior, noise)
+    noisy = system.gain @ system.gain.T
+    last = 1 + max(f.stretch for f in pieces)
+    group = {(f.file, f.stretch): f.stretch * STRETCHES // last for f in pieces}
+    parts = []
+    for k in range(STRETCHES):
+        rest = [f for f in pieces if group[f.file, f.stretch] != k]
+        if 0 < len(rest) < len(pieces):
+            parts.append(_System(rest, joints, x, columns, spread, prior, noise).theta)
+    if len(parts) > 2:
+        moved = np.array(parts) - np.mean(parts, axis=0)
+        variance = (len(parts) - 1) / len(parts) * np.sum(moved**2, axis=0)
+        larger = np.sqrt(np.maximum(variance / np.maximum(np.diag(noisy), np.finfo(float).tiny), 1.0))
+        noisy = noisy * np.outer(larger, larger)
+    inherited = system.gain @ system.rows @ spread
+    pulled = system.covariance @ np.diag(1 / prior)
+    return Difference(
+        system.theta,
+        noisy,
+        inherited @ inherited.T,
+        pulled @ pulled.T,
+        system.by_joint(),
+        system.errors(),
+        *system.relative_errors(),
+    )
+
+
+class _System:
+    """The equations of one estimate: the rows of all joints, each weighted by the noise of its joint."""
+
+    def __init__(
+        self,
+        pieces: Sequence[JointFactor],
+        joints: int,
+        x: np.ndarray,
+        columns: np.ndarray,
+        spread: np.ndarray,
+        prior: np.ndarray,
+        noise: np.ndarray,
+    ) -> None:
+        from scipy.linalg import cho_factor, cho_solve
+
+        self.by = [[f for f in pieces if f.joint == j] for j in range(joints)]
+        self.counts = np.array([sum(f.rows for f in own) for own in self.by], dtype=float)
+        worth = np.array([sum(f.independent for f in own) for own in self.by]) / np.maximum(self.counts, 1.0)
+        self.weights = np.where(noise > 0, np.sqrt(worth) / np.where(noise > 0, noise, 1.0), 0.0)
+        blocks = [triangle(np.vstack([np.zeros((0, len(x) + 1)), *(f.r for f in own)])) for own in self.by]
+        self.owner = np.concatenate([np.full(len(r), j) for j, r in enumerate(blocks)]).astype(int)
+        stacked = np.vstack(blocks) * self.weights[self.owner, None]
+        self.rows, self.torque = stacked[:, :-1], stacked[:, -1]
+        self.start, self.columns, self.spread = x, columns, spread
+        self.y, a = self.torque - self.rows @ x, self.rows @ columns
+        g = self.rows @ spread
+        self._covariance = cho_factor(np.eye(len(self.y)) + g @ g.T)
+        white = cho_solve(self._covariance, a)
+        self.covariance = inverse(a.T @ white + np.diag(1 / prior**2))
+        self.gain = self.covariance @ white.T
+        self.theta = self.gain @ self.y
+
+    @property
+    def residual(self) -> np.ndarray:
+        """What neither theta nor the most likely errors of x explain, in units of the noise."""
+        from scipy.linalg import cho_solve
+
+        left = self.y - self.rows @ (self.columns @ self.theta)
+        errors = self.spread @ (self.spread.T @ (self.rows.T @ cho_solve(self._covariance, left)))
+        return np.asarray(left - self.rows @ errors)
+
+    def noise(self, before: np.ndarray) -> np.ndarray:
+        """Return the noise (n,) of the joints: the root mean square of their residuals."""
+        torque = self._sizes(self.torque)
+        return np.where(self.weights > 0, np.maximum(self._sizes(self.residual), _ROUNDING * torque), before)
+
+    def errors(self) -> np.ndarray:
+        """Return the root mean square (n,) of the torque that theta leaves unexplained, the fit's own parameters unchanged."""
+        return self._sizes(self.y - self.rows @ (self.columns @ self.theta))
+
+    def relative_errors(self) -> tuple[float, float]:
+        """Return the error of the torque over all joints relative to the torque, with theta and without."""
+        total = self._size_of_all(self.torque)
+        after = self._size_of_all(self.y - self.rows @ (self.columns @ self.theta))
+        return (after / total, self._size_of_all(self.y) / total) if total > 0 else (0.0, 0.0)
+
+    def by_joint(self) -> np.ndarray:
+        """Return what a share of one in the torque of each joint, as far as it is due to theta, does to theta (n, k)."""
+        due = self.rows @ (self.columns @ self.theta)
+        return np.array([self.gain @ np.where(self.owner == j, due, 0.0) for j in range(len(self.weights))])
+
+    def _sizes(self, weighted: np.ndarray) -> np.ndarray:
+        """Return the root mean square (n,) of weighted rows, in N m or N."""
+        squares = np.bincount(self.owner, weighted**2, len(self.weights))
+        root = np.sqrt(squares / np.maximum(self.counts, 1.0))
+        return np.where(self.weights > 0, root / np.where(self.weights > 0, self.weights, 1.0), 0.0)
+
+    def _size_of_all(self, weighted: np.ndarray) -> float:
+        return float(np.sqrt(np.sum(self.counts * self._sizes(weighted) ** 2)))
+
+
+def inverse(matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of a covariance or a precision (k, k); directions in which it is zero get a huge, but finite, number."""
+    scale = np.sqrt(np.diag(matrix))
+    scale = np.where(scale > 0, scale, 1.0)
+    eigenvalues, v = np.linalg.eigh(matrix / np.outer(scale, scale))
+    result = (v / np.maximum(eigenvalues, 1e-12 * max(float(eigenvalues[-1]), 1e-300))) @ v.T
+    return np.asarray(result / np.outer(scale, scale))

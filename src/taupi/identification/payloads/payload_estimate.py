@@ -1,0 +1,273 @@
+"""A payload with its uncertainty: mass, centre of mass and inertia, which of them a log tells, and the robot that carries it."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupi.checks import is_number
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.files import write_text
+from taupi.identification.payloads.difference import STRETCHES
+from taupi.identification.results.export import write_toml, write_urdf
+from taupi.identification.results.fit import Fit
+from taupi.model.body import body_to_com, symmetric
+from taupi.model.formats.urdf_writer import updated_text, with_tool
+from taupi.model.robot import Robot
+from taupi.model.scalars import exact
+from taupi.tables import html_table, table
+
+AXES = "xyz"
+ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+class PayloadErrors(np.ndarray):
+    """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not tell.
+
+    The order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
+
+    >>> errors = PayloadErrors([0.1, 0.01, 0.01, 0.02, 1.0, 0.2, 0.3, 1.0, 0.4, 1.0])
+    >>> errors.mass, errors["com"].tolist(), float(errors.inertia[2, 0])
+    (0.1, [0.01, 0.01, 0.02], 0.3)
+    """
+
+    def __new__(cls, ten: Any) -> PayloadErrors:
+        """Return the errors of ten numbers."""
+        return np.asarray(ten, dtype=float).view(cls)
+
+    @property
+    def mass(self) -> float:
+        """That of the mass, kg."""
+        return float(self[0])
+
+    @property
+    def com(self) -> np.ndarray:
+        """Those of the centre of mass (3,), m."""
+        return np.asarray(self)[1:4]
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Those of the inertia about the centre of mass (3, 3), kg m^2."""
+        return np.array(symmetric(*np.asarray(self)[4:].tolist()), dtype=float)
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if isinstance(key, str) else np.asarray(self)[key]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PayloadEstimate:
+    """A payload, as it differs from what a fit knows of the robot.
+
+    Attributes:
+        fit: The fit of the robot without it.
+        frame: The frame that it is fixed to, and in whose axes everything is stated.
+        parameters: Its ten parameters (10,) about the origin of the frame: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz.
+        covariance: Their covariance (10, 10), with that of the gains of drives.
+        determined: Which of them the log tells (10,).
+        gain_uncertainty: The share by which the gains of the drives may be off, one standard deviation.
+        relative: ||tau - tau_hat|| / ||tau|| over all joints of the log, with the payload.
+        before: The same without the payload.
+        logs: The names of the logs.
+        notes: What was done and seen, in words.
+        noise: The part of the covariance (10, 10) that the noise of the log causes, from few stretches of time.
+    """
+
+    fit: Fit
+    frame: str
+    parameters: np.ndarray
+    covariance: np.ndarray
+    determined: np.ndarray
+    gain_uncertainty: float
+    relative: float
+    before: float
+    logs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    noise: np.ndarray = field(default_factory=lambda: np.zeros((10, 10)), repr=False)
+
+    @property
+    def mass(self) -> float:
+        """The mass, kg."""
+        return float(self.parameters[0])
+
+    @property
+    def com(self) -> np.ndarray:
+        """The centre of mass (3,) in the axes of the frame, m."""
+        return self.parameters[1:4] / self.mass if self.mass > 0 else np.zeros(3)
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """The inertia about the centre of mass (3, 3) in the axes of the frame, kg m^2."""
+        return np.array(body_to_com(self.parameters.tolist())[2], dtype=float)
+
+    @cached_property
+    def stderr(self) -> PayloadErrors:
+        """The standard errors (10,), with `.mass` (kg), `.com` (3,) (m) and `.inertia` (3, 3) (kg m^2); see `PayloadErrors`."""
+        return self._errors(self.covariance)
+
+    def intervals(self, level: float = 0.95) -> PayloadErrors:
+        """Return half the widths of confidence intervals, in the form of `stderr`: Student's t, since stretches are few.
+
+        `level` is the share of intervals that contain the truth, 0.95 by default.
+        """
+        from scipy.stats import t
+
+        if not is_number(level) or not 0 < level < 1:
+            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
+        # By Satterthwaite (1946): the part by noise has the degrees of freedom of the stretches, the rest is as stated.
+        error = np.asarray(self.stderr)
+        told = np.isfinite(error)
+        share = np.where(told, np.asarray(self._errors(self.noise)), 0.0) / np.where(told & (error > 0), error, 1.0)
+        freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)
+        return PayloadErrors(error * t.ppf(0.5 + level / 2, freedom))
+
+    def _errors(self, covariance: np.ndarray) -> PayloadErrors:
+        """Return the standard errors of mass, centre of mass and inertia, for a covariance of the ten parameters."""
+        jacobian = self._jacobian
+        errors = np.sqrt(np.clip(np.einsum("ik,kl,il->i", jacobian, covariance, jacobian), 0.0, None))
+        told = self.determined.copy()
+        told[4:] &= told[1:4].all()
+        return PayloadErrors(np.where(told, errors, np.inf))
+
+    @cached_property
+    def _jacobian(self) -> np.ndarray:
+        """The derivative (10, 10) of mass, centre of mass and inertia about it with respect to the ten parameters."""
+
+        def physical(ten: np.ndarray) -> np.ndarray:
+            m, c, tensor = body_to_com(ten.tolist())
+            return np.array([m, *c, *(tensor[i][j] for i, j in ENTRIES)])
+
+        m, size = max(self.mass, 1e-9), max(float(np.linalg.norm(self.com)), 0.05)
+        steps = 1e-6 * m * np.repeat([1.0, size, size**2], [1, 3, 6])
+        at = np.where(np.arange(10) == 0, m, self.parameters)
+        shifted = [
+            (physical(at + s * e) - physical(at - s * e)) / (2 * s) for s, e in zip(steps, np.eye(10), strict=True)
+        ]
+        return np.array(shifted).T
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The identified robot with this payload; friction for which a description has no place is left out."""
+        return self.robot_without.with_payload(self.mass, self.com, self.inertia, self.frame)
+
+    @cached_property
+    def robot_without(self) -> Robot:
+        """The identified robot without this payload."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TaupiWarning)
+            return self.fit.robot_identified(anyway=True)
+
+    # To read ------------------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> str:
+        """One line: mass and centre of mass with their standard errors."""
+        if not self.present:
+            most = self.mass + self.intervals().mass
+            return f"No payload is seen on {self.frame} of {self.fit.robot.name}: less than {most:.3g} kg."
+        error = self.stderr
+        com = ", ".join(
+            f"{AXES[k]} {_with_error(1000 * c, 1000 * e)}" if np.isfinite(e) else f"{AXES[k]} not determined"
+            for k, (c, e) in enumerate(zip(self.com, error.com, strict=True))
+        )
+        inertia = "" if np.isfinite(error.inertia).any() else "; its inertia is not determined by this log"
+        return (
+            f"Payload on {self.frame} of {self.fit.robot.name}: {self.mass:.4g} ± {error.mass:.2g} kg, centre of mass {com} mm"
+            f"{inertia}"
+        )
+
+    @property
+    def present(self) -> bool:
+        """Whether there is a payload at all: its mass is more than two standard errors by noise and fit from zero."""
+        own = float(self.covariance[0, 0]) - (self.gain_uncertainty * self.mass) ** 2
+        return self.mass > 2 * float(np.sqrt(max(own, 0.0)))
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of its numbers: quantity, value, standard error, 95 % interval, unit; the first row is the heading."""
+        result: list[tuple[str, ...]] = [("payload", "value", "±", "95 % interval", "unit")]
+        error, half = np.asarray(self.stderr), np.asarray(self.intervals())
+        names = ["mass", *(f"centre {a}" for a in AXES), *(f"I{AXES[i]}{AXES[j]}" for i, j in ENTRIES)]
+        values = [self.mass, *self.com, *(self.inertia[i, j] for i, j in ENTRIES)]
+        units = ["kg", *3 * ["m"], *6 * ["kg m^2"]]
+        for name, value, e, h, unit in zip(names, values, error.tolist(), half.tolist(), units, strict=True):
+            if np.isfinite(e):
+                result.append((name, f"{value:.4g}", f"{e:.2g}", f"{value - h:.4g} ... {value + h:.4g}", unit))
+            else:
+                result.append((name, "-", "-", "not determined", unit))
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the payload as plain data, ready for JSON; what is not determined is None."""
+        error, half = self.stderr, self.intervals()
+        return {
+            "schema": "taupi.payload/1",
+            "robot": self.fit.robot.name,
+            "frame": self.frame,
+            "present": self.present,
+            "mass": {
+                "value": self.mass,
+                "stderr": error.mass,
+                "interval": [self.mass - half.mass, self.mass + half.mass],
+            },
+            "com": {"value": _plain(self.com, error.com), "stderr": _plain(error.com, error.com)},
+            "inertia": {"value": _plain(self.inertia, error.inertia), "stderr": _plain(error.inertia, error.inertia)},
+            "parameters": self.parameters.tolist(),
+            "covariance": self.covariance.tolist(),
+            "determined": self.determined.tolist(),
+            "gain_uncertainty": self.gain_uncertainty,
+            "relative": self.relative,
+            "relative_without": self.before,
+            "logs": list(self.logs),
+            "notes": list(self.notes),
+            "provenance": _record(self.fit),
+        }
+
+    def __repr__(self) -> str:
+        notes = [f"- {note}" for note in self.notes]
+        return "\n".join([self.summary, *table(self.rows()), *notes])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary, self.rows(), self.notes)
+
+
+def _with_error(value: float, error: float) -> str:
+    """Return a number and its standard error, to the second digit of the error.
+
+    >>> _with_error(19.963, 0.0761), _with_error(153.2, 7.2), _with_error(1.0, 0.0)
+    ('19.963 ± 0.076', '153.2 ± 7.2', '1.000 ± 0.000')
+    """
+    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 3
+    return f"{value:.{min(digits, 3)}f} ± {error:.{min(digits, 3)}f}"
+
+
+def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
+    """Return numbers as nested lists, None where their error is infinite."""
+    if np.ndim(values) > 1:
+        return [_plain(v, e) for v, e in zip(values, errors, strict=True)]
+    return [float(v) if np.isfinite(e) else None for v, e in zip(values, errors, strict=True)]
+
+
+def _record(fit: Fit) -> Mapping[str, Any]:
+    logs: Sequence[str] = [log.name for log in fit.logs]
+    return {**fit.record, "fitted_logs": list(logs)}
+
+
+@write_urdf.register
+def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    robot = source.fit.robot_identified(anyway)
+    if robot.source.format != "urdf":
+        raise TaupiError(f"{robot.name} comes from {robot.source.format}, expected URDF: there is none to write back.")
+    body = tuple(exact(float(v)) for v in source.parameters)
+    write_text(path, with_tool(updated_text(robot), source.frame, body), force)
+
+
+@write_toml.register
+def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    body = source.fit.robot_identified(anyway).with_payload(source.mass, source.com, source.inertia, source.frame)
+    write_toml(body, path, force)

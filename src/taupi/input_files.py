@@ -1,0 +1,170 @@
+"""The one door for files that are read: regular files of bounded size, and JSON and TOML that cannot take forever."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from taupi.budget import MIB, budget, over_budget
+from taupi.errors import TaupiError
+from taupi.files import path_of
+
+Paths = str | os.PathLike[str]
+# Deeper keys are no description: the parser's time and memory grow with the square of the depth.
+_DEEPEST_KEY = 32
+_TOKEN = re.compile(
+    r"(?P<space>[ \t]+)|(?P<dot>\.)|(?P<bare>[A-Za-z0-9_-]+)|(?P<line>\r?\n)|#[^\n]*|"
+    r'(?P<long>"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z))|'
+    r'(?P<quoted>"(?:[^"\\\n]|\\.)*"?|\'[^\'\n]*\'?)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<other>[\s\S])',
+    re.DOTALL,
+)
+_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def regular_file(path: Paths, expected: str, folder: bool = False, missing: str = "") -> Path:
+    """Return the path of a regular file that is not empty, or, with `folder`, of a folder.
+
+    `expected` says what it should be, and `missing` what to do if there is none.
+    """
+    file = path_of(path, f"the path of {expected}")
+    try:
+        if folder and file.is_dir():
+            return file
+        with open_regular(file, expected, missing) as stream:
+            if os.fstat(stream.fileno()).st_size == 0:
+                raise TaupiError(f"{printable(file.name)} is empty, expected {expected}.")
+            return file
+    except OSError as error:
+        raise TaupiError(f"{printable(file)} cannot be read: {error.strerror}.") from None
+
+
+def read_bytes(path: Paths, expected: str, limit: int | None = None, missing: str = "") -> bytes:
+    """Return the bytes of a regular file of at most `limit` bytes, by default as many as a text may have."""
+    file = path_of(path, f"the path of {expected}")
+    most = budget().text_bytes if limit is None else limit
+    try:
+        with open_regular(file, expected, missing) as stream:
+            data = stream.read(min(most, os.fstat(stream.fileno()).st_size) + 1)
+    except OSError as error:
+        raise TaupiError(f"{printable(file)} cannot be read: {error.strerror}.") from None
+    if len(data) > most:
+        name = "data_bytes" if most == budget().data_bytes else "text_bytes"
+        raise over_budget(f"{printable(file.name)} is larger than {most / MIB:.0f} MiB, too large for {expected}", name)
+    return data
+
+
+def read_text(path: Paths, expected: str, limit: int | None = None, missing: str = "") -> str:
+    """Return the text of a regular UTF-8 file of at most `limit` bytes."""
+    data = read_bytes(path, expected, limit, missing)
+    where = printable(Path(path).name)
+    if not data.strip():
+        raise TaupiError(f"{where} is empty, expected {expected}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TaupiError(f"{where} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
+
+
+def open_regular(file: Path, expected: str, missing: str = "") -> BinaryIO:
+    """Return a regular file, opened without waiting: opening a pipe would wait for a writer, reading a device never ends."""
+    if file.is_dir():
+        raise TaupiError(f"{printable(file)} is a directory, expected {expected}.")
+    try:
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        hint = missing or f"Check the path; the current folder is {Path.cwd().name!r}."
+        raise TaupiError(f"No file {printable(file)!r}. {hint}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise TaupiError(f"{printable(file)} is not a regular file, expected {expected}.")
+    return os.fdopen(handle, "rb")
+
+
+def printable(path: Paths, limit: int = 200) -> str:
+    """Return a path as text that any file can hold: bytes of its name that are not UTF-8 become U+FFFD.
+
+    >>> printable(b"run\\xff.csv".decode("utf-8", "surrogateescape"))
+    'run\\ufffd.csv'
+    """
+    text = os.fsencode(path).decode("utf-8", "replace")
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+# JSON and TOML --------------------------------------------------------------------------------------------------------
+
+
+def parse_json(data: str | bytes, where: str, expected: str) -> Any:
+    """Return what a JSON text holds; numbers of thousands of digits, deep nesting and broken characters are refused."""
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        value = json.loads(text)
+        if _LONE_SURROGATE.search(text):
+            for string in _strings(value):
+                string.encode("utf-8")
+    except json.JSONDecodeError as error:
+        raise TaupiError(f"{where} is not JSON, line {error.lineno}: expected {expected}.") from None
+    except UnicodeError:
+        raise TaupiError(f"{where} is not UTF-8 text: expected {expected}.") from None
+    except RecursionError:
+        raise TaupiError(f"{where} is nested too deeply: expected {expected}.") from None
+    except ValueError:  # more digits than Python turns into a number
+        raise TaupiError(
+            f"{where} is not JSON, it holds a number of thousands of digits: expected {expected}."
+        ) from None
+    return value
+
+
+def _strings(value: Any) -> Iterator[str]:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            pending += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            pending += item
+
+
+def parse_toml(text: str, where: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Return what a TOML text holds; keys with many dots, deep nesting and too many values are refused before parsing."""
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    _check_toml(text, where)
+    try:
+        data: dict[str, Any] = tomllib.loads(text.removeprefix("\ufeff"), parse_float=parse_float)
+    except RecursionError:
+        raise TaupiError(f"{where} nests too deeply for a description.") from None
+    except (
+        ValueError,
+        AttributeError,
+    ) as error:  # the parser's own, integers of thousands of digits, and dotted numbers
+        raise TaupiError(f"{where} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
+    return data
+
+
+def _check_toml(text: str, where: str) -> None:
+    """Refuse texts on which a parser of TOML takes memory or time that grows faster than the text."""
+    dots = depth = values = 0
+    most = budget().nodes
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "dot":
+            dots += 1
+            if dots > _DEEPEST_KEY:
+                raise TaupiError(f"{where} has a key with more than {_DEEPEST_KEY} dots: no description has that.")
+        elif kind in ("other", "line", "open", "close", "long"):
+            dots = 0
+            depth += (kind == "open") - (kind == "close")
+            if depth > 4 * _DEEPEST_KEY:
+                raise TaupiError(f"{where} nests too deeply for a description.")
+        elif kind in ("bare", "quoted"):
+            values += 1
+            if values > most:
+                raise over_budget(f"{where} has more than {most} keys and values", "nodes")

@@ -1,0 +1,159 @@
+"""Trees that hang on a file's root: which of them is the robot where one moves freely; and planar joints, split."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.body import NO_BODY
+from taupi.model.formats.file_tree import Drive, Tree, TreeJoint, children_of
+from taupi.model.robot_parts import FREE, Frame, Loop
+from taupi.model.scalars import Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class _Branch:
+    """What hangs on the root by one moving joint: that joint, and the moving joints beyond it, by name."""
+
+    head: TreeJoint
+    moving: tuple[str, ...]
+
+    @property
+    def free(self) -> bool:
+        return self.head.kind == FREE
+
+    @property
+    def size(self) -> int:
+        """How many joints move, the free one of a base not counted."""
+        return len(self.moving) - self.free
+
+
+def one_tree(
+    tree: Tree, root: str, drives: Mapping[str, Drive], branch: str | None, notes: list[str]
+) -> dict[str, Drive]:
+    """Return the drives with every tree held that is not the robot.
+
+    Trees that are bolted to the root all belong to the robot. Where one moves freely, the robot is the tree with the most
+    joints, or the one whose root link is `branch`; a note says which were left out.
+    """
+    branches = _branches(tree, root, drives)
+    if branch is not None:
+        heads = {b.head.child: b for b in branches}
+        if branch not in heads:
+            raise unknown("root link of a tree", branch, heads, tree.where)
+        kept = [heads[branch]]
+    elif not any(b.free for b in branches):
+        kept = branches
+    else:
+        bolted = [b for b in branches if not b.free]
+        largest = max((b for b in branches if b.free), key=lambda b: b.size)
+        kept = bolted if sum(b.size for b in bolted) > largest.size else [largest]
+    _refuse_deep(tree, branches, drives)
+    out = [b for b in branches if b not in kept]
+    if out:
+        names = ", ".join(b.head.child for b in out[:6]) + (", ..." if len(out) > 6 else "")
+        notes.append(
+            f"left out, since they are no part of {kept[0].head.child}'s tree: {names}; root= picks another tree"
+        )
+    return released(drives, [name for b in out for name in b.moving])
+
+
+def released(drives: Mapping[str, Drive], names: Iterable[str]) -> dict[str, Drive]:
+    """Return the drives with some joints held where they are at zero, and those that follow them too."""
+    still = set(names)
+    return {
+        name: Drive(None, Fraction(0), drive.offset) if name in still or drive.driver in still else drive
+        for name, drive in drives.items()
+    }
+
+
+def _branches(tree: Tree, root: str, drives: Mapping[str, Drive]) -> list[_Branch]:
+    children = children_of(tree)
+    branches: list[_Branch] = []
+    stack = list(reversed(children.get(root, ())))
+    while stack:
+        joint = stack.pop()
+        if drives[joint.name].driver is None:
+            stack += reversed(children.get(joint.child, ()))
+        else:
+            branches.append(_Branch(joint, tuple(_beyond(joint, children, drives))))
+    return branches
+
+
+def _beyond(head: TreeJoint, children: Mapping[str, list[TreeJoint]], drives: Mapping[str, Drive]) -> Iterable[str]:
+    stack = [head]
+    while stack:
+        joint = stack.pop()
+        if drives[joint.name].driver is not None:
+            yield joint.name
+        stack += children.get(joint.child, ())
+
+
+def _refuse_deep(tree: Tree, branches: list[_Branch], drives: Mapping[str, Drive]) -> None:
+    """Refuse a free joint on a link that moves."""
+    heads = {b.head.name for b in branches}
+    for joint in tree.joints:
+        if joint.kind == FREE and drives[joint.name].driver is not None and joint.name not in heads:
+            raise TaupiError(
+                f"{tree.where}: joint {joint.name!r} lets link {joint.child!r} move freely on a moving link, "
+                "expected a free joint at the root alone.",
+                remedy=("Hold it with ", Argument("lock", [joint.name]), "."),
+            )
+
+
+def kept_loops(loops: Iterable[Loop], frames: Iterable[Frame], notes: list[str]) -> tuple[Loop, ...]:
+    """Return the loops between links that move against each other; a note says of which nothing is left."""
+    link = {f.name: f.link for f in frames}
+    kept = tuple(loop for loop in loops if link[loop.frame_a] != link[loop.frame_b])
+    if gone := len(tuple(loops)) - len(kept):
+        notes.append(f"{gone} loops are left out: they join what does not move against each other")
+    return kept
+
+
+# Planar joints --------------------------------------------------------------------------------------------------------
+
+
+def split_planar(tree: Tree, held: Mapping[str, Fraction]) -> Tree:
+    """Return the tree with each planar joint as two slides and a hinge, with massless links between them.
+
+    The slides are along the two coordinate axes of the plane, in the order in which they make a right-handed frame with its
+    normal, the joint's axis. A joint that is held stays as it is.
+    """
+    if not any(j.kind == "planar" and j.name not in held for j in tree.joints):
+        return tree
+    joints: list[TreeJoint] = []
+    links = list(tree.links)
+    for joint in tree.joints:
+        if joint.kind != "planar" or joint.name in held:
+            joints.append(joint)
+            continue
+        along, across = _plane(tree, joint)
+        between = [f"{joint.child}/{joint.name}.{k}" for k in "xy"]
+        links += [(name, NO_BODY) for name in between]
+        steps = zip(("x", "y", "turn"), (along, across, joint.axis), (*between, joint.child), strict=True)
+        parent, before = joint.parent, joint.before
+        for suffix, axis, child in steps:
+            kind = "continuous" if suffix == "turn" else "prismatic"
+            joints.append(TreeJoint(f"{joint.name}.{suffix}", kind, parent, child, before, axis))
+            parent, before = child, type(before)()
+    notes = (*tree.notes, "planar joints are read as two slides and a hinge")
+    return dataclasses.replace(tree, links=tuple(links), joints=tuple(joints), notes=notes)
+
+
+def _plane(tree: Tree, joint: TreeJoint) -> tuple[Vector, Vector]:
+    places = [k for k in range(3) if joint.axis[k]]
+    if len(places) != 1:
+        axis = " ".join(f"{float(v):g}" for v in joint.axis)
+        raise TaupiError(
+            f"{tree.where}: planar joint {joint.name!r} has the normal {axis}, expected a coordinate axis.",
+            remedy=("Hold it with ", Argument("lock", [joint.name]), ", or split it into two slides and a hinge."),
+        )
+    k, sign = places[0], joint.axis[places[0]]
+    zero, one = Fraction(0), Fraction(1)
+
+    def unit(i: int, value: object) -> Vector:
+        return tuple(value if m == i % 3 else zero for m in range(3))  # type: ignore[return-value]
+
+    return unit(k + 1, one), unit(k + 2, sign)

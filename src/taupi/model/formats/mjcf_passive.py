@@ -1,0 +1,57 @@
+"""What an MJCF model has besides its tree, and what becomes of it: gravity compensation, springs, tendons, fluid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taupi.errors import warn
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
+
+def warn_of_passive_forces(model: MjModel, where: str) -> None:
+    """Warn of what MuJoCo adds to the torque and the robot does not have: gravity compensation, tendons that act, and more."""
+    massive = (model.body_mass > 0) & (np.arange(model.nbody) > 0)
+    compensated = int(((model.body_gravcomp != 0) & massive).sum())
+    if compensated:
+        whole = compensated == int(massive.sum()) and bool(np.all(model.body_gravcomp[massive] == 1))
+        hint = " robot.with_gravity((0, 0, 0)) is the same for a robot of which every body has it." if whole else ""
+        warn(f"{where}: gravity is in tau here; MuJoCo compensates it for {compensated} bodies.{hint}")
+    acting = [
+        name
+        for name in ("stiffness", "damping", "frictionloss", "armature")
+        if np.any(getattr(model, f"tendon_{name}"))
+    ]
+    if acting:
+        warn(f"{where}: {model.ntendon} tendons are ignored, and with them their {', '.join(acting)}.")
+    bent = [name for name in ("dof_dampingpoly", "jnt_stiffnesspoly") if np.any(getattr(model, name, 0))]
+    if bent:
+        warn(f"{where}: damping and springs that are not linear are taken as linear ({', '.join(bent)}).")
+    several = [k for k in range(model.njnt) if int(model.jnt_type[k]) < 2]
+    own = [k for k in several if _acts(model, k)]
+    if own:
+        names = ", ".join(model.joint(k).name or f"joint{k}" for k in own[:4])
+        warn(f"{where}: springs, damping, friction and armature of free and ball joints are ignored ({names}).")
+
+
+def _acts(model: MjModel, k: int) -> bool:
+    """Tell whether a free or ball joint has a spring, damping, friction or armature of its own."""
+    first = int(model.jnt_dofadr[k])
+    rates = slice(first, first + (6 if int(model.jnt_type[k]) == 0 else 3))
+    parts = (model.dof_damping, model.dof_frictionloss, model.dof_armature)
+    return bool(model.jnt_stiffness[k]) or any(bool(np.any(part[rates])) for part in parts)
+
+
+def passive_notes(model: MjModel) -> list[str]:
+    """Return notes on what only carries actuators, or acts from outside: tendons, the medium."""
+    notes = []
+    if model.ntendon and not any(
+        np.any(getattr(model, f"tendon_{name}")) for name in ("stiffness", "damping", "frictionloss", "armature")
+    ):
+        notes.append(f"{model.ntendon} tendons, which only carry actuators, are left out")
+    if model.opt.density or model.opt.viscosity:
+        notes.append("forces of the medium (density, viscosity) are left out")
+    return notes

@@ -1,0 +1,253 @@
+"""A step with a state as C for a real-time loop: a struct, `init` and `update`, a page on it, and a harness that tests it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.program.emitters.c import files
+from taupi.program.emitters.dialect import safe
+from taupi.program.port import Port
+from taupi.program.program import Program
+
+# C and Python differ by the last bits of sine and cosine.
+AGREE = 1e-12
+
+_HEADER = """/* {name}: {title}, {n} joints, {size} numbers of state.
+ *
+ * One struct per {kind}. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
+ *
+ *     {name}_{kind} c;
+ *     {name}_init(&c);                 {begins}
+ *     every dt seconds:
+ *         {name}_update(&c, {inputs}, dt, {outputs});
+ *
+ * {inputs}: {meaning}
+ * {results}
+ * {state_words}
+{names} */
+#ifndef TAUPI_{name}_{guard}_H
+#define TAUPI_{name}_{guard}_H
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+enum {{ {name}_joints = {n}, {name}_states = {size}{more_sizes} }};
+
+typedef struct {{
+    double state[{size}];
+}} {name}_{kind};
+
+void {name}_init({name}_{kind} *c);
+void {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs});
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+_SOURCE = """#include "{name}_{kind}.h"
+
+#include <string.h>
+
+{includes}
+{helpers}
+static const double {name}_start[{size}] = {{
+{start}
+}};
+
+void {name}_init({name}_{kind} *c)
+{{
+    memcpy(c->state, {name}_start, sizeof c->state);
+}}
+
+void {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs})
+{{
+{body}
+}}
+"""
+
+_ONE_CALL = """    double next[{size}];
+    {name}({inputs}, c->state, &dt, {outputs}, next);
+    memcpy(c->state, next, sizeof next);"""
+
+_HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 where they agree. */
+#include <math.h>
+#include <stdio.h>
+
+#include "{name}_{kind}.h"
+
+static const double inputs[{steps}][{width}] = {{
+{rows}
+}};
+
+static const double expected[{steps}][{wide}] = {{
+{expected}
+}};
+
+static double apart(double got, double want)
+{{
+    double size = fabs(want) > 1 ? fabs(want) : 1;
+    return fabs(got - want) / size;
+}}
+
+int main(void)
+{{
+    {name}_{kind} c;
+    double worst = 0, {results_declared};
+    {name}_init(&c);
+    for (int k = 0; k < {steps}; ++k) {{
+        const double *x = inputs[k];
+        {name}_update(&c, {called}, {dt}, {outputs});
+{comparisons}
+        for (int i = 0; i < {own}; ++i) worst = fmax(worst, apart(c.state[i], expected[k][{place} + i]));
+    }}
+    printf("largest difference %.3g, allowed %.3g\\n", worst, {agree});
+    return worst <= {agree} ? 0 : 1;
+}}
+"""
+
+_README = """# {name}
+
+{sentence}
+
+```c
+#include "{name}_{kind}.h"
+
+{name}_{kind} c;
+{name}_init(&c);
+/* every dt seconds */
+{name}_update(&c, {inputs}, dt, {outputs});
+```
+
+| file | what |
+|---|---|
+| `{name}_{kind}.h`, `{name}_{kind}.c` | the {kind}: a struct, `init`, `update` |
+{program_rows}
+| `test_{name}.c` | {steps} steps against what Python computed |
+
+Test it where it will run, with the flags that it will run with:
+
+```shell
+cc -std=c99 -O2 test_{name}.c {name}_{kind}.c {sources} -o test_{name} -lm && ./test_{name}
+```
+
+It allocates nothing and calls only functions of `<math.h>` and `memcpy`. `-ffast-math` may change results beyond the harness's
+tolerance. {costs}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """A step with a state, and what its C says of it.
+
+    Attributes:
+        name: The name of functions and files.
+        kind: What it is, in one word: "controller", "observer"; the ending of the struct and its files.
+        title: What it is, for the header.
+        sentence: What it does, for the page.
+        joints: The number of joints.
+        inputs: The ports of what it is given at each step, but for the state and the time.
+        outputs: The ports of what it returns, but for the state.
+        results: The sentence on them.
+        state_words: The sentence on the state, before its entries.
+        described: Those entries, in words.
+        start: The state (size,) that it starts with; it may be empty.
+        begins: What `init` does, for the header.
+        programs: The programs it calls, by their names in C, and what they are.
+        costs: The sentence on operations.
+        sizes: More constants of the header, by name.
+        body: The text of `update` in C, if it does more than call its only program.
+        helpers: Functions in C that it calls.
+    """
+
+    name: str
+    kind: str
+    title: str
+    sentence: str
+    joints: int
+    inputs: Sequence[Port]
+    outputs: Sequence[Port]
+    results: str
+    state_words: str
+    described: Sequence[str]
+    start: np.ndarray
+    begins: str
+    programs: dict[str, tuple[Program, str]]
+    costs: str
+    sizes: dict[str, int]
+    body: str | None = None
+    helpers: str = ""
+
+    def files(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, str]:
+        """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, wants the `expected` rows."""
+        texts: dict[str, str] = {}
+        for name, (program, _) in self.programs.items():
+            texts |= files(program, name)
+        words = self._words(samples, expected, seconds)
+        body = _ONE_CALL if self.body is None else self.body
+        return texts | {
+            f"{self.name}_{self.kind}.h": _HEADER.format(**words),
+            f"{self.name}_{self.kind}.c": _SOURCE.format(**words, body=body.format(**words)),
+            f"test_{self.name}.c": _HARNESS.format(**words),
+            "README.md": _README.format(**words),
+        }
+
+    def _words(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, object]:
+        places = np.cumsum([0] + [port.size for port in self.inputs])
+        ends = np.cumsum([0] + [port.size for port in self.outputs])
+        names = [port.name for port in self.outputs]
+        clean = [text.replace("*/", "* /").replace("\\", "/").replace("\n", " ") for text in self.described]
+        compare = (
+            "        for (int i = 0; i < {size}; ++i) worst = fmax(worst, apart({name}[i], expected[k][{place} + i]));"
+        )
+        pairs = zip(self.outputs, ends[:-1], strict=True)
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "guard": self.kind.upper(),
+            "title": safe(self.title),
+            "sentence": safe(self.sentence),
+            "n": self.joints,
+            "size": max(1, len(self.start)),
+            "own": len(self.start),
+            "more_sizes": "".join(f", {self.name}_{k} = {v}" for k, v in self.sizes.items()),
+            "inputs": ", ".join(port.name for port in self.inputs),
+            "outputs": ", ".join(names),
+            "declared": ", ".join(f"const double *{port.name}" for port in self.inputs),
+            "declared_outputs": ", ".join(f"double *{name}" for name in names),
+            "meaning": ", ".join(str(port.size) for port in self.inputs) + " numbers, rad, m and seconds.",
+            "results": self.results,
+            "state_words": self.state_words,
+            "begins": self.begins,
+            "names": "".join(f" * {k:>5}  {text}\n" for k, text in enumerate(clean)),
+            "start": number_rows(self.start[None]),
+            "includes": "\n".join(f'#include "{name}.h"' for name in self.programs),
+            "sources": " ".join(f"{name}.c" for name in self.programs),
+            "program_rows": "\n".join(f"| `{k}.h`, `{k}.c` | {what} |" for k, (_, what) in self.programs.items()),
+            "steps": len(samples),
+            "width": int(places[-1]),
+            "wide": int(ends[-1]) + len(self.start),
+            "place": int(ends[-1]),
+            "rows": number_rows(samples, braces=True),
+            "expected": number_rows(expected, braces=True),
+            "called": ", ".join(f"x + {place}" for place in places[:-1]),
+            "compared": ", ".join(names),
+            "comparisons": "\n".join(compare.format(size=p.size, name=p.name, place=at) for p, at in pairs),
+            "results_declared": ", ".join(f"{port.name}[{port.size}]" for port in self.outputs),
+            "dt": repr(seconds),
+            "agree": repr(AGREE),
+            "costs": self.costs,
+            "helpers": self.helpers,
+        }
+
+
+def number_rows(table: np.ndarray, braces: bool = False) -> str:
+    """Return rows of numbers as C writes them, one row per line."""
+    rows = [", ".join(repr(float(v)) for v in row) or "0" for row in table]
+    return ",\n".join(f"    {{{row}}}" if braces else f"    {row}" for row in rows)

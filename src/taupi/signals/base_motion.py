@@ -1,0 +1,98 @@
+"""What a log has of a base that moves freely: its angular velocity, what its accelerometer reads, contacts and wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import Argument, TaupiError, shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseMotion:
+    """How the root link of a floating robot moves, in its own axes, N samples; the arrays are read-only.
+
+    Attributes:
+        w: Angular velocity (N, 3), rad/s, as a gyroscope reads it.
+        a: What an accelerometer at the root frame's origin reads (N, 3), m/s^2: its acceleration minus gravity.
+        wd: Angular acceleration (N, 3), rad/s^2; None where it is to be differentiated from w.
+    """
+
+    w: np.ndarray
+    a: np.ndarray
+    wd: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("w", "a", "wd"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _frozen(f"base.{name}", value, 3))
+        for name in ("a", "wd"):
+            value = getattr(self, name)
+            if value is not None and len(value) != len(self.w):
+                raise TaupiError(f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected as many.")
+
+    def __len__(self) -> int:
+        return len(self.w)
+
+    def rows(self, index: Any) -> BaseMotion:
+        """Return the samples that `index` selects."""
+        return BaseMotion(self.w[index], self.a[index], None if self.wd is None else self.wd[index])
+
+
+def checked_base(base: Any, samples: int) -> BaseMotion | None:
+    """Return the base of a log, or None; refuse anything else, and another number of samples."""
+    if base is None:
+        return None
+    if not isinstance(base, BaseMotion):
+        raise TaupiError(Argument("base"), f" is {shown(base)}, expected tp.floating.BaseMotion(w, a) or None.")
+    if len(base) != samples:
+        raise TaupiError(Argument("base"), f" has {len(base)} samples, expected {samples}: one per time stamp.")
+    return base
+
+
+def checked_wrenches(wrenches: Mapping[str, Any], samples: int) -> dict[str, np.ndarray]:
+    """Return wrenches by frame, (N, 6) or forces (N, 3) each."""
+    result = {}
+    for frame, value in _mapping("wrench", wrenches).items():
+        array = np.asarray(value, dtype=float)
+        if array.ndim != 2 or array.shape[0] != samples or array.shape[1] not in (3, 6):
+            raise TaupiError(
+                Argument("wrench"),
+                f" of {frame!r} has shape {array.shape}, expected ({samples}, 6): moment, force; or ({samples}, 3): force.",
+            )
+        result[frame] = _frozen(f"wrench of {frame}", array, array.shape[1])
+    return result
+
+
+def checked_contacts(contacts: Mapping[str, Any], samples: int) -> dict[str, np.ndarray]:
+    """Return contact flags by frame, (N,) of True and False."""
+    result = {}
+    for frame, value in _mapping("contact", contacts).items():
+        array = np.asarray(value)
+        if array.shape != (samples,) or not np.isin(array, (0, 1)).all():
+            raise TaupiError(
+                Argument("contact"),
+                f" of {frame!r} has shape {array.shape}, expected ({samples},) of 0 and 1, or True and False.",
+            )
+        flags = array.astype(bool)
+        flags.flags.writeable = False
+        result[frame] = flags
+    return result
+
+
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a mapping from frames of the robot to arrays.")
+    return value
+
+
+def _frozen(name: str, value: Any, width: int) -> np.ndarray:
+    array = np.array(value, dtype=float)
+    if array.ndim != 2 or array.shape[1] != width:
+        raise TaupiError(f"{name} has shape {array.shape}, expected (N, {width}).")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,103 @@
+"""Commands killed at random instants: the old result or the new one, byte by byte, and nothing left behind by the next run."""
+
+import os
+import random
+import shutil
+import signal
+import time
+
+import numpy as np
+import pytest
+from command_line import taupi
+
+import taupi as tp
+
+pytestmark = [
+    pytest.mark.skipif(
+        not hasattr(os, "fork"), reason="processes are forked, so that many can be killed in little time"
+    ),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
+]
+# Each command in two forms with different results, in the same folder.
+COMMANDS = {
+    "identify": [["identify", "elbow2r", f"run{k}.csv", "--cutoff", "8", "-o", "out", "--force"] for k in (1, 2)],
+    "simulate": [["simulate", "elbow2r", "--duration", d, "-o", "out", "--force"] for d in ("0.2", "0.3")],
+    "control": [["control", "elbow2r", "--duration", d, "-o", "out", "--force"] for d in ("0.2", "0.3")],
+    "export": [["export", "fit/fit.json", "-o", f"out/{name}.toml", "--force"] for name in ("a", "a")],
+    "reproduce": [["reproduce", "lecture", "-o", "out", "--force"]] * 2,
+    "emit": [["emit", name, "mass-matrix", "-o", "out", "--name", "M", "--force"] for name in ("elbow2r", "planar3r")],
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with two logs and a fit."""
+    folder = tmp_path_factory.mktemp("kills")
+    arm = tp.load("elbow2r")
+    t = np.arange(600)[:, None] / 100
+    for k, w in ((1, np.array([1.0, 1.7])), (2, np.array([1.3, 2.1]))):
+        q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+        tp.write_log(
+            tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd), names=arm.joint_names), folder / f"run{k}.csv"
+        )
+    assert taupi("identify", "elbow2r", "run1.csv", "--cutoff", "8", "-o", "fit", cwd=folder).returncode == 0
+    return folder
+
+
+def content(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def result(words, folder):
+    """What a command writes, and how long it takes."""
+    (folder / "out").mkdir(exist_ok=True)
+    start = time.monotonic()
+    done = taupi(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return content(folder / "out"), time.monotonic() - start
+
+
+def killed(words, folder, delay):
+    """Run a command in a process of its own, and kill it."""
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+        os._exit(taupi(*words, cwd=folder).returncode)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def kill_often(command, folder, times, seed):
+    rng = random.Random(seed)
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    first, second = COMMANDS[command]
+    result(second, folder)  # once before, so that what is compiled and imported takes no time below
+    new, seconds = result(second, folder)
+    old, _ = result(first, folder)
+    before = {p.name for p in folder.iterdir()}
+    seen = set()
+    for _ in range(times):
+        killed(second, folder, rng.uniform(0, 1.2 * seconds))
+        now = content(folder / "out")
+        assert now in (old, new), {name for name in {*now, *old} if now.get(name) != old.get(name)}
+        seen.add(now == new)
+        if now == new and new != old:
+            assert result(first, folder)[0] == old
+    assert result(second, folder)[0] == new
+    assert {p.name for p in folder.iterdir()} == before, "something is left behind"
+    assert not list(folder.rglob("*.part"))
+    return seen
+
+
+@pytest.mark.parametrize("command", ["identify", "export", "emit"])
+def test_killed_at_any_time(place, command):
+    kill_often(command, place, 4, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_a_hundred_times(place, command):
+    seen = kill_often(command, place, 100, seed=2)
+    assert len(seen) == 2 or command in ("export", "reproduce")  # some came through, some did not

@@ -1,0 +1,176 @@
+"""Floating robots against Pinocchio, MuJoCo and iDynTree, each in its own convention."""
+
+import warnings
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from floating import states
+
+import taupi as tp
+
+TIGHT = 1e-12  # relative to the largest entry: two algorithms over doubles
+ROBOTS = {
+    "solo12": "solo_description/robots/solo12.urdf",
+    "go2": "go2_description/urdf/go2.urdf",
+    "iris": "iris_description/robots/iris_simple.urdf",
+}
+# Exact numbers of base parameters (10 + 7 per turning and 4 per sliding joint; fewer with joints that follow others).
+COUNTS = {
+    "solo_description/robots/solo.urdf": 66,
+    "solo_description/robots/solo12.urdf": 94,
+    "bolt_description/robots/bolt.urdf": 52,
+    "go2_description/urdf/go2.urdf": 94,
+    "anymal_c_simple_description/urdf/anymal.urdf": 94,
+    "iris_description/robots/iris.urdf": 38,
+}
+LARGE = {
+    "g1_description/urdf/g1_29dof_rev_1_0.urdf": 213,
+    "icub_description/robots/icub_reduced.urdf": 213,
+    "icub_description/robots/icub.urdf": 234,
+    "talos_data/robots/talos_reduced.urdf": 234,
+    "anymal_b_simple_description/robots/anymal-kinova.urdf": 136,
+    "tiago_description/robots/tiago.urdf": 343,
+    "talos_data/robots/talos_full_v2.urdf": 260,
+    "romeo_description/urdf/romeo.urdf": 385,
+}
+
+
+def load(robots_dir, file, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tp.Robot.from_urdf(robots_dir / file, floating=True, **options)
+
+
+def worst(got, expected):
+    return float(np.abs(got - expected).max() / np.abs(expected).max())
+
+
+class InPinocchio:
+    """A robot and its Pinocchio model on a free flyer: states and rows in Pinocchio's convention."""
+
+    def __init__(self, path, robot):
+        self.robot, self.model = robot, pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+        self.data = self.model.createData()
+        self.names = [n for n in self.model.names[2:]]
+        joints = [robot.joint_names.index(n) for n in self.names]
+        self.order = [*range(6), *joints]  # of velocities, after the base is in Pinocchio's convention
+
+    def state(self, q, qd, qdd, tau):
+        q, qd, qdd, tau = tp.floating.to_base(self.robot, "pinocchio").compile("numpy")(q, qd, qdd, tau)
+        position = list(q[:7])
+        for k, name in enumerate(self.names):
+            value = q[7 + self.robot.joint_names.index(name) - 6]
+            position += [np.cos(value), np.sin(value)] if self.model.joints[k + 2].nq == 2 else [value]
+        return np.array(position), qd[self.order], qdd[self.order], tau[self.order]
+
+    def columns(self):
+        owners = ["base", *self.names]
+        places = [next(i for i, j in enumerate(self.robot.joints) if j.name == name) for name in owners]
+        kinds = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # Pinocchio's Ixx, Ixy, Iyy, Ixz, Iyz, Izz
+        return [10 * i + k for i in places for k in kinds]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_pinocchio(robots_dir, name):
+    robot = load(robots_dir, ROBOTS[name], snap=False)
+    peer = InPinocchio(robots_dir / ROBOTS[name], robot)
+    model, data = peer.model, peer.data
+    q, qd, qdd = (x[0] for x in states(robot, 1, seed=7))
+    tau = tp.inverse_dynamics(robot).compile("numpy")(q, qd, qdd)
+    theirs, v, a, rows = peer.state(q, qd, qdd, tau)
+    assert worst(rows, pin.rnea(model, data, theirs, v, a)) < TIGHT
+    swap = np.r_[3:6, 0:3, 6 : robot.n][peer.order]  # Pinocchio's base has body axes, as ours: only the order differs
+    mass = pin.crba(model, data, theirs)
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    assert worst(tp.mass_matrix(robot).compile("numpy")(q)[np.ix_(swap, swap)], mass) < TIGHT
+    coriolis = tp.coriolis_matrix(robot).compile("numpy")(q, qd)[np.ix_(swap, swap)]
+    assert worst(coriolis, pin.computeCoriolisMatrix(model, data, theirs, v)) < TIGHT
+    gravity = pin.computeGeneralizedGravity(model, data, theirs)
+    assert worst(tp.gravity_torque(robot).compile("numpy")(q)[swap], gravity) < TIGHT
+    y = tp.regressor(robot).compile("numpy")(q, qd, qdd)[np.ix_(swap, peer.columns())]
+    assert worst(y, pin.computeJointTorqueRegressor(model, data, theirs, v, a)) < TIGHT
+    assert worst(tp.forward_dynamics(robot).compile("numpy")(q, qd, tau), qdd) < 1e-10
+    pin.ccrba(model, data, theirs, v)
+    h = tp.floating.centroidal_momentum(robot).compile("numpy")(q, qd)
+    assert worst(h, np.r_[data.hg.angular, data.hg.linear]) < TIGHT
+    matrix = tp.floating.centroidal_momentum_matrix(robot).compile("numpy")(q)
+    assert worst(matrix[np.r_[3:6, 0:3]][:, swap], data.Ag) < TIGHT
+    assert worst(tp.floating.centre_of_mass(robot).compile("numpy")(q), data.com[0]) < TIGHT
+
+
+def test_idyntree_mixed(robots_dir):
+    import idyntree.bindings as idyn
+
+    path = robots_dir / ROBOTS["go2"]
+    robot = load(robots_dir, ROBOTS["go2"], snap=False)
+    loader = idyn.ModelLoader()
+    assert loader.loadReducedModelFromFile(str(path), list(robot.joint_names[6:]))
+    peer = idyn.KinDynComputations()
+    assert peer.loadRobotModel(loader.model()) and peer.setFloatingBase(robot.link_names[0])
+    q, qd, qdd = (x[0] for x in states(robot, 1, seed=8))
+    tau = tp.inverse_dynamics(robot).compile("numpy")(q, qd, qdd)
+    pose, v, a, rows = tp.floating.to_base(robot, "idyntree").compile("numpy")(q, qd, qdd, tau)
+    place = np.eye(4)
+    x, y, z, w = pose[3:7]
+    place[:3, :3] = pin.Quaternion(w, x, y, z).matrix()
+    place[:3, 3] = pose[:3]
+    order = [robot.joint_names.index(peer.model().getJointName(k)) - 6 for k in range(robot.n - 6)]
+    assert peer.setRobotState(place, pose[7:][order], v[:6], v[6:][order], np.array([0, 0, -9.81]))
+    wrenches = idyn.LinkWrenches(peer.model())
+    wrenches.zero()
+    torque = idyn.FreeFloatingGeneralizedTorques(peer.model())
+    assert peer.inverseDynamics(a[:6], a[6:][order], wrenches, torque)
+    theirs = np.r_[torque.baseWrench().toNumPy(), torque.jointTorques().toNumPy()]
+    assert worst(np.r_[rows[:6], rows[6:][order]], theirs) < TIGHT
+
+
+@pytest.mark.parametrize("convention", tp.floating.bases())
+def test_conventions_go_there_and_back(convention):
+    robot = tp.load("elbow2r", floating=True)
+    q, qd, qdd, tau = states(robot, 5, velocities=3)
+    there = tp.floating.to_base(robot, convention).compile("numpy")(q, qd, qdd, tau)
+    back = tp.floating.from_base(robot, convention).compile("numpy")(*there)
+    for got, expected in zip(back, (q, qd, qdd, tau), strict=True):
+        assert worst(got, expected) < TIGHT
+    power = np.einsum("ki,ki->k", there[1], there[3]), np.einsum("ki,ki->k", qd, tau)
+    assert worst(*power) < TIGHT
+
+
+@pytest.mark.parametrize("file", COUNTS)
+def test_exact_numbers_of_base_parameters(robots_dir, file):
+    assert tp.base_parameters(load(robots_dir, file)).count == COUNTS[file]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("file", LARGE)
+def test_exact_numbers_of_base_parameters_of_large_robots(robots_dir, file):
+    assert tp.base_parameters(load(robots_dir, file)).count == LARGE[file]
+
+
+def test_operation_counts(robots_dir):
+    go2 = load(robots_dir, ROBOTS["go2"])
+    assert tp.regressor(go2, base="imu").operations.total <= 3750
+    assert tp.inverse_dynamics(go2, base="imu").operations.total <= 1700
+    assert tp.mass_matrix(go2).operations.total <= 780
+    pose = tp.regressor(go2).operations.total - tp.regressor(go2, base="imu").operations.total
+    assert pose <= 36
+
+
+@pytest.mark.long
+def test_pinocchio_on_every_file(robots_dir):
+    """Torque and regressor of every URDF at hand on a free base; Pinocchio does not know joints that follow others."""
+    compared = 0
+    for path in sorted(robots_dir.rglob("*.urdf")):
+        if path.name in ("alex_psyonic_hands.urdf", "ur3.urdf"):  # joints that mimic no joint, and an empty file
+            continue
+        robot = load(robots_dir, path.relative_to(robots_dir), snap=False)
+        if any(j.mimic for j in robot.joints):
+            continue
+        peer = InPinocchio(path, robot)
+        q, qd, qdd = (x[0] for x in states(robot, 1, seed=9))
+        tau = tp.inverse_dynamics(robot).compile("numpy")(q, qd, qdd)
+        theirs, v, a, rows = peer.state(q, qd, qdd, tau)
+        assert worst(rows, pin.rnea(peer.model, peer.data, theirs, v, a)) < TIGHT, path
+        compared += 1
+    assert compared > 50

@@ -1,0 +1,153 @@
+"""Contacts: thresholds from tails, pushes in simulation (when, where, how hard), with and without friction that follows."""
+
+import numpy as np
+import pytest
+from online import panda, panda_log, panda_observer
+from support import error
+
+import taupi as tp
+from taupi.identification.online.contact_force import contact_force
+from taupi.identification.online.contacts import ContactDetector
+from taupi.identification.online.thresholds import Tail, Thresholds, _shape
+from taupi.identification.online.thresholds_file import read_thresholds, write_thresholds
+
+# The issue's acceptance: a push of 10 N on the elbow is seen within 10 ms.
+SEEN_WITHIN = 0.010
+PUSH = (1.5, 1.9, (0.0, 10.0, 0.0))
+
+
+@pytest.fixture(scope="module")
+def quiet():
+    return panda_log(2, 20.0)
+
+
+@pytest.mark.parametrize("tracker", [False, True])
+def test_a_push_on_the_elbow_is_felt_at_once_and_placed(quiet, tracker):
+    detector = panda_observer(tracker).calibrated(quiet)
+    assert detector.contacts(panda_log(3, 3.0)) == []
+    pushed = panda_log(4, 3.0, PUSH)
+    (contact,) = detector.contacts(pushed)
+    assert 0 < contact.start - PUSH[0] < SEEN_WITHIN
+    assert abs(contact.end - PUSH[1]) < 0.05
+    assert contact.joint in ("panda_joint1", "panda_joint2", "panda_joint3")
+    at = np.searchsorted(pushed.time, contact.peak)
+    elbow = tp.forward_kinematics(panda(), frame="panda_link4")(pushed.q[at])[:3, 3]
+    assert np.linalg.norm(contact.force.point - elbow) < 0.15
+    assert abs(contact.force.size - 10) < 3 and contact.force.force[1] > 7
+    assert contact.level > 1 and contact.force.unexplained < 0.3
+    assert "panda_link" in str(contact) and contact.to_dict()["force"]["link"] == contact.link
+    # Sample by sample it is the same.
+    state, levels = detector.init(), []
+    signals = detector.observer.log_signals(pushed)[1]
+    for k in range(1600):
+        level, state = detector.step(state, *(x[k] for x in signals), 0.001)
+        levels.append(level.max())
+    assert pushed.time[np.flatnonzero(np.array(levels) > 1)[0]] == pytest.approx(contact.start)
+
+
+def test_a_friction_tracker_does_not_learn_a_contact(quiet):
+    """A push that lasts is still felt at its end: what is above half of the threshold is no drift."""
+    detector = panda_observer(tracker=True).calibrated(quiet)
+    pushed = panda_log(5, 3.0, (0.5, 2.9, (0.0, 25.0, 0.0)))
+    tau_ext, _ = detector.levels(pushed)
+    plain = panda_observer().external_torque(pushed)
+    end = (pushed.time > 2.6) & (pushed.time < 2.85)
+    assert np.abs(tau_ext[end] - plain[end]).max() < 0.15 * np.abs(plain[end]).max()
+
+
+def test_thresholds_are_kept_in_a_file_and_say_what_logs_can_show(quiet, tmp_path):
+    detector = panda_observer().calibrated(quiet, false_alarms_per_hour=10)
+    thresholds = detector.thresholds
+    assert thresholds.hours == pytest.approx(20 / 3600, rel=1e-3)
+    seen, most = thresholds.alarms_per_hour
+    assert seen == thresholds.alarms / thresholds.hours
+    if thresholds.alarms == 0:  # the rule of three: no event in T excludes 3 / T
+        assert most == pytest.approx(3 / thresholds.hours, rel=2e-3)
+    assert "10 false alarms per hour" in thresholds.sentence
+    write_thresholds(thresholds, tmp_path / "t.json")
+    again = read_thresholds(tmp_path / "t.json", panda())
+    assert repr(again) == repr(thresholds)
+    log = panda_log(4, 3.0, PUSH)
+    same = ContactDetector(detector.observer, again)
+    assert error(same.levels(log)[1], detector.levels(log)[1]) == 0
+    fewer = panda_observer().calibrated(quiet, false_alarms_per_hour=0.1).thresholds
+    assert (fewer.torques > thresholds.torques).all()
+    with pytest.raises(tp.TaupiError, match="has thresholds of panda_joint1"):
+        read_thresholds(tmp_path / "t.json", tp.load("elbow2r"))
+    (tmp_path / "no.json").write_text("{}")
+    with pytest.raises(tp.TaupiError, match="holds no thresholds"):
+        read_thresholds(tmp_path / "no.json", panda())
+
+
+def test_tails_extrapolate_to_rare_events():
+    """Exponential excesses: the level that is exceeded once per hour, from a tenth of it; a bounded tail stays in its bound."""
+    rng = np.random.default_rng(0)
+    peaks = rng.exponential(2.0, 20_000)
+    tail = Tail.of([peaks[:10_000], peaks[10_000:]])
+    # 20 000 peaks in 0.1 h: one in 200 000 peaks exceeds what is exceeded once per hour.
+    assert tail.exceeded(1.0, 0.1, 0.0) == pytest.approx(2 * np.log(200_000), rel=0.05)
+    assert _shape([tail]) == pytest.approx(0, abs=0.1)
+    bounded = Tail.of([rng.uniform(0, 1, 20_000)])
+    assert _shape([bounded]) == -0.75 and 0.97 < bounded.exceeded(1.0, 0.1, -0.75) < 1.1
+    assert Tail.of([np.full(5, 3.0)]).exceeded(1.0, 1.0, 0.0) == 3.0
+    spoilt = Tail.of([np.append(peaks, [1e6])])
+    assert spoilt.exceeded(1.0, 0.1, 0.0) == pytest.approx(tail.exceeded(1.0, 0.1, 0.0), rel=1e-2)
+
+
+def test_standing_joints_may_hold_their_friction():
+    """At rest a joint holds up to its breakaway friction: no contact, whatever the quiet logs had; in motion it is one."""
+    arm = tp.load("elbow2r").with_friction(coulomb=[4.0, 2.0])
+    terms = (tp.terms.Coulomb(0.02),)
+    observer = tp.momentum_observer(arm, terms=terms)
+    t = np.arange(0, 20, 0.002)
+    w = np.array([1.0, 1.7])
+    q, qd, qdd = np.sin(np.outer(t, w)), w * np.cos(np.outer(t, w)), -w * w * np.sin(np.outer(t, w))
+    noise = 0.05 * np.random.default_rng(0).normal(size=q.shape)
+    tau = tp.inverse_dynamics(arm, terms=terms)(q, qd, qdd) + noise
+    detector = observer.calibrated(tp.Log(t, q, qd=qd, tau=tau, names=arm.joint_names))
+    rest = np.zeros(2)
+    held = tp.gravity_torque(arm)([0.2, 0.3])
+    for share, contact in ((1.4, False), (1.7, True)):
+        state = detector.init()
+        for _ in range(200):
+            level, state = detector.step(state, [0.2, 0.3], rest, held + share * np.array([0.0, 2.0]), 0.002)
+        assert bool(level[1] > 1) is contact and level[0] < 0.1
+
+
+def test_one_sample_is_no_contact():
+    arm = tp.load("elbow2r")
+    t = np.arange(4000) / 1000
+    noise = 0.02 * np.random.default_rng(0).normal(size=(4000, 2))
+    tau = tp.gravity_torque(arm)([0.2, 0.3]) + noise
+    log = tp.Log(t, np.tile([0.2, 0.3], (4000, 1)), qd=np.zeros((4000, 2)), tau=tau, names=arm.joint_names)
+    detector = tp.momentum_observer(arm, bandwidth_hz=500).calibrated(log)
+    jerk, push = np.zeros((4000, 2)), tau.copy()
+    jerk[2000] = 1.5e-4
+    push[2000:2010] += 5.0
+    assert (np.abs(detector.levels(log.with_(qd=jerk))[0]).max(axis=0) > 1.5 * detector.thresholds.torques[:, 0]).any()
+    assert detector.contacts(log.with_(qd=jerk)) == []
+    assert len(detector.contacts(log.with_(tau=push))) == 1
+
+
+def test_the_force_is_that_of_the_jacobian():
+    arm = tp.load("panda")
+    q = np.array([0.2, -0.4, 0.3, -1.9, 0.1, 1.7, 0.4])
+    force = np.array([4.0, -7.0, 5.0])
+    tau = tp.jacobian(arm, frame="tip")(q)[3:].T @ force
+    result = contact_force(arm, 6, q, tau, np.full(7, 0.01))
+    assert result.link == "panda_link7" and error(result.force, force) < 0.05 and result.share == 1.0
+    assert error(result.point, tp.forward_kinematics(arm, frame="tip")(q)[:3, 3]) < 1e-9
+    assert result.unexplained < 1e-3
+
+
+def test_refusals():
+    observer = panda_observer()
+    with pytest.raises(tp.TaupiError, match="logs is empty"):
+        observer.calibrated([])
+    with pytest.raises(tp.TaupiError, match="false_alarms_per_hour is 0, expected a finite number above 0"):
+        observer.calibrated([panda_log(2, 20.0)], false_alarms_per_hour=0)
+    with pytest.raises(tp.TaupiError, match="breakaway is -1"):
+        observer.calibrated([panda_log(2, 20.0)], breakaway=-1)
+    with pytest.raises(tp.TaupiError, match="joints"):
+        observer.calibrated(tp.Log([0.0, 1.0], np.zeros((2, 2)), tau=np.zeros((2, 2))))
+    assert Thresholds.__doc__

@@ -1,0 +1,85 @@
+"""Programs in other processes, by spawn and by fork, and outputs that share memory with inputs."""
+
+import multiprocessing
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import taupi as tp
+
+ARM = tp.load("elbow2r")
+Q = np.array([[0.3, -0.2], [0.1, 0.5], [1.0, 2.0]])
+
+
+def gravity():
+    return tp.gravity_torque(ARM)
+
+
+@pytest.mark.parametrize("target", ["cpu", "numpy"])
+def test_compiled_programs_pickle(target):
+    run = pickle.loads(pickle.dumps(gravity().compile(target)))
+    assert np.allclose(run(Q), gravity()(Q), rtol=1e-14)
+
+
+def test_other_targets_pickle_too():
+    low, high = pickle.loads(pickle.dumps(gravity().compile("interval")))((Q, Q))
+    assert np.all(low <= gravity()(Q)) and np.all(gravity()(Q) <= high)
+    assert str(pickle.loads(pickle.dumps(gravity().compile("explicit")))()) == str(gravity().sympy())
+    assert pickle.loads(pickle.dumps(gravity().compile("exact")))([0, 0])[0] == gravity().exact([0, 0])[0]
+
+
+def test_bound_programs_pickle_with_their_values():
+    step = gravity().compile("cpu").bound()
+    step.inputs["q"][:] = Q[0]
+    step()
+    copy = pickle.loads(pickle.dumps(step))
+    assert np.array_equal(copy.x, step.x) and np.array_equal(copy.outputs["g"], step.outputs["g"])
+    copy.inputs["q"][:] = Q[1]
+    copy()
+    assert np.allclose(copy.outputs["g"], gravity()(Q[1]), rtol=1e-14)
+    assert np.array_equal(step.inputs["q"], Q[0]) and np.allclose(step.outputs["g"], gravity()(Q[0]), rtol=1e-14)
+
+
+def test_cloudpickle_carries_functions_that_hold_programs():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    program, bound = gravity(), gravity().compile("cpu").bound()
+
+    def torque(q):
+        bound.inputs["q"][:] = q
+        bound()
+        return program(q) + bound.outputs["g"]
+
+    copy = pickle.loads(cloudpickle.dumps(torque))
+    assert np.allclose(copy(Q[0]), 2 * gravity()(Q[0]), rtol=1e-14)
+
+
+def torque_of(run, q):
+    return np.asarray(run(q))
+
+
+@pytest.mark.parametrize("method", ["spawn", *(["fork"] if sys.platform == "linux" else [])])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_processes_by_spawn_and_by_fork(method):
+    program = gravity()
+    expected = program(Q)  # compiled here before
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        for run in (program, program.compile("cpu"), program.compile("numpy")):
+            assert np.allclose(pool.apply(torque_of, (run, Q)), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 0, 1, 2])
+def test_outputs_that_overlap_inputs(shift):
+    """By some rows, by half a row, or altogether: the results are those without overlap."""
+    mass = tp.forward_dynamics(ARM).compile("cpu")
+    rng = np.random.default_rng(0)
+    q, qd, tau = rng.normal(size=(3, 501, 2))
+    memory = np.zeros(2 * 501 + 16)
+    place = 8 + shift
+    tau_there = memory[8 : 8 + 1002].reshape(501, 2)
+    tau_there[:] = tau
+    out = memory[place : place + 1002].reshape(501, 2)
+    expected = mass(q, qd, tau)
+    mass(q, qd, tau_there, out=out)
+    assert np.array_equal(out, expected)
