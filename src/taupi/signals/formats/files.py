@@ -47,7 +47,7 @@ def beginning(path: Source, count: int = 16) -> bytes:
 
 
 def sha256(path: Source) -> str:
-    """Return the sha256 of a file's bytes, or of a folder's files in the order of their names; of its tag if it lies elsewhere."""
+    """Return the sha256 of a file's bytes, or of a folder's files in the order of their names; of a remote file's tag."""
     if isinstance(path, RemoteFile):
         return remote_digest(path)
     digest = hashlib.sha256()
