@@ -17,7 +17,6 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "BSpline",
     "BaseParameters",
-    "Budget",
     "ComputedTorque",
     "Course",
     "ElasticPlant",
@@ -85,6 +84,7 @@ __all__ = [
     "laws",
     "load",
     "load_fit",
+    "loops",
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
@@ -99,7 +99,6 @@ __all__ = [
     "program",
     "properties",
     "read_log",
-    "reading_budget",
     "record",
     "regressor",
     "report",
@@ -124,6 +123,7 @@ if TYPE_CHECKING:
     from taupi import estimators
     from taupi import floating
     from taupi import laws
+    from taupi import loops
     from taupi import operational
     from taupi import papers
     from taupi import program
@@ -132,7 +132,6 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
-    from taupi.budget import Budget
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
@@ -201,7 +200,6 @@ if TYPE_CHECKING:
     from taupi.signatures import identify_payload
     from taupi.signatures import prepare
     from taupi.signatures import read_log
-    from taupi.signatures import reading_budget
     from taupi.signatures import simulate
     from taupi.signatures import simulate_many
     from taupi.signatures import validate

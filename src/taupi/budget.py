@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from taupi.checks import positive, whole_number
-from taupi.errors import Part, TaupiError, shown, unknown
+from taupi.errors import TaupiError, shown, unknown
 from taupi.settings import Settings, takes
 
 VARIABLE = "TAUPI_BUDGET"
@@ -71,17 +71,17 @@ class Budget(Settings):
         return max(self.unpacked_bytes, self.unpacked_ratio * size)
 
     def check_columns(self, count: int, where: str) -> None:
-        """Refuse a table of too many columns."""
+        """Refuse a table with `count` columns, if that is too many; `where` names the file."""
         if count > self.columns:
             raise over_budget(f"{where} has {count} columns", "columns", f"{self.columns} at most")
 
     def check_joints(self, count: int, where: str) -> None:
-        """Refuse a robot of too many joints or links."""
+        """Refuse a robot with `count` joints or links, if that is too many; `where` names the file."""
         if count > self.joints:
             raise over_budget(f"{where} has {count} joints or links", "joints", f"{self.joints} at most")
 
     def check_unpacked(self, needed: int, size: int, where: str) -> None:
-        """Refuse a file of `size` bytes whose content needs so many bytes of memory."""
+        """Refuse a file of `size` bytes whose content needs too much memory, `needed` bytes; `where` names the file."""
         if needed > self.unpacked(size):
             needs, allowed = needed / MIB, self.unpacked(size) / MIB
             raise over_budget(f"{where} unpacks to {needs:.0f} MiB", "unpacked_bytes", f"{allowed:.0f} MiB at most")
@@ -109,10 +109,8 @@ class Clock:
 def over_budget(what: str, name: str, allowed: str = "") -> TaupiError:
     """Return the error for a file that needs more than the budget allows: what it needs, and how a person allows it."""
     expected = f", expected {allowed}." if allowed else "."
-    remedy: tuple[Part, ...] = (
-        f"If you trust the file, allow more: taupi.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment.",
-    )
-    return TaupiError(f"{what}{expected}", remedy=remedy)
+    ways = f"taupi.signals.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment."
+    return TaupiError(f"{what}{expected}", remedy=f"If you trust the file, allow more: {ways}")
 
 
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -132,11 +130,11 @@ def reading_budget(*, budget: Budget) -> Iterator[Budget]:
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
     >>> import taupi as tp
-    >>> with tp.reading_budget(joints=1):
+    >>> with tp.signals.reading_budget(joints=1):
     ...     tp.load("elbow2r")
     Traceback (most recent call last):
-    taupi.errors.TaupiError: elbow2r has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
-taupi.reading_budget(joints=...), or TAUPI_BUDGET=joints=... in the environment.
+    taupi.errors.TaupiError: elbow2r.toml has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
+taupi.signals.reading_budget(joints=...), or TAUPI_BUDGET=joints=... in the environment.
     """
     token = _CURRENT.set(budget)
     try:

@@ -87,7 +87,6 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.emitted_controller": "emit_controller",
         "taupi.errors": "TaupiError, TaupiWarning",
-        "taupi.budget": "Budget, reading_budget",
     },
     "terms": {
         "taupi.dynamics.terms.viscous": "Viscous",
@@ -134,6 +133,11 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.floating_logs": "base_from_imu",
         "taupi.identification.floating.state_logs": "log_from_states",
     },
+    "loops": {
+        "taupi.model.robot_parts": "Loop",
+        "taupi.dynamics.loops": "loop_error, loop_jacobian, loop_jacobian_derivative",
+        "taupi.regressors.closed_loops": "ClosedLoops, numerical_rank",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
@@ -162,6 +166,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.periodic": "find_period, average_periods",
         "taupi.signals.delay": "estimate_delay, remove_delay",
+        "taupi.budget": "Budget, reading_budget",
     },
     "estimators": {
         "taupi.identification.estimators.ols": "OrdinaryLeastSquares",
@@ -197,6 +202,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
         "taupi.simulation.run_summary": "RunSummary",
+        "taupi.robustness.study": "robustness, RobustnessStudy",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",

@@ -64,7 +64,7 @@ def odd(path):
     if number == 5:
         raise KeyError("stray")
     if number == 7:
-        bytearray(200 << 20)
+        bytearray(150 << 20)
     if number == 8:
         raise TaupiError("x" * 900, "y" * 900, "z" * 900)
     if number == 9:
@@ -79,7 +79,7 @@ def test_the_harness_notices_crashes_hangs_growth_and_stray_exceptions(monkeypat
     monkeypatch.setitem(FORMATS, "odd", Format("odd.txt", odd, lambda seed, others, rng: seed))
     monkeypatch.setattr(worker, "input_of", lambda name, number, seed, seeds: str(number).encode())
     monkeypatch.setattr(worker, "GROWTH", 100 << 20)
-    monkeypatch.setattr(runner, "SECONDS", 0.3)
+    monkeypatch.setattr(runner, "SECONDS", 1.0)
     said = []
     tally = runner.fuzz("odd", range(12), 1, [b""], said.append)
     reasons = dict(tally.failures)

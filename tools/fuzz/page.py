@@ -29,7 +29,7 @@ An input is made from its number and a seed, so that it can be made again anywhe
 PYTHONPATH=tools .venv/bin/python -m fuzz --formats mat parquet --inputs 100000 --seed 7
 ```
 
-The limits that readers keep are on the page [What reading a file may take](reading-budget.md).
+The limits that readers keep are on the page [What reading a file may take](concepts/reading-budget.md).
 
 ## Counts so far
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import casadi as cs
 import numpy as np
@@ -24,9 +25,13 @@ from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
+from taupi.progress import counted
 from taupi.regressors.lagrangian import lagrangian_regressor, require_coordinates
 from taupi.regressors.recursive import link_regressor
 
+# Blocks of ten entries that are written out; 100 joints in a row have 5050.
+_MOST_BLOCKS = 5050
+_SLOW_BLOCKS = 500  # with more, it takes over a second, and a terminal shows a line
 ALGORITHMS = {"recursive": link_regressor, "lagrangian": lagrangian_regressor}
 
 
@@ -41,6 +46,7 @@ def _regressor(
 ) -> Program:
     if algorithm not in ALGORITHMS:
         raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
+    blocks = _blocks(robot)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
     if algorithm == "lagrangian":
@@ -54,13 +60,14 @@ def _regressor(
 
     loaded = not reference and any(isinstance(t, Load) for t in chosen)
     outputs = [Port("Y", (robot.n, len(parameters)))]
-    if is_imu(robot, base):
-        from_imu, ports = _imu_form(robot, body, reference)
-        ports += [joint_port(robot, "load")] if loaded else []
-        program = trace_robot(name, weightless(robot), from_imu, ports, outputs, parameters)
-    else:
-        inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
-        program = trace_robot(name, robot, body, inputs, outputs, parameters)
+    with counted(f"{name} of {robot.n} joints", None) if blocks > _SLOW_BLOCKS else nullcontext():
+        if is_imu(robot, base):
+            from_imu, ports = _imu_form(robot, body, reference)
+            ports += [joint_port(robot, "load")] if loaded else []
+            program = trace_robot(name, weightless(robot), from_imu, ports, outputs, parameters)
+        else:
+            inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd", *(["load"] if loaded else [])]
+            program = trace_robot(name, robot, body, inputs, outputs, parameters)
     return program if columns is None else program.select(columns)
 
 
@@ -79,6 +86,25 @@ def _imu_form(robot: Robot, body: Callable[..., Matrix], reference: bool) -> tup
     if reference:
         return of_reference, [*base_ports(robot, "w", "wr", "wrd", "ar"), *joint_ports(robot, "q", "qd", "qrd", "qrdd")]
     return classical, [*base_ports(robot, "w", "wd", "a"), *joint_ports(robot, "q", "qd", "qdd")]
+
+
+def _blocks(robot: Robot) -> int:
+    """Return how many blocks of ten entries Y has: one per link and joint that moves it. Too many are refused at once."""
+    depths: list[int] = []
+    for joint in robot.joints:
+        depths.append(1 + (depths[joint.parent] if joint.parent >= 0 else 0))
+    blocks = sum(depths)
+    if blocks > _MOST_BLOCKS:
+        raise TaupiError(
+            f"The regressor of {robot.name} has {10 * blocks} entries, too many to write out one by one, "
+            f"expected at most {10 * _MOST_BLOCKS}: that of 100 joints in a row takes minutes.",
+            remedy=(
+                "tau = Y pi itself grows with the number of joints alone: use taupi.inverse_dynamics(robot). "
+                "Or describe a part of the robot: ",
+                *(Argument("lock", ["..."]), " or ", Argument("tip", "..."), " of taupi.load."),
+            ),
+        )
+    return blocks
 
 
 @builder

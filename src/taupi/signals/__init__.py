@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "Budget",
     "Log",
     "average_periods",
     "butterworth",
@@ -22,12 +23,14 @@ __all__ = [
     "parallel_filter",
     "prepare_blocks",
     "read_log",
+    "reading_budget",
     "remove_delay",
     "suggest_mapping",
     "write_log",
 ]
 
 if TYPE_CHECKING:
+    from taupi.budget import Budget
     from taupi.signals.check import check_log
     from taupi.signals.delay import estimate_delay
     from taupi.signals.delay import remove_delay
@@ -42,4 +45,5 @@ if TYPE_CHECKING:
     from taupi.signatures import log_blocks
     from taupi.signatures import prepare_blocks
     from taupi.signatures import read_log
+    from taupi.signatures import reading_budget
     from taupi.signatures import suggest_mapping

@@ -263,5 +263,5 @@ def test_lists_without_end_and_large_files(tmp_path):
     (tmp_path / "fit.json").write_text("[" + "[]," * 250_000 + "[]]")
     with pytest.raises(TaupiError, match="more lists than one could have"):
         tp.load_fit(tmp_path / "fit.json")
-    with tp.reading_budget(data_bytes=1000), pytest.raises(TaupiError, match="too large for a fit of taupi"):
+    with tp.signals.reading_budget(data_bytes=1000), pytest.raises(TaupiError, match="too large for a fit of taupi"):
         tp.load_fit(tmp_path / "fit.json")

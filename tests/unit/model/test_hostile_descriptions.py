@@ -94,7 +94,7 @@ def chain(count, kind="revolute"):
 
 def test_very_many_links(tmp_path):
     assert "has 1001 joints or links, expected 1000 at most" in refused(tmp_path / "arm.urdf", chain(1001))
-    with tp.reading_budget(joints=2000):
+    with tp.signals.reading_budget(joints=2000):
         (tmp_path / "arm.urdf").write_text(chain(1001, "fixed"))
         assert tp.load(tmp_path / "arm.urdf").n == 1
     assert "has more than 200000 elements" in refused(tmp_path / "arm.urdf", "<robot>" + "<a/>" * 200_001 + "</robot>")

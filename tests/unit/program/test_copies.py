@@ -1,8 +1,11 @@
 """Programs in other processes, by spawn and by fork, and outputs that share memory with inputs."""
 
+import gc
 import multiprocessing
+import os
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,3 +86,46 @@ def test_outputs_that_overlap_inputs(shift):
     expected = mass(q, qd, tau)
     mass(q, qd, tau_there, out=out)
     assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("level", ["sse2", "avx2", ""])
+def test_code_for_older_processors(monkeypatch, level):
+    """AVX-512 where there is one, AVX2, plain SSE2: the same numbers by code of each width."""
+    monkeypatch.setenv("TAUPI_INSTRUCTIONS", level)
+    most = {"sse2": 2, "avx2": 4, "": 8}[level]
+    rng = np.random.default_rng(1)
+    arm = tp.load("puma560")
+    for n in (1, 7, 300):
+        q, qd, qdd = 3 * rng.normal(size=(3, n, 6))
+        run = tp.regressor(arm, terms=("viscous", "coulomb")).compile("cpu")
+        expected = tp.regressor(arm, terms=("viscous", "coulomb")).compile("numpy")(q, qd, qdd)
+        assert run.lanes <= most
+        assert np.allclose(run(q, qd, qdd), expected, rtol=1e-12, atol=1e-12)
+    single = tp.mass_matrix(arm).compile("cpu", dtype="float32")
+    assert single.lanes <= 2 * most and np.allclose(single(q[:5]), tp.mass_matrix(arm)(q[:5]), rtol=1e-4, atol=1e-4)
+
+
+def test_instructions_that_are_unknown(monkeypatch):
+    monkeypatch.setenv("TAUPI_INSTRUCTIONS", "mmx")
+    with pytest.raises(tp.TaupiError, match="TAUPI_INSTRUCTIONS is 'mmx', expected avx2 or sse2"):
+        gravity().compile("cpu")
+
+
+def resident():
+    """Bytes of memory that this process has in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("times", [60, pytest.param(10_000, marks=pytest.mark.long)])
+def test_compiled_code_is_freed(times):
+    """What one compilation takes, some 300 kB of code and tables, would show."""
+    program = tp.regressor(tp.load("puma560"))
+    for _ in range(20):
+        program.compile("cpu")(*np.zeros((3, 6)))
+    gc.collect()
+    before = resident()
+    for _ in range(times):
+        program.compile("cpu")(*np.zeros((3, 6)))
+    gc.collect()
+    assert resident() - before < 8 << 20

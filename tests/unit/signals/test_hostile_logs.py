@@ -15,6 +15,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.signals.formats.parquet_footer import RowGroup, row_groups
 from taupi.signals.log import Filtering
 from taupi.signals.read import log_blocks
 
@@ -155,7 +156,7 @@ def test_files_that_unpack_to_many_times_their_size(tmp_path):
     savemat(files[3], {"t": np.zeros((400_000, 1)), "q1": np.zeros((400_000, 1))}, do_compression=True)
     for file in files:
         assert file.stat().st_size < 16_000
-        with tp.reading_budget(unpacked_bytes=1 << 20):
+        with tp.signals.reading_budget(unpacked_bytes=1 << 20):
             assert f"{file.name} unpacks to " in refused(file)
         assert len(tp.read_log(file, rate_hz=100)) == 400_000
 
@@ -205,6 +206,26 @@ def test_lists_that_change_their_length_between_batches(tmp_path):
     assert "lists of different lengths" in refused(tmp_path / "run.parquet")
     with pytest.raises(TaupiError, match="lists of different lengths"):
         list(log_blocks(tmp_path / "run.parquet", size=1000))
+
+
+def test_lists_of_a_million_repeated_values(tmp_path):
+    """A file of a kilobyte; decoded, it would take memory without end."""
+    million = pa.ListArray.from_arrays(pa.array([0, 10**6, 2 * 10**6], pa.int32()), pa.array(np.zeros(2 * 10**6)))
+    pq.write_table(pa.table({"time": [0.0, 1.0], "q": million}), tmp_path / "run.parquet")
+    assert (tmp_path / "run.parquet").stat().st_size < 2000
+    assert "a list has 1000000 columns, expected 10000 at most" in refused(tmp_path / "run.parquet")
+
+
+def test_footers_are_read_as_arrow_reads_them(tmp_path):
+    table = pa.table({"t": np.arange(100.0), "q": pa.array([[1.0, 2.0]] * 100), "s": ["x"] * 100, "b": [True] * 100})
+    for options in ({}, {"row_group_size": 7}, {"compression": "none", "version": "1.0"}, {"data_page_version": "2.0"}):
+        pq.write_table(table, tmp_path / "a.parquet", **options)
+        facts = pq.read_metadata(tmp_path / "a.parquet")
+        groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+        values = [tuple(g.column(c).num_values for c in range(g.num_columns)) for g in groups]
+        assert row_groups(tmp_path / "a.parquet") == [
+            RowGroup(g.num_rows, v) for g, v in zip(groups, values, strict=True)
+        ]
 
 
 def test_two_columns_of_one_name_and_names_that_are_not_utf8(tmp_path):

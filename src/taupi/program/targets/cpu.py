@@ -6,12 +6,12 @@ import ctypes
 import math
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy import ndarray
 
@@ -21,9 +21,12 @@ from taupi.program.arguments import batch
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
-from taupi.program.targets.simd.machine_code import load
+from taupi.program.targets.simd.machine_code import features, load
+from taupi.progress import progress
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy.typing import DTypeLike
 
 # With fewer samples than this, a thread costs more than it saves.
@@ -31,6 +34,8 @@ _SAMPLES_PER_THREAD = 512
 # Outputs larger than this bypass the cache, in which they would not stay.
 _STREAMED_BYTES = 32 * 1024 * 1024
 _ALIGNMENT = 64
+# A program with more instructions than this takes seconds to compile, and shows that it is at work.
+_LONG = 30_000
 _SCALARS = {"float64": "double", "float32": "float"}
 
 
@@ -67,8 +72,11 @@ class Kernel:
             raise unknown(Argument("dtype"), name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, threads, layout, np.dtype(name)
         self.lanes = vector_width(self.dtype) if lanes is None else lanes
-        self._module = build_module(program, layout, self.lanes, _SCALARS[name])
-        self._engine = load(self._module.text)
+        with _watched(program) as step:
+            step("instructions")
+            self._module = build_module(program, layout, self.lanes, _SCALARS[name])
+            step("machine code")
+            self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
@@ -166,6 +174,8 @@ class Kernel:
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         # A forked process has none of its parent's threads.
         if os.getpid() not in self._pools:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
         pool = self._pools[os.getpid()]
         jobs = [pool.submit(self._run_part, arrays, results, n, a, b) for a, b in pairwise(edges)]
@@ -258,6 +268,13 @@ class BoundKernel:
         self.run()
 
 
+def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:
+    """Return a progress bar for a program that takes seconds to compile, and nothing to see for others."""
+    if program.function.n_instructions() < _LONG:
+        return nullcontext(lambda name: None)
+    return progress(f"compiling {program.name}", 2)
+
+
 def _address(array: np.ndarray) -> int:
     """Return the address of an array's first entry; `array.ctypes.data` is the same, but takes a microsecond."""
     address: int = array.__array_interface__["data"][0]
@@ -266,8 +283,8 @@ def _address(array: np.ndarray) -> int:
 
 def vector_width(dtype: DTypeLike = "float64") -> int:
     """Return how many numbers of a type a vector register of this machine holds."""
-    features = llvm.get_host_cpu_features()
-    doubles = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    known = features()
+    doubles = 8 if known.get("avx512f") else 4 if known.get("avx") else 2
     return doubles * (8 // np.dtype(dtype).itemsize)
 
 

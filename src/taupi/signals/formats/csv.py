@@ -9,6 +9,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from csv import Error as TableError
 from csv import reader as table_reader
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,7 +194,9 @@ def _cells(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         parts = line.split()
     elif '"' in line and len(line) < _LONGEST_QUOTED:
-        return [cell.strip() for cell in next(table_reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+        with suppress(TableError):
+            return [cell.strip() for cell in next(table_reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+        parts = line.split(delimiter)
     else:
         parts = line.split(delimiter)
     return [p.strip().strip('"').strip("'").strip() for p in parts]

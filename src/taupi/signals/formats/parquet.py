@@ -18,6 +18,7 @@ from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
 from taupi.signals.formats.files import beginning, own_mapping, readable
+from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
@@ -78,6 +79,7 @@ class _File:
         import pyarrow.parquet as pq
 
         readable(self.path, "a Parquet file")
+        self.check_lists()
         try:
             # Reading ahead would load the whole file into memory.
             return pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False)
@@ -109,17 +111,16 @@ class _File:
         wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
         with _damage_refused(self.path):
             file = self.opened()
-            self._check_lists(file)
             width = sum(self.widths.get(name, 1) for name in wanted)
             rows = max(1, min(_BATCH, _NUMBERS // width))
             for batch in file.iter_batches(batch_size=rows, columns=wanted):
                 yield {name: self.numbers(batch.column(name), name) for name in wanted}
 
-    def _check_lists(self, file: Any) -> None:
+    def check_lists(self) -> None:
         """Refuse lists that unpack to more than the budget: repeated values take next to no space in the file."""
-        groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
-        values = [g.column(c).num_values / max(g.num_rows, 1) for g in groups for c in range(g.num_columns)]
-        budget().check_columns(int(max(values, default=0)), f"{self.path.name}: a list")
+        for group in row_groups(self.path):
+            longest = max(group.values, default=0) / max(group.rows, 1)
+            budget().check_columns(int(longest), f"{self.path.name}: a list")
 
     def numbers(self, column: Any, name: str) -> np.ndarray:
         """Return a column as (N,), or (N, k) if it holds lists; time stamps become seconds since the first."""

@@ -19,6 +19,10 @@ from taupi.input_files import open_regular
 # To be changed with the format of the stored files; the LLVM text, the compiler and the processor are in the hash anyway.
 _VERSION = 2
 _DIGEST = 32
+# Beginnings of the names of features that are newer than a level of instructions.
+_AVX512 = ("avx512", "avx10", "evex512")
+_AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
+_NEWER: dict[str, tuple[str, ...]] = {"": (), "avx2": _AVX512, "sse2": (*_AVX512, *_AVX)}
 
 
 def load(text: str) -> llvm.ExecutionEngine:
@@ -44,10 +48,25 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
+def features() -> dict[str, bool]:
+    """Return what this processor can do, by LLVM's names.
+
+    `TAUPI_INSTRUCTIONS=avx2` or `sse2` leaves out what is newer, so that code for other processors can be tried on this one.
+    """
+    known: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    level = os.environ.get("TAUPI_INSTRUCTIONS", "").strip().lower()
+    if level not in _NEWER:
+        raise TaupiError(f"TAUPI_INSTRUCTIONS is {level!r}, expected avx2 or sse2, or nothing.")
+    return {name: on and not name.startswith(_NEWER[level]) for name, on in known.items()}
+
+
+def _flat(known: dict[str, bool]) -> str:
+    return ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(known.items()))
+
+
 def _machine() -> llvm.TargetMachine:
-    features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_flat(features()), opt=2, jit=True)
 
 
 def _compiled(text: str) -> bytes:
@@ -92,7 +111,7 @@ def _file(text: str) -> Path | None:
     place = folder()
     if place is None:
         return None
-    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), sys.platform)
+    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform)
     return place / (hashlib.sha256("\0".join((text, *compiler)).encode()).hexdigest() + ".o")
 
 
