@@ -20,12 +20,14 @@ from typing import Any
 
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
+import calls
 import elastic
 import excitation
 import explicit
 import growth
 import identification
 import numpy as np
+import online
 import pages
 import peers
 import pinocchio as pin
@@ -39,10 +41,12 @@ ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
 SECTIONS = {
+    "calls": calls,
     "explicit": explicit,
     "simulation": simulation,
     "elastic": elastic,
     "identification": identification,
+    "online": online,
     "streaming": streaming,
     "excitation": excitation,
 }

@@ -84,6 +84,7 @@ __all__ = [
     "laws",
     "load",
     "load_fit",
+    "loops",
     "lump",
     "mass_matrix",
     "mass_matrix_derivative",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from taupi import estimators
     from taupi import floating
     from taupi import laws
+    from taupi import loops
     from taupi import operational
     from taupi import papers
     from taupi import program

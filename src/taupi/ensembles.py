@@ -10,12 +10,16 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "RobustnessStudy",
     "RunSummary",
+    "robustness",
     "simulate_many",
     "simulate_summary",
 ]
 
 if TYPE_CHECKING:
+    from taupi.robustness.study import RobustnessStudy
+    from taupi.signatures import robustness
     from taupi.signatures import simulate_many
     from taupi.signatures import simulate_summary
     from taupi.simulation.run_summary import RunSummary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -163,6 +162,8 @@ def unknown(what: Part, name: str, known: Iterable[str], where: str = "") -> Tau
     known = [str(k)[:60] for k in known]
     name = str(name)
     place = f" in {where}" if where else ""
+    import difflib  # only where something is misspelt: a cold start pays for every import
+
     close = difflib.get_close_matches(name[:60], known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")

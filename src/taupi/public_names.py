@@ -133,6 +133,11 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.floating_logs": "base_from_imu",
         "taupi.identification.floating.state_logs": "log_from_states",
     },
+    "loops": {
+        "taupi.model.robot_parts": "Loop",
+        "taupi.dynamics.loops": "loop_error, loop_jacobian, loop_jacobian_derivative",
+        "taupi.regressors.closed_loops": "ClosedLoops, numerical_rank",
+    },
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
@@ -197,6 +202,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
         "taupi.simulation.run_summary": "RunSummary",
+        "taupi.robustness.study": "robustness, RobustnessStudy",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",

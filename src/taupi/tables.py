@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 
 
@@ -30,3 +31,64 @@ def html_table(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] =
 
 def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
     return [("td" if k else "th", row) for k, row in enumerate(rows)]
+
+
+# Small pictures for notebooks ----------------------------------------------------------------------------------------
+
+_COLOURS = ("#1f6fb4", "#e08a2e", "#2f8f3e", "#c2374b", "#7a55a6", "#8c564b", "#c95f97", "#0f8b8d")
+_WIDTH, _HEIGHT, _POINTS = 420, 90, 300
+
+
+def html_lines(title: str, time: Sequence[float], columns: Sequence[Sequence[float]]) -> str:
+    """Return an SVG of one line per column over time, with its largest and least value; empty where nothing is finite.
+
+    Long columns are thinned by their least and largest values in turn, so that peaks are kept.
+    """
+    finite = [v for column in columns for v in column if math.isfinite(v)]
+    if not finite or len(time) < 2 or not time[-1] > time[0]:
+        return ""
+    low, high = min(finite), max(finite)
+    span = (high - low) or 1.0
+    paths = []
+    for k, column in enumerate(columns):
+        points = [
+            f"{_WIDTH * (time[i] - time[0]) / (time[-1] - time[0]):.1f},{_HEIGHT * (high - column[i]) / span:.1f}"
+            for i in _thinned(column)
+        ]
+        paths.append(f'<polyline fill="none" stroke="{_COLOURS[k % len(_COLOURS)]}" points="{" ".join(points)}"/>')
+    words = f"{title}: {low:.4g} to {high:.4g} over {time[-1] - time[0]:.4g} s"
+    return (
+        f"<figure style='margin:.5em 0'><figcaption>{html.escape(words)}</figcaption>"
+        f'<svg role="img" aria-label="{html.escape(words)}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 -2 {_WIDTH} {_HEIGHT + 4}">{"".join(paths)}</svg></figure>'
+    )
+
+
+def _thinned(column: Sequence[float]) -> list[int]:
+    """Return which entries to draw: all finite ones, or the least and the largest of each of so many parts."""
+    finite = [i for i, v in enumerate(column) if math.isfinite(v)]
+    if len(finite) <= 2 * _POINTS:
+        return finite
+    step = math.ceil(len(finite) / _POINTS)
+    parts = [finite[k : k + step] for k in range(0, len(finite), step)]
+    ends = [{min(part, key=lambda i: column[i]), max(part, key=lambda i: column[i])} for part in parts]
+    return [i for pair in ends for i in sorted(pair)]
+
+
+def html_pattern(title: str, pattern: Sequence[Sequence[bool]]) -> str:
+    """Return an SVG of a matrix: a dark cell where an entry is not zero."""
+    rows, columns = len(pattern), len(pattern[0]) if pattern else 0
+    if not rows or not columns:
+        return ""
+    cell = max(2, min(12, _WIDTH // columns))
+    squares = "".join(
+        f'<rect x="{cell * j}" y="{cell * i}" width="{cell - 1}" height="{cell - 1}"/>'
+        for i, row in enumerate(pattern)
+        for j, entry in enumerate(row)
+        if entry
+    )
+    words = html.escape(title)
+    return (
+        f"<figure style='margin:.5em 0'><figcaption>{words}</figcaption><svg role='img' aria-label=\"{words}\" "
+        f'width="{cell * columns}" height="{cell * rows}" style="background:#8882" fill="{_COLOURS[0]}">{squares}</svg></figure>'
+    )

@@ -9,6 +9,7 @@ from emitted import need, run
 from pages import Page
 
 import taupi as tp
+from taupi.cli.laws import LAW_GAINS, LAWS, gains_of
 
 
 def test_laws_side_by_side(tmp_path):
@@ -38,13 +39,32 @@ def test_laws_side_by_side(tmp_path):
     assert again.returncode == 3 and "--force" in again.stderr
 
 
+def test_help_lists_the_gains_of_each_law():
+    for law, gains in LAW_GAINS.items():
+        assert set(gains.split(", ")) == gains_of(getattr(tp.laws, LAWS[law])), law
+    words = " ".join(taupi("control", "--help").stdout.split())
+    assert "walker: Lambda, gamma, Gamma_inv" in words
+
+
+def test_what_learning_brings(tmp_path):
+    words = ["--law", "slotine-li,natural", "--held", "--known", "0.3", "--duration", "1", "-o", "out"]
+    done = taupi("control", "elbow2r", *words, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    learning, natural = json.loads(done.stdout)["runs"]
+    assert learning["rms_error_held"] > 3 * learning["rms_error_last"] and "rms_error_held" not in natural
+    _, row, other = Page((tmp_path / "out" / "report.html").read_text()).table("law")
+    assert row[3] == f"{learning['rms_error_held']:.3g}" and other[3] == "-"
+
+
 def test_a_payload_in_words(tmp_path):
     done = taupi("control", "elbow2r", "--duration", "1", "--payload-at", "0.5s:1kg", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].startswith("law ")
     assert done.stdout.splitlines()[2].startswith("slotine-li ")
     assert done.stdout.splitlines()[2].endswith(" of V")  # the load changed V: its start is no measure
+    assert "payload, kg" in done.stdout.splitlines()[0]
     page = Page((tmp_path / "out" / "report.html").read_text())
+    assert "kg, estimated payload at last; it is 1 kg" in page.words
     assert "elbow2r under slotine-li" in page.words and "--payload-at 0.5s:1kg" in " ".join(page.words)
     assert (tmp_path / "out" / "arm.svg").read_text().startswith("<svg")
 

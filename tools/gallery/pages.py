@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stories import STORIES, Story
 
+from gallery.stories import STORIES, Story
 from taupi.papers.study import GROUPS, Count, Picture, Reproduction, Row, Table, by_part, headings, row_cells
 
 POINTS = 400  # of a line in a picture
@@ -24,7 +24,8 @@ def page(reproduction: Reproduction, folder: Path) -> str:
     lines += [
         f"**{GROUPS[own]}**: {count}.  " for own, count in zip((False, True), reproduction.counts.values(), strict=True)
     ]
-    lines += ["", "## Make it yourself", "", "```shell", *story.shell.split("\n"), "```", ""]
+    shell = "bash" if story.slow else "shell"
+    lines += ["", "## Make it yourself", "", f"```{shell}", *story.shell.split("\n"), "```", ""]
     lines += ["```python", "import taupi as tp", "", *story.python.split("\n"), "```", ""]
     lines += _figures(reproduction, story, folder)
     for own, rows in ((False, reproduction.paper), (True, reproduction.reference)):
@@ -50,7 +51,26 @@ def _figures(reproduction: Reproduction, story: Story, folder: Path) -> list[str
         file = f"images/{reproduction.study.name}-{k + 1}.svg"
         draw(picture, folder / file)
         lines += [f"![{picture.title}]({file})", ""]
+    if story.own == "arrows":
+        file = f"images/{reproduction.study.name}-arrows.svg"
+        draw_arrows(folder / file)
+        lines += [f"![Accelerations and forces at the tip of the unit arm]({file})", ""]
     return lines
+
+
+def draw_arrows(path: Path) -> None:
+    """Write the lecture's figure: unit accelerations of the tip, and the forces that they take, at two configurations."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import taupi as tp
+
+    unit = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context({"svg.hashsalt": "taupi", "svg.fonttype": "path", "font.size": 9}):
+        figure = tp.plot(tp.operational.mass_ellipses(unit, [[0.0, np.pi / 2], [0.5, 2.2]]), arrows=8)
+        figure.set_size_inches(5.5, 4.5)
+        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
 
 
 def draw(picture: Picture, path: Path) -> None:

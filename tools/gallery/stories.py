@@ -19,6 +19,8 @@ class Story:
     pictures: tuple[str, ...]
     tables: tuple[str, ...]
     more: str
+    own: str = ""  # the name of a picture that `pages` draws beside those of the study
+    slow: bool = False  # its commands take a minute: the tests of pages do not run them
 
 
 STORIES = {
@@ -30,10 +32,11 @@ STORIES = {
         "reference velocity, Slotine and Li's Y_r. The planar elbow shows every block in full.",
         'arm = tp.load("elbow2r")\n'
         "both = tp.explicit_regressor(arm)\n"
-        'print(both.link(2)["W0"])  # the block that is printed with a wrong b5\n'
-        "Y, Y_r = both.reduced  # 2 x 8, as formulas\n"
-        "parts = tp.closed_form.link_mass_blocks(arm)  # B of each link, linear in its parameters: (47), (49)",
-        "taupi reproduce gabiccini2009 -o out\ntaupi regressor elbow2r --latex",
+        "Y, Y_r = both.reduced  # 2 x 8, as formulas of SymPy\n"
+        "print(both.link(1))  # X, W, Z of the second link; W is printed with a wrong b5\n"
+        'print(both.link(1, "momentum").mathematica(time="t"))  # dT/dqd, in q(t)\n'
+        "B0, B1, B2 = tp.closed_form.link_mass_tensors(arm)([0.1, 0.2])  # (49), (52)",
+        "taupi reproduce gabiccini2009 -o out\ntaupi explicit elbow2r --what regressor",
         ("Y_r pi",),
         ("blocks",),
         "[tutorial](../tutorials/gabiccini-elbow.md), [equations](../concepts/equations.md#gabiccini), "
@@ -46,15 +49,15 @@ STORIES = {
         "recursion, and lists what holds for every arm. It ends with parameters, which enter linearly, and with a simulation.",
         'arm = tp.load("lecture2r")\n'
         "print(tp.mass_matrix(arm).sympy())\n"
-        "limits = tp.bounds(arm, [(-1.5707963, 1.5707963)] * 2, tolerance=1e-3)\n"
-        'print(limits["g_1"])\n'
-        'masses = tp.operational.mass_ellipses(arm.bind(L1=1, L2=1, m1=1, m2=1), q=[0, 1.5707963], task="xy")\n'
-        "figure = tp.plot(masses)  # forces and accelerations as arrows",
+        'print(tp.closed_form.bound_formulas(arm, (-1.5707963, 1.5707963))["g_1"])\n'
+        "masses = tp.operational.mass_ellipses(arm.bind(L1=1, L2=1, m1=1, m2=1), [0, 1.5707963])\n"
+        "figure = tp.plot(masses, arrows=8)  # accelerations, and the forces that they take",
         "taupi reproduce lecture -o out\ntaupi bounds lecture2r",
         ("dtheta_2",),
         (),
         "[tutorial](../tutorials/lecture-2r.md), [equations](../concepts/equations.md#the-lecture), "
         "[errata](../concepts/errata.md)",
+        own="arrows",
     ),
     "kubozono": Story(
         "Adaptive control in closed form and by recursion",
@@ -66,11 +69,12 @@ STORIES = {
         "J, J_t, V_s, inertia, C_1, C_2, C_3 = tp.closed_form.spatial_stacks(arm)([0.1] * 6, [0.2] * 6)\n"
         "H = J_t @ inertia @ J\n"
         "C = J_t @ (inertia @ V_s + (C_1 - C_2 - C_3) @ J / 2)",
-        "taupi reproduce kubozono -o out\ntaupi control puma560 --law niemeyer-slotine",
+        "taupi reproduce kubozono -o out\ntaupi control puma560 --law niemeyer-slotine --reference puma560 --duration 5",
         ("planar: V", "planar: |s|", "PUMA: V", "PUMA: |s|", "PUMA: where V rises"),
         (),
         "[tutorial](../tutorials/kubozono-forms.md), [equations](../concepts/equations.md#kubozono), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
+        slow=True,
     ),
     "aldana": Story(
         "A planar arm of three links at its tip",
@@ -78,9 +82,12 @@ STORIES = {
         "unknown parameters, lengths among them. Aldana, Nuño and Basañez write them out for a planar arm of three links: 25 "
         "parameters and a regressor of 3 x 25, entry by entry. One sign of 75 entries is wrong, one parameter is another's copy, "
         "and 14 of the 25 columns are independent.",
-        "lumped = tp.operational.planar_3r()  # the 3 x 25 regressor, its 25 parameters, how they are made\n"
-        "print(lumped.regressor.shape, lumped.rank, lumped.parameters.names[:3])",
-        "taupi reproduce aldana -o out\ntaupi emit planar3r operational-regressor -o out/c",
+        "lumped = tp.operational.planar_3r_regressor()  # 3 x 25, its 25 parameters, and how they are made\n"
+        "print(lumped.rank, lumped.expressions[:3])\n"
+        "Y = lumped.regressor([0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9])",
+        "taupi reproduce aldana -o out\ntaupi emit planar3r operational-planar-3r-regressor -o out/c\n"
+        "taupi control planar3r --law operational-slotine-li --task planar --duration 2 "
+        "--reference '[[0.3, 0.9, -0.4], [0.6, 1.3, -0.8]]'",
         ("force along y",),
         ("theta",),
         "[tutorial](../tutorials/aldana-3r.md), [equations](../concepts/equations.md#aldana), "
@@ -93,9 +100,9 @@ STORIES = {
         "springs and friction. They identify an arm of two joints and a PUMA 560 in simulation, encoders and noise included.",
         'arm = tp.load("zollo2r")\n'
         "Y = tp.elastic_regressor(arm)\n"
-        "Y_B, Y_C, Y_oth = tp.elastic.regressor_parts(arm)\n"
-        "base = tp.base_parameters(arm, elastic=True)\n"
-        "print(base.count)",
+        "parts = tp.elastic.regressor_parts(arm)  # Y_B, Y_C, Y_oth\n"
+        'base = tp.base_parameters(arm, terms=("coulomb", "viscous"), elastic=True)\n'
+        "print(base)  # 14 of 28, and what they are made of",
         "taupi reproduce zollo2014 -o out",
         (
             "two joints, motion 100: torque",
@@ -115,5 +122,6 @@ STORIES = {
         ("planar_noise", "table_3", "table_4", "table_5", "table_6"),
         "[tutorial](../tutorials/zollo-elastic.md), [equations](../concepts/equations.md#zollo), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
+        slow=True,
     ),
 }

@@ -12,9 +12,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from pages import page
-from stories import STORIES
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from gallery.pages import page
+from gallery.stories import STORIES
 from taupi.papers.registry import STUDIES, reproduce, study
 
 ROOT = Path(__file__).parents[2]

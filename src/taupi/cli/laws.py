@@ -26,6 +26,19 @@ LAWS = {
     "operational-slotine-li": "OperationalSlotineLi",
     "elastic-pd-gravity": "ElasticPDGravity",
 }
+# The gains of each law, as its help lists them: help imports no law.
+_LEARNING = "Lambda, K, Gamma_inv"
+LAW_GAINS = {
+    "slotine-li": _LEARNING,
+    "niemeyer-slotine": _LEARNING,
+    "walker": "Lambda, gamma, Gamma_inv",
+    "composite": f"{_LEARNING}, filter_rad, weight, forgetting, gain_limit",
+    "natural": "Lambda, K, gamma, Gamma_inv",
+    "computed-torque": "Kp, Kd",
+    "pd-gravity": "Kp, Kd",
+    "operational-slotine-li": f"{_LEARNING}, damping",
+    "elastic-pd-gravity": "Kp, Kd, velocity",
+}
 # Sees motors, and compensates gravity alone: its law has no joint terms.
 ELASTIC_LAW = "elastic-pd-gravity"
 # Follows a task, not the joints.
@@ -57,7 +70,7 @@ def build_laws(
     if task is not None and TASK_LAW not in map(_known, chosen):
         raise TaupiError(f"--task is for the law {TASK_LAW}, got {', '.join(chosen)}.")
     classes = {name: getattr(tp.laws, LAWS[_known(name)]) for name in chosen}
-    fields = {name: {f.name for f in dataclasses.fields(c) if f.init} - set(_NO_GAINS) for name, c in classes.items()}
+    fields = {name: gains_of(c) for name, c in classes.items()}
     keywords: dict[str, dict[str, Any]] = {name: {} for name in chosen}
     for text in gains or ():
         name, mark, value = text.partition("=")
@@ -78,6 +91,11 @@ def build_laws(
     return {law: _build(classes[law], robot, keywords[law], fields[law]) for law in chosen}
 
 
+def gains_of(kind: type[Law]) -> set[str]:
+    """Return the names of the gains of a class of laws."""
+    return {f.name for f in dataclasses.fields(kind) if f.init} - set(_NO_GAINS)
+
+
 def _build(kind: Any, robot: Robot, keywords: dict[str, Any], gains: set[str]) -> Law:
     """Return a law of a class; what is wrong with its gains is said by the option that sets them."""
     try:
@@ -95,6 +113,16 @@ def starting_estimate(law: Law, share: float) -> np.ndarray:
     """Return the estimate that a law starts from: a share of the robot's parameters, of real bodies where the law needs that."""
     estimate = share * law.parameters.values
     return law.real(estimate) if hasattr(law, "real") else estimate
+
+
+def without_learning(law: Law) -> Law | None:
+    """Return a law with its estimate held, None where it learns nothing, or by other gains than Gamma_inv too."""
+    other_ways = {"weight", "gamma"} if hasattr(law, "real") else {"weight"}
+    if not hasattr(law, "Gamma_inv") or gains_of(type(law)) & other_ways:
+        return None
+    known: Any = law  # type checkers know no gains of a law in general
+    held: Law = dataclasses.replace(known, Gamma_inv=0.0)
+    return held
 
 
 def _known(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from taupi.cli.laws import LAW_GAINS
 from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
 from taupi.cli.settings import Without
 from taupi.identification.rows.preparation import PREDICTION_CHANGES
@@ -22,7 +23,7 @@ LogsArgument = Annotated[
 ]
 FitArgument = Annotated[Path, typer.Argument(metavar="FIT", help="A fit.json, or the directory that holds it.")]
 FrameOption = Annotated[
-    str, typer.Option("--at", metavar="FRAME", help="The frame that the load is fixed to, by default the tip.")
+    str | None, typer.Option("--at", metavar="FRAME", help="The frame that the load is fixed to, by default the tip.")
 ]
 ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
@@ -52,7 +53,11 @@ TaskOption = Annotated[
 ]
 GainOption = Annotated[
     list[str] | None,
-    typer.Option("--gain", help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated."),
+    typer.Option(
+        "--gain",
+        help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated. "
+        f"Those of each law: {'; '.join(f'{law}: {gains}' for law, gains in LAW_GAINS.items())}.",
+    ),
 ]
 
 # Output ---------------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ DAMPING, FASTEST = 60.0, 400.0
 # rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
 # are ten times as quick, and velocities by differences of encoders, then still leave a loop that holds.
 PACE = 60.0
+UNSEEN = 1e-9  # of the stiffness of the stiffest link: what a link that no motion shows stays below
 SPEEDS, ACCELERATIONS = 1.0, 5.0  # of the random motions, rad/s and rad/s^2
 
 
@@ -131,17 +132,29 @@ def default_damping(robot: Robot) -> np.ndarray:
 def default_adaptation(
     robot: Robot, parameters: Parameters, columns: np.ndarray | None = None, pace: float = PACE
 ) -> np.ndarray:
-    """Return the diagonal of Gamma^-1 = kappa scale^2.
+    """Return the diagonal of Gamma^-1 = kappa w_link scale^2.
 
     scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor, so
-    that every group learns at the same relative pace. kappa is such that M^-1 Y Gamma^-1 Y^T, the stiffness that adaptation
-    adds, stays below pace^2 in random motions; `columns` are those of Y (k, n, p) there.
+    that every group of a link learns at the same relative pace. w_link is such that every link alone adds the same stiffness
+    M^-1 Y Gamma^-1 Y^T at most: without it the light links of a wrist, whose inertia is small, would hold back all others.
+    kappa is such that the stiffness of all stays below pace^2 in random motions; `columns` are those of Y (k, n, p) there.
     """
-    scale = scales(parameters)
+    weights = scales(parameters) ** 2
     if columns is None or not columns.size:
-        return scale**2
-    stiffness = typical(robot).inverse @ ((columns * scale**2) @ np.swapaxes(columns, -1, -2))
-    return pace**2 / max(float(np.linalg.eigvals(stiffness).real.max()), 1e-12) * scale**2
+        return weights
+    owners = np.array([entry.index for entry in parameters.layout.entries])
+    alone = {k: _stiffness(robot, columns, np.where(owners == k, weights, 0.0)) for k in dict.fromkeys(owners)}
+    most = max(alone.values())
+    # A link that no motion shows, such as one that stands still, would have any weight: it has that of the stiffest.
+    share = np.array([alone[k] if alone[k] > UNSEEN * most else most for k in owners])
+    weights = weights / np.maximum(share, 1e-12)
+    return pace**2 / max(_stiffness(robot, columns, weights), 1e-12) * weights
+
+
+def _stiffness(robot: Robot, columns: np.ndarray, weights: np.ndarray) -> float:
+    """Return the largest eigenvalue of M^-1 Y diag(weights) Y^T over random motions."""
+    stiffness = typical(robot).inverse @ ((columns * weights) @ np.swapaxes(columns, -1, -2))
+    return float(np.linalg.eigvals(stiffness).real.max())
 
 
 def scales(parameters: Parameters) -> np.ndarray:

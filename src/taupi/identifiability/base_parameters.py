@@ -267,6 +267,11 @@ class BaseParameters:
             "sentence": self.sentence,
         }
 
+    def latex(self) -> str:
+        """Return all of them as an `aligned` block of LaTeX, one combination per line."""
+        lines = (f"\\pi_{{b,{k}}} &= {e.latex()}" for k, e in enumerate(self.expressions, 1))
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
     def __repr__(self) -> str:
         head = f"{self.count} base parameters of {len(self.standard)} ({self.robot.name})"
         rows = [(e.name, f"= {e}") for e in self.expressions]

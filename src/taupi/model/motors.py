@@ -30,8 +30,8 @@ def with_motors(
     [1.5, 0.15, 0.0, 0.0]
     """
     joints = robot.driving_joints
-    given = {"mass": mass, "position": position} | ({} if inertia is None else {"inertia": inertia})
-    for name, values in given.items():
+    listed = {"mass": mass, "position": position} | ({} if inertia is None else {"inertia": inertia})
+    for name, values in listed.items():
         if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != len(joints):
             count = len(values) if hasattr(values, "__len__") else "one value"
             raise TaupiError(Argument(name), f" has {count}, expected {len(joints)}: one per joint of {robot.name}.")

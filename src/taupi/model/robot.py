@@ -439,6 +439,11 @@ class Robot(Coordinates):
         more = f" and {following} that follow" if following else ""
         return f"Robot({self.name!r}, n={self.n} {kinds}{more}, {len(self.parameters)} parameters)"
 
+    def _repr_html_(self) -> str:
+        from taupi.model.robot_card import robot_card
+
+        return robot_card(self)
+
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the robot's complete description, for provenance."""

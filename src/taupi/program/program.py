@@ -364,6 +364,11 @@ class Program:
         outputs = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
         return f"Program {self.name}({inputs}) -> {outputs}"
 
+    def _repr_html_(self) -> str:
+        from taupi.program.program_card import program_card
+
+        return program_card(self)
+
 
 def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> None:
     """Refuse a user's symbol with the name of an input's entry: formulas would confuse the two."""

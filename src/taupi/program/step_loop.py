@@ -227,6 +227,7 @@ def _run(parts: list[_Part], first: int, last: int) -> None:
     if len(parts) == 1:
         parts[0].run(first, last)
         return
+    _loop()  # made before threads ask for it: of two that make it at once, one would run code that is freed meanwhile
     with ThreadPoolExecutor(max(1, len(parts))) as pool:
         for _ in pool.map(lambda part: part.run(first, last), parts):
             pass

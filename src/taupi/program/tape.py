@@ -85,6 +85,7 @@ def record(function: CasadiFunction) -> Tape:
     names = _operation_names(cs)
     current: dict[int, int] = {}  # from CasADi's work registers, which it reuses, to ours, which are written once
     instructions: list[Instruction] = []
+    arity = dict.fromkeys(UNARY, 1) | dict.fromkeys(BINARY, 2)
     for k in range(function.n_instructions()):
         op = names.get(function.instruction_id(k))
         inputs, outputs = function.instruction_input(k), function.instruction_output(k)
@@ -97,8 +98,8 @@ def record(function: CasadiFunction) -> Tape:
             current[outputs[0]] = out
         elif op == "output":
             instructions.append(Instruction("output", out, (current[inputs[0]],), port=outputs[0], slot=outputs[1]))
-        elif op in UNARY or op in BINARY:
-            arguments = tuple(current[i] for i in (inputs[:1] if op in UNARY else inputs[:2]))
+        elif op in arity:
+            arguments = tuple([current[i] for i in inputs[: arity[op]]])
             if op == "div" and (factor := _exact_inverse(instructions[arguments[1]])) is not None:
                 instructions.append(Instruction("const", out, value=factor))
                 op, arguments, out = "mul", (arguments[0], out), out + 1

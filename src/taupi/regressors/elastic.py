@@ -69,11 +69,11 @@ def _parts(
     accelerated = _inertial(chain, coupling, (q, zero, link[2]), (motor[0], still, motor[2])) - at_rest
     moving = _inertial(chain, coupling, (q, qd, zero), (motor[0], motor[1], still)) - at_rest
     drives = Drives(chain, coupling)
-    whole = _columns(chain, sides, coupling, link, motor)
+    columns = _columns(chain, sides, coupling, link, motor)
     width = at_rest.shape[1]
-    empty = SX(whole.shape[0], whole.shape[1] - width)
+    empty = SX(columns.shape[0], columns.shape[1] - width)
     y_b, y_c = (cs.horzcat(drives.selection.T @ part, empty) for part in (accelerated, moving))
-    others = cs.horzcat(drives.selection.T @ at_rest, whole[:, width:])
+    others = cs.horzcat(drives.selection.T @ at_rest, columns[:, width:])
     return y_b, y_c, others
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +53,9 @@ def _momentum_program(robot: Robot, link: int) -> Program:
 
     ports = [Port("X" + k, (robot.n, *size)) for k, size in SIZES.items()]
     return trace_robot(f"momentum_{robot.links[link].name}", robot, body, ["q", "qd"], ports)
+
+
+_READABLE = 400  # operations: a regressor with more fills pages
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +129,14 @@ class ExplicitRegressor:
         n, p = self.classical_program.outputs[0].shape
         zero = f", {len(self.zero_columns)} columns vanish for every motion" if self.zero_columns else ""
         return f"Explicit regressors of {self.robot.name}: Y and Y_r, {n} x {p}{zero}"
+
+    def _repr_html_(self) -> str:
+        """Return Y without the columns that vanish as formulas, with its parameters; only these where it would be too long."""
+        names = ", ".join(self.reduced.parameters.names)
+        head = f"<p>{html.escape(repr(self))}</p><p>Columns that act: {html.escape(names)}</p>"
+        if self.reduced.classical_program.operations.total > _READABLE:
+            return f"{head}<p>Too long to read at once: .classical.latex(), .link(0), or .slotine_li.</p>"
+        return f'{head}<div style="overflow-x:auto">{self.reduced.classical.html()}</div>'
 
 
 def explicit_regressor(robot: Robot) -> ExplicitRegressor:

@@ -331,6 +331,11 @@ class Log:
 
         return log_text(self)
 
+    def _repr_html_(self) -> str:
+        from taupi.signals.log_text import log_html
+
+        return log_html(self)
+
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:

@@ -20,7 +20,7 @@ from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.log import Log
 from taupi.signals.tables import embedded_mapping
 from taupi.simulation.references import Motion
-from taupi.tables import table
+from taupi.tables import html_lines, html_table, table
 
 _OWN = b"taupi_run"
 _SCHEMA = 1
@@ -147,6 +147,14 @@ class Run:
         return _read(cls, path)
 
     def __repr__(self) -> str:
+        return "\n".join([self._summary, *table(self._rows())])
+
+    def _repr_html_(self) -> str:
+        signals = {"q": self.q, "error q - q_des": self.error if self.tracks else self.q[:, :0], "tau": self.tau}
+        pictures = (html_lines(k, self.time.tolist(), v.T.tolist()) for k, v in signals.items() if v.size)
+        return html_table(self._summary, self._rows()) + "".join(pictures)
+
+    def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("joint", "q", "qd", "tau", "largest error")]
         worst = np.abs(self.error).max(axis=0) if self.tracks and len(self) else None
         for j, name in enumerate(self.names):
@@ -154,15 +162,17 @@ class Run:
             q = _span(self.q[:, positions.index(name)]) if name in positions else "-"
             spans = (q, _span(self.qd[:, j]), _span(self.tau[:, j]))
             rows.append((name, *spans, "-" if worst is None else f"{worst[j]:.3g}"))
+        return rows
+
+    @property
+    def _summary(self) -> str:
         ended = "" if self.complete else f"; diverged after {self.time[-1] if len(self) else 0:.4g} s"
         audit = ""
         if self.residual is not None and len(self) and self.complete:
             audit = f"; energy audit within {np.abs(self.residual).max():.2g} J"
         robot, controller = self.provenance.get("robot", "a robot"), self.provenance.get("controller", "a controller")
         span = self.time[-1] if len(self) else 0.0
-        return "\n".join(
-            [f"Run of {robot} under {controller}: {len(self)} samples, {span:.5g} s{audit}{ended}", *table(rows)]
-        )
+        return f"Run of {robot} under {controller}: {len(self)} samples, {span:.5g} s{audit}{ended}"
 
 
 def _span(a: np.ndarray) -> str:

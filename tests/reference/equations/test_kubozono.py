@@ -170,3 +170,106 @@ def test_regressor_parts(case):
             wanted[6 * i : 6 * i + 6, 10 * i + j] = column
     assert close(Y_1, wanted) and close(Y, here.J_t @ wanted)
     assert close(Y, tp.slotine_li_regressor(robot)(q, qd, r, rd))
+
+
+LAMBDA, K, GAMMA = 5.0, 7.0, 4.0
+
+
+@pytest.fixture
+def loop(case):
+    """The arm with estimates of its parameters that are wrong, a state, a wanted motion, and what follows: (29)-(31)."""
+    data, robot, here, g, (q, qd, *_) = case
+    rng = np.random.default_rng(9)
+    wanted = rng.uniform(-1, 1, (3, data["n"]))
+    estimate = robot.parameters.values * rng.uniform(0.5, 1.5, len(robot.parameters))
+    qrd, qrdd = wanted[1] - LAMBDA * (q - wanted[0]), wanted[2] - LAMBDA * (qd - wanted[1])
+    return data, robot, here, g, (q, qd, *wanted), estimate, (qrd, qrdd, qd - qrd)
+
+
+def test_reference_motion(loop):
+    """(29)-(33): the reference velocity and acceleration, and s."""
+    *_, state, _, wanted = loop
+    for ours, value in zip(tp.laws.reference_motion(*state, LAMBDA), wanted, strict=True):
+        assert close(ours, value)
+
+
+def test_slotine_li_in_closed_form(loop):
+    """(25)-(28), (34)-(38): the torque with estimates, the adaptation, and dV/dt = -s' K s with the true parameters."""
+    data, robot, _, g, (q, qd, *wanted), estimate, (qrd, qrdd, s) = loop
+    guessed = Stacks(data, robot.with_parameters(estimate), q, qd)
+    inertia = guessed.diagonal(lambda i, v: i)
+    halves = guessed.diagonal(lambda i, v: cross6(v) @ i - cross6(i @ v) - i @ cross6(v)) / 2
+    H = guessed.J_t @ inertia @ guessed.J
+    C = guessed.J_t @ (inertia @ guessed.V_s + halves @ guessed.J)
+    G = -guessed.J_t @ np.concatenate([i @ g for i in guessed.I])
+    tau = H @ qrdd + C @ qrd + G - K * s
+    law = tp.SlotineLi(robot, Lambda=LAMBDA, K=K, Gamma_inv=0.3)
+    assert error(law.torque(q, qd, *wanted, parameters=estimate), tau) < CLOSE
+    Y = tp.closed_form.spatial_regressor(robot)(q, qd, qrd, qrdd)[2]  # checked in test_regressor_parts
+    change = law.adaptation(q, qd, *wanted, parameters=estimate)
+    assert error(change, -0.3 * Y.T @ s) < CLOSE
+    # V = s' H s / 2 + (a_hat - a)' Gamma (a_hat - a) / 2: its rate along the true arm.
+    qdd = tp.forward_dynamics(robot)(q, qd, tau)
+    M, Md = tp.mass_matrix(robot)(q), tp.mass_matrix_derivative(robot)(q, qd)
+    rate = s @ M @ (qdd - qrdd) + s @ Md @ s / 2 + (estimate - robot.parameters.values) @ change / 0.3
+    assert rate == pytest.approx(-K * s @ s, rel=1e-7)
+
+
+def test_niemeyer_slotine_by_recursion(loop):
+    """(39)-(42): the torque by the recursion of the test, and the adaptation link by link."""
+    data, robot, here, g, (q, qd, *wanted), estimate, (qrd, qrdd, s) = loop
+    guessed = Stacks(data, robot.with_parameters(estimate), q, qd)
+    w, wd, forces, rates = np.zeros(6), np.zeros(6), [], []
+    for i, (axis, v, inertia) in enumerate(zip(here.s, here.v, guessed.I, strict=True)):
+        w = w + axis * qrd[i]
+        wd = wd + cross6(v) @ axis * qrd[i] + axis * qrdd[i]
+        half = cross6(v) @ inertia @ w + cross6(w) @ inertia @ v + inertia @ cross6(w) @ v
+        forces.append(inertia @ (wd - g) + half / 2)
+        for constant in form.parameter_matrices():
+            R = here.X[i] @ constant @ primed(here.X[i])
+            y = R @ (wd - g) + (cross6(v) @ R @ w - cross6(R @ v) @ w - R @ cross6(v) @ w) / 2
+            rates.append(-0.3 * primed(v - w) @ y)
+    carried = np.cumsum(forces[::-1], axis=0)[::-1]
+    tau = np.array([primed(axis) @ f for axis, f in zip(here.s, carried, strict=True)]) - K * s
+    law = tp.NiemeyerSlotine(robot, Lambda=LAMBDA, K=K, Gamma_inv=0.3)
+    assert error(law.torque(q, qd, *wanted, parameters=estimate), tau) < CLOSE
+    assert error(law.adaptation(q, qd, *wanted, parameters=estimate), np.array(rates)) < CLOSE
+
+
+def test_walker(loop):
+    """(43)-(46): by recursion and in closed form, C_w with the velocities of the reference."""
+    data, robot, here, g, (q, qd, *wanted), estimate, (qrd, qrdd, s) = loop
+    guessed = Stacks(data, robot.with_parameters(estimate), q, qd)
+    w, wd, forces = np.zeros(6), np.zeros(6), []
+    for i, (axis, v, inertia) in enumerate(zip(here.s, here.v, guessed.I, strict=True)):
+        w = w + axis * qrd[i]
+        wd = wd + cross6(v) @ axis * qrd[i] + axis * qrdd[i]
+        forces.append(inertia @ (wd - GAMMA * (v - w) - g) + cross6(w) @ inertia @ w)
+    carried = np.cumsum(forces[::-1], axis=0)[::-1]
+    tau = np.array([primed(axis) @ f for axis, f in zip(here.s, carried, strict=True)])
+    reference = Stacks(data, robot.with_parameters(estimate), q, qrd)
+    inertia = guessed.diagonal(lambda i, v: i)
+    halves = reference.diagonal(lambda i, v: cross6(v) @ i - cross6(i @ v) - i @ cross6(v)) / 2
+    H = guessed.J_t @ inertia @ guessed.J
+    C_w = guessed.J_t @ (inertia @ guessed.V_s + halves @ guessed.J)
+    G = -guessed.J_t @ np.concatenate([i @ g for i in guessed.I])
+    closed = H @ qrdd + C_w @ qrd + G - GAMMA * H @ s
+    assert error(tau, closed) < CLOSE
+    for kind in ("recursive", "closed"):
+        law = tp.Walker(robot, Lambda=LAMBDA, gamma=GAMMA, Gamma_inv=0.3, form=kind)
+        assert error(law.torque(q, qd, *wanted, parameters=estimate), tau) < CLOSE
+
+
+def test_rates_of_convergence(loop):
+    """(47)-(55), corrected: with exact parameters V_1 = s' H s has the rate -2 gamma V_1, or -2 s' K s."""
+    _, robot, _, _, (q, qd, *wanted), _, (_, qrdd, s) = loop
+    M, Md = tp.mass_matrix(robot)(q), tp.mass_matrix_derivative(robot)(q, qd)
+    walker = tp.Walker(robot, Lambda=LAMBDA, gamma=GAMMA, Gamma_inv=0.3)
+    for law, wanted_rate in (
+        (walker, -2 * GAMMA * s @ M @ s),
+        (tp.SlotineLi(robot, Lambda=LAMBDA, K=K, Gamma_inv=0.3), -2 * K * s @ s),
+    ):
+        tau = law.torque(q, qd, *wanted, parameters=robot.parameters.values)
+        qdd = tp.forward_dynamics(robot)(q, qd, tau)
+        assert 2 * s @ M @ (qdd - qrdd) + s @ Md @ s == pytest.approx(wanted_rate, rel=1e-7)
+    assert tp.laws.convergence_rate(walker) == pytest.approx(2 * GAMMA)

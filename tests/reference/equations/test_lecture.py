@@ -235,3 +235,25 @@ def test_forces_and_accelerations_as_arrows(tmp_path):
         assert np.array(f.xy) - 1 == pytest.approx(mass @ (np.array(a.xy) - 1))
     with pytest.raises(tp.TaupiError, match="arrows is -1"):
         tp.plot(ellipses, arrows=-1)
+
+
+def test_a_wrench_at_a_tool():
+    """The tool stands off the last link's frame, turned: its force, in its own axes, by a lever that the test works out."""
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    tool = np.eye(4)
+    tool[:3, :3], tool[:3, 3] = turned, (0.1, 0.2, 0.3)
+    row = {"a": 0.5, "alpha": 0, "d": 0, "theta": 0}
+    robot = tp.Robot.from_dh([row, row], links=[{"m": 1.0}] * 2, gravity=(0, 0, 0), tool=tool.tolist())
+    q, zero, still = [0.3, 0.4], np.zeros(2), np.zeros(6)
+    moment, force = np.array([0.1, -0.2, 0.4]), np.array([2.0, 3.0, -1.0])
+    f_tip = np.r_[moment, force]
+    c, s = np.cos, np.sin
+    last = np.array([[c(0.7), -s(0.7), 0], [s(0.7), c(0.7), 0], [0, 0, 1]])
+    elbow = 0.5 * np.array([c(0.3), s(0.3), 0])
+    tip = elbow + 0.5 * last[:, 0] + last @ tool[:3, 3]
+    n, f = last @ turned @ moment, last @ turned @ force
+    wanted = [n[2] + np.cross(tip, f)[2], n[2] + np.cross(tip - elbow, f)[2]]
+    program = tp.closed_form.moving_base_dynamics(robot, tip_wrench=True)
+    assert np.allclose(program(q, zero, zero, still, still, f_tip), wanted)
+    *_, tau = tp.closed_form.newton_euler_motion(robot, tip_wrench=True)(q, zero, zero, still, still, f_tip)
+    assert np.allclose(tau, wanted)

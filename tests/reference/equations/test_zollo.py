@@ -59,3 +59,75 @@ def test_motors_as_bodies():
         tp.elastic.with_motors(robot, [1.0, 2.0], position)
     with pytest.raises(tp.TaupiError, match="motor of"):
         tp.elastic.with_motors(robot, [1.0, -2.0, 1.0], position)
+
+
+@pytest.mark.parametrize("name", ["planar2", "spatial3", "puma560"])
+def test_model_of_links_and_motors(name):
+    """(1)-(12), (A.1)-(A.13), (A.15)-(A.21), (B.1)-(B.20): B a + C v + g + K_e x + friction, term by term; B from the energy."""
+    data, robot = VECTORS["robots"][name], arm(name)
+    n, kin_of = data["n"], lambda x: blocks.Kinematics(data, x)
+    rng = np.random.default_rng(6)
+    q, qd, qdd, thetad, thetadd = rng.uniform(-1.5, 1.5, (5, n))
+    theta = q + rng.uniform(-0.1, 0.1, n)
+    kin, g0, stiff = kin_of(q), np.array(data["g0"]), np.diag(data["K"])
+    g = np.zeros(n)
+    for i in range(n):
+        turned = kin.R[i + 1] @ data["c"][i]
+        g -= [g0 @ (data["m"][i] * kin.JP[i + 1][:, j] + np.cross(kin.JO[i + 1][:, j], turned)) for j in range(n)]
+    spring = np.block([[stiff, -stiff], [-stiff, stiff]])
+    friction = np.r_[np.zeros(n), np.array(data["fs"]) * np.sign(thetad) + np.array(data["fv"]) * thetad]
+    B, C = blocks.mass_matrix(data, q), blocks.coriolis(data, q, qd, thetad)
+    total = (
+        B @ np.r_[qdd, thetadd] + C @ np.r_[qd, thetad] + np.r_[g, np.zeros(n)] + spring @ np.r_[q, theta] + friction
+    )
+    state = (q, qd, qdd, theta, thetad, thetadd)
+    program = tp.elastic.inverse_dynamics(robot, terms=("coulomb", "viscous"))
+    assert error(program(*state), total) < CLOSE
+    assert error(tp.elastic.mass_matrix(robot)(q), B) < CLOSE
+    assert error(tp.elastic.coriolis_matrix(robot)(q, qd, thetad), C) < CLOSE
+    assert np.abs(tp.elastic.gravity_torque(robot)(q)[:n] - g).max() < CLOSE * max(1, np.abs(g).max())
+    assert error(tp.elastic.stiffness_matrix(robot)(), spring) < CLOSE
+    # (1): links as bodies, and rotors that turn with their motors on the links that carry them.
+    energy = 0.0
+    for i in range(n):
+        v, w, R = kin.JP[i + 1] @ qd, kin.JO[i + 1] @ qd, kin.R[i + 1]
+        c, inertia = data["c"][i], blocks.tensor(data["I6"][i])
+        energy += data["m"][i] * v @ v / 2 + v @ np.cross(w, R @ c) + w @ R @ inertia @ R.T @ w / 2
+        carrier = kin.R[i] @ data["zm"][i] @ (kin.JO[i] @ qd)
+        k, rotor = data["km"][i], data["Ups"][i]
+        energy += k * thetad[i] * rotor * carrier + k**2 * rotor * thetad[i] ** 2 / 2
+    assert np.r_[qd, thetad] @ tp.elastic.mass_matrix(robot)(q) @ np.r_[qd, thetad] / 2 == pytest.approx(
+        energy, rel=1e-9
+    )
+    assert error(tp.elastic_regressor(robot)(*state) @ blocks.parameters(data), total) < CLOSE  # (13)-(34)
+
+
+def test_least_squares_of_stacked_rows():
+    """(35)-(42): W Pi = T stacked, L of independent columns, Pi* = (L'L)^-1 L'T, by NumPy and by the estimator."""
+    robot = arm("planar2")
+    rng = np.random.default_rng(8)
+    states = rng.uniform(-2, 2, (6, 60, 2))
+    states[3] = states[0] + rng.uniform(-0.05, 0.05, (60, 2))
+    program = tp.elastic_regressor(robot)
+    W = program(*states).reshape(-1, 28)
+    base = tp.base_parameters(robot, terms=("coulomb", "viscous"), elastic=True)
+    assert base.count == np.linalg.matrix_rank(W) == 14
+    names = list(program.parameters.names)
+    kinds = base.classes
+    zero = {name for name, column in zip(names, W.T, strict=True) if not np.abs(column).max() > 1e-12}
+    assert zero == {name for name, kind in kinds.items() if kind == "unidentifiable"} and len(zero) == 12
+    T = W @ program.parameters.values
+    L = np.stack([W[:, names.index(name)] for name in (base.standard.names[k] for k in base.columns)], axis=1)
+    solution = np.linalg.solve(L.T @ L, L.T @ T)
+    assert np.allclose(solution, base.project(base.standard.values), rtol=1e-6, atol=1e-8)
+
+
+def test_friction_curve():
+    """(43), (44): the Stribeck curve, with the exponent in the speed, and its limits."""
+    f = np.array([[0.1434, 0.3302, 0.2499, 0.0537, 0.2991, 16.624], [0.1391, 0.3576, 0.2451, 0.1073, 0.3389, 10.097]]).T
+    curve = tp.terms.StribeckCurve.document()
+    v = np.array([[-3.0, 2.0], [0.01, -0.02], [0.5, 0.5], [0.0, 0.0]])
+    size = np.abs(v)
+    with np.errstate(divide="ignore"):
+        rest = -f[2] * np.exp(-size / f[3]) - f[4] * np.exp(-1 / (f[5] * size))
+    assert np.allclose(curve.torque(v), f[0] * v + np.sign(v) * (f[1] + rest), atol=1e-12)

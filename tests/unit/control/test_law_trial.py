@@ -1,5 +1,7 @@
 """A run beside its law and plant: s, the truth with its payloads, V, and what is said of them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support import error
@@ -91,7 +93,8 @@ def test_a_task_with_as_many_coordinates_as_joints_is_no_motion_of_the_joints():
     run = tp.simulate(plant, law, lambda t: (r, [0.0, 0.0], [0.0, 0.0]), duration=0.05, initial=q)
     assert not run.tracks and "largest error\n" in repr(run) and repr(run).endswith("-")
     made = tp.laws.Trial(run, law, plant)
-    assert made.s is None and "rms_error_last" not in made.summary() and made.lyapunov is not None
+    assert made.s is None and made.lyapunov is not None
+    assert made.summary()["rms_error_last"] == pytest.approx(0.0, abs=1e-9)  # of the task, which is where it should be
     with pytest.raises(TaupiError, match="no reference of its joints"):
         _ = run.error
     # It starts at zero, not at r; and there the stretched arm is singular.
@@ -117,3 +120,50 @@ def test_the_numbers_of_a_summary():
     assert told["largest_torque"] == np.abs(made.run.tau).max()
     assert (told["V_first"], told["V_last"]) == (made.lyapunov.V[0], made.lyapunov.V[-1])
     assert "rms_error_last" in repr(made)
+
+
+def test_torque_beyond_the_description_is_said_and_cut_torque_is_not(tmp_path):
+    text = """<robot name="arm"><link name="base"/><link name="bar"><inertial><origin xyz="0.4 0 0"/><mass value="3"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial></link>
+    <joint name="lift" type="revolute"><parent link="base"/><child link="bar"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="2" effort="9"/></joint></robot>"""
+    (tmp_path / "arm.urdf").write_text(text)
+    arm = tp.load(tmp_path / "arm.urdf")
+    law, motion = tp.SlotineLi(arm), tp.Sinusoids([0.0], [[0.3]], [[1.0]])
+
+    def remarks(**limits):
+        plant = tp.RigidPlant(arm, **limits)
+        return tp.laws.Trial(tp.simulate(plant, law, motion, duration=0.5), law, plant)
+
+    free = remarks()
+    largest = np.abs(free.run.tau).max()
+    assert largest > 9 and free.effort_limits.tolist() == [9.0]
+    assert any(f"lift {largest:.4g} of 9 N m" in r for r in free.remarks)
+    with pytest.warns(tp.TaupiWarning, match="too much torque"):
+        cut = remarks(torque_limits=True)
+    assert not any("than the description allows" in r for r in cut.remarks)
+    assert any("cut at its limit" in r for r in cut.remarks)
+
+
+def test_the_mass_of_a_payload_is_that_of_the_true_parameters():
+    """Where the estimate is the truth, with base parameters too, the mass is the payload's at all times."""
+    plant = tp.RigidPlant(ARM, payloads=[(0.3, LOAD), (0.6, None), (0.8, LOAD)])
+    for adapt in (None, "base"):
+        made = trial(tp.SlotineLi(ARM, K=[60.0, 20.0], adapt=adapt), plant, duration=1.0)
+        perfect = tp.laws.Trial(dataclasses.replace(made.run, parameters=made.truth), made.law, plant)
+        true, estimate = perfect.carried
+        assert sorted(set(true.tolist())) == [0.0, 0.7]
+        assert error(estimate, true) < 1e-12
+    assert trial().carried is None and trial(tp.ComputedTorque(ARM), plant, duration=0.1).carried is None
+
+
+def test_learning_shows_beside_a_held_estimate():
+    law, plant = tp.SlotineLi(ARM), tp.RigidPlant(ARM)
+    runs = [
+        tp.simulate(plant, kind, MOTION, duration=2.0, parameters=0.3 * law.parameters.values)
+        for kind in (law, tp.SlotineLi(ARM, Gamma_inv=0.0))
+    ]
+    summary = tp.laws.Trial(runs[0], law, plant, held=runs[1]).summary()
+    last = np.linalg.norm(runs[1].error[-400:], axis=1)
+    assert summary["rms_error_held"] == pytest.approx(np.sqrt((last**2).mean()), rel=1e-12)
+    assert summary["rms_error_held"] > 5 * summary["rms_error_last"]

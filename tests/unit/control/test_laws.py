@@ -7,6 +7,7 @@ import pytest
 from support import error, random_robot, random_states
 
 import taupi as tp
+from taupi.control.gains import typical
 
 ARM = tp.load("elbow2r")
 REST = np.zeros(2)
@@ -311,3 +312,20 @@ def test_steps_by_the_short_way_are_those_of_the_program():
     for dt in (0.0, -1.0, np.nan, np.inf, [1e-3], 0):
         with pytest.raises(tp.TaupiError, match=r"dt is .*expected a positive number of seconds"):
             law.step(state, *signals[:, 1], dt)
+
+
+def test_default_adaptation_lets_every_link_learn_alike():
+    """Each link alone adds the same stiffness M^-1 Y Gamma^-1 Y^T at most in random motions, and all together 60^2."""
+    arm = tp.load("puma560")
+    law, states = tp.SlotineLi(arm), typical(arm)
+    q, qd, qdd = states.motion
+    Y = tp.slotine_li_regressor(arm)(q, qd, qd, qdd)
+
+    def stiffness(columns):
+        part = Y[..., columns]
+        products = np.linalg.solve(states.M, (part * law.Gamma_inv[columns]) @ part.swapaxes(-1, -2))
+        return np.linalg.eigvals(products).real.max()
+
+    each = [stiffness(arm.parameters.layout.link(k)) for k in range(6)]
+    assert np.allclose(each, each[0], rtol=1e-3)  # the law's inverse of M has a floor under joints that move nothing
+    assert stiffness(slice(None)) == pytest.approx(60.0**2, rel=1e-6)

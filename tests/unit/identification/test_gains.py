@@ -53,6 +53,7 @@ def test_the_load_is_found_too(runs):
 def test_a_mass_weighed_with_calibrated_gains_is_within_one_percent(runs):
     gains, _ = runs
     fit = tp.identify(PUMA, gains.calibrated(as_currents(UNLOADED)))
+    assert any("masses scale with these; calibrate them with a known mass" in note for note in fit.notes)
     other = as_currents(recorded(ARM.with_payload(1.3, (0.0, 0.04, 0.1)), 502))
     load = tp.identify_payload(fit, gains.calibrated(other), gain_uncertainty=gains.gain_uncertainty)
     assert load.mass == pytest.approx(1.3, rel=0.01)
@@ -65,6 +66,20 @@ def test_stated_gains_are_only_where_the_search_begins(runs):
     gains = tp.identify_gains(PUMA, *logs, mass=LOAD["mass"])
     assert np.allclose(gains.stated, stated)
     assert (np.abs(gains.values - runs[0].values) < 0.5 * runs[0].stderr).all()
+
+
+def test_errors_of_gains_allow_for_noise_that_lasts(runs):
+    """Currents that are off by 5 % for 2 s at a time."""
+
+    def disturbed(log, seed):
+        steps = np.repeat(np.random.default_rng(seed).normal(size=(8, 6)), 400, axis=0)
+        return log.with_(current=log.current + 0.05 * log.current.std(axis=0) * steps)
+
+    gains = tp.identify_gains(
+        PUMA, disturbed(as_currents(UNLOADED), 0), disturbed(as_currents(LOADED), 1), mass=LOAD["mass"]
+    )
+    assert (np.abs(gains.values - GAINS) < 4 * gains.stderr).all()
+    assert np.median(gains.stderr / runs[0].stderr) > 2
 
 
 def test_the_mapping_states_the_gains(runs):

@@ -20,11 +20,13 @@ def case(name):
 def test_names():
     assert tp.catalogue() == (
         "elbow2r",
+        "g1",
         "lecture2r",
         "panda",
         "planar3r",
         "puma560",
         "puma560_elastic",
+        "solo12",
         "ur10",
         "zollo2r",
     )
@@ -111,7 +113,7 @@ def test_ur10_reaches_where_its_urdf_does(robots_dir):
         ("puma56", {}, "No robot 'puma56' in the catalogue.*Did you mean 'puma560'"),
         ("puma560", {"tip": "x"}, "puma560 is built in and takes no tip"),
         ("no/such.urdf", {}, "No file 'no/such.urdf'"),
-        ("no/such.step", {}, "Give a path ending in .urdf, .xml, .mjcf, .toml"),
+        ("no/such.step", {}, "Give a path ending in .urdf, .xml, .mjcf, .xacro, .toml"),
         (".", {}, "is a directory"),
         (Path(__file__), {}, "has the ending '.py', expected one of .urdf"),
         ("a.urdf", {"lok": ()}, "No option 'lok' in the reader of .urdf files. Did you mean 'lock'"),
@@ -122,3 +124,18 @@ def test_ur10_reaches_where_its_urdf_does(robots_dir):
 def test_loading_what_is_not_there(what, options, message):
     with pytest.raises(TaupiError, match=message):
         tp.load(what, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "count", "mass"),
+    [
+        ("solo12", "solo_description/robots/solo12.urdf", 94, 2.5),
+        ("g1", "g1_description/urdf/g1_29dof_rev_1_0.urdf", 213, 33.34),
+    ],
+)
+def test_legged_robots_are_their_files(robots_dir, name, file, count, mass):
+    robot, read = tp.load(name), tp.load(robots_dir / file, floating=True)
+    assert robot.floating and robot.joints == read.joints and robot.links == read.links
+    assert robot.n == 6 + (count - 10) // 7  # 10 of the base and 7 per joint are base parameters
+    assert sum(float(link.body[0]) for link in robot.links) == pytest.approx(mass, abs=0.01)
+    assert tp.load(name, floating=False).n == robot.n - 6

@@ -361,3 +361,35 @@ def test_other_machines_and_compilers_have_other_files(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_code.llvm, "get_host_cpu_name", lambda: "other")
     assert machine_code._file("text") != mine
     assert machine_code._file("another text") != mine
+
+
+@pytest.mark.parametrize("n", [1, 9, 500])
+def test_long_tapes_copy_after_computing(y, arm, monkeypatch, n):
+    states = random_states(arm, n, 3)
+    want = y.compile("cpu", layout="batch_last")(*states)
+    monkeypatch.setattr(llvm_module, "_STREAMING", 10)
+    monkeypatch.setattr(cpu, "_STREAMED_BYTES", 0)
+    late = cpu.Kernel(y, layout="batch_last")
+    assert "streaming" not in late._module.text
+    assert np.array_equal(late(*states), want)
+
+
+def test_long_programs_show_that_they_are_at_work(y, monkeypatch):
+    shown = []
+
+    class Bar:
+        def __init__(self, title, total):
+            shown.append((title, total))
+
+        def __enter__(self):
+            return shown.append
+
+        def __exit__(self, *error):
+            pass
+
+    monkeypatch.setattr(cpu, "progress", Bar)
+    cpu.Kernel(y, lanes=1)
+    assert not shown
+    monkeypatch.setattr(cpu, "_LONG", 10)
+    cpu.Kernel(y, lanes=1)
+    assert shown == [("compiling regressor", 2), "instructions", "machine code"]

@@ -77,7 +77,9 @@ def test_the_table_is_that_of_the_trials(several, trials):
         summary = trial.summary()
         assert row[0] == trial.name
         assert row[1:4] == [f"{summary[k]:.3g}" for k in ("rms_error_first", "rms_error_last", "largest_torque")]
-        assert row[4:6] == [f"{summary[k]:.3g}" for k in ("V_first", "V_last")]
+        payload = f"{summary['payload_estimate']:.3g}" if "payload_estimate" in summary else "-"
+        assert row[4:7] == [payload, *(f"{summary[k]:.3g}" for k in ("V_first", "V_last"))]
+    assert head[4] == "payload, kg"
 
 
 def test_lines_are_those_of_the_run(one, several, trials):

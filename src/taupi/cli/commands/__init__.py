@@ -10,6 +10,6 @@ COMMANDS = (
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
     *("payload", "gains", "contacts"),
-    *("simulate", "control"),
+    *("simulate", "control", "study"),
     *("reproduce", "doctor"),
 )

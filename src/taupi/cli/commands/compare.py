@@ -24,7 +24,7 @@ def compare(
         list[Path] | None, typer.Argument(metavar="[LOG...]", help="Logs on which two fits are to be compared, too.")
     ] = None,
     *,
-    at: FrameOption = "tip",
+    at: FrameOption = None,
     robot: Annotated[
         str | None,
         typer.Option("--robot", metavar="ROBOT", help="The robot, if A is a log: it is identified from A first."),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate
+from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate, without_learning
 from taupi.cli.options import RobotArgument, TaskOption
 from taupi.cli.run_folder import refuse_results, write_runs, written
 from taupi.cli.simulation_options import SimulationOptions
@@ -25,6 +25,11 @@ LawsOption = Annotated[
 ]
 KnownOption = Annotated[float, typer.Option("--known", help="Share of the true parameters that estimates start at.")]
 
+HeldOption = Annotated[
+    bool,
+    typer.Option("--held", help="Also run each law with its estimate held at the start, to show what learning brings."),
+]
+
 
 def control(
     robot: RobotArgument,
@@ -32,6 +37,7 @@ def control(
     law: LawsOption = None,
     known: KnownOption = 0.5,
     task: TaskOption = None,
+    held: HeldOption = False,
     options: SimulationOptions,
 ) -> None:
     """Let control laws follow a reference from a wrong estimate, side by side. Exit 4 where a loop diverges.
@@ -39,6 +45,7 @@ def control(
     \b
     taupi control puma560 --law slotine-li --reference puma560 --duration 5 -o out
     taupi control elbow2r --law slotine-li --law walker --payload-at 5s:2kg -o out
+    taupi control panda --known 0.3 --held --torque-limit description -o out
     taupi control planar3r --law operational-slotine-li --task planar --duration 5
     """
     import taupi as tp
@@ -52,8 +59,10 @@ def control(
         raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
     trials = []
     for name, controller in build_laws(names, arm, options.term_names, options.gain, task).items():
-        run = scene.run(controller, starting_estimate(controller, known))
-        trials.append(tp.laws.Trial(run, controller, scene.plant, name))
+        estimate = starting_estimate(controller, known)
+        still = without_learning(controller) if held else None
+        beside = scene.run(still, estimate) if still is not None else None
+        trials.append(tp.laws.Trial(scene.run(controller, estimate), controller, scene.plant, name, beside))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]
     print(json.dumps({"robot": arm.name, "runs": rows}, indent=2) if options.as_json else comparison_text(rows))
     for trial in trials:

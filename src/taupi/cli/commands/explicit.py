@@ -15,7 +15,9 @@ from taupi.cli.programs import build_program
 from taupi.errors import TaupiError
 from taupi.files import write_text
 
-FormatOption = Annotated[str, typer.Option("--format", help="text, latex, markdown, html or sympy.")]
+FormatOption = Annotated[
+    str, typer.Option("--format", help="text, latex, markdown, html, sympy, mathematica or maple.")
+]
 LinkOption = Annotated[str | None, typer.Option("--link", help="Show X, W, Z of this link of the regressor.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Keep the columns that vanish for every motion.")]
 ValuesOption = Annotated[bool, typer.Option("--values", help="Put numbers for the symbols that have some.")]

@@ -22,7 +22,7 @@ def gains(
     *,
     loaded: Annotated[list[Path], typer.Option("--loaded", help="Log with the known mass. May be repeated.")],
     mass: Annotated[float, typer.Option("--mass", help="What the loaded logs have more than the others, kg.")],
-    at: FrameOption = "tip",
+    at: FrameOption = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -18,7 +18,7 @@ def payload(
     fit: FitArgument,
     logs: LogsArgument,
     *,
-    at: FrameOption = "tip",
+    at: FrameOption = None,
     gain_uncertainty: Annotated[
         float,
         typer.Option(

@@ -38,6 +38,8 @@ FORMATS: dict[str, Callable[[Explicit], str]] = {
     "markdown": Explicit.markdown,
     "html": _page,
     "sympy": lambda e: repr(e.sympy()),
+    "mathematica": Explicit.mathematica,
+    "maple": Explicit.maple,
 }
 
 

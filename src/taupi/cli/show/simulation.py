@@ -28,14 +28,15 @@ def run_data(run: Run) -> dict[str, Any]:
 
 def comparison_text(rows: Sequence[dict[str, Any]]) -> str:
     """Return the laws side by side."""
-    head = ("law", "rms error, first fifth", "last fifth", "largest torque", "V", "largest rise of V")
-    lines = []
+    columns = {"rms_error_first": "rms error, first fifth", "rms_error_last": "last fifth"}
+    columns |= {"rms_error_held": "estimate held"} if any("rms_error_held" in row for row in rows) else {}
+    columns |= {"largest_torque": "largest torque"}
+    columns |= {"payload_estimate": "payload, kg"} if any("payload_estimate" in row for row in rows) else {}
+    lines: list[tuple[str, ...]] = [("law", *columns.values(), "V", "largest rise of V")]
     for row in rows:
         v = f"{row['V_first']:.4g} -> {row['V_last']:.4g}" if "V_first" in row else "-"
         rise = f"{row['V_largest_rise']:.1e} of V" if "V_first" in row else "-"
-        sizes = (row.get("rms_error_first"), row.get("rms_error_last"), row.get("largest_torque"))
-        first, last, torque = (
-            "-" if x is None else form.format(x) for form, x in zip(("{:.3e}", "{:.3e}", "{:.4g}"), sizes, strict=True)
-        )
-        lines.append((row["law"], first, last, torque, v, rise))
-    return "\n".join(table([head, *lines]))
+        forms = {key: "{:.3e}" if key.startswith("rms") else "{:.4g}" for key in columns}
+        sizes = [forms[key].format(row[key]) if row.get(key) is not None else "-" for key in columns]
+        lines.append((row["law"], *sizes, v, rise))
+    return "\n".join(table(lines))

@@ -61,7 +61,7 @@ def identify_gains(
     loaded: LogsLike,
     *,
     mass: float,
-    at: str = "tip",
+    at: str | None = None,
     terms: TermsLike | None = None,
     reading: Reading,
     preparation: Preparation,

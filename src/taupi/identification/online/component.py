@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +55,7 @@ class Component:
         """Return the state (size,) that it starts with."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of entries of the state."""
         return len(self.start())
@@ -120,10 +121,10 @@ class Component:
             raise TaupiError(
                 Argument("state"), f" is {shown(state)}, expected what {self.name}.init() or .step() returned."
             )
-        if np.ndim(dt) != 0 or not np.isfinite(dt) or dt <= 0:
+        if not (type(dt) is float and 0 < dt < math.inf) and (np.ndim(dt) or not np.isfinite(dt) or dt <= 0):
             raise TaupiError(Argument("dt"), f" is {shown(dt)}, expected a positive number of seconds.")
         for name, value in zip(self.signals, signals, strict=True):
-            if not np.isfinite(np.asarray(value, dtype=float)).all():
+            if not _surely_finite(value) and not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise TaupiError(Argument(name), " has entries that are not finite.")
 
     # Over a log ---------------------------------------------------------------------------------------------------
@@ -147,6 +148,11 @@ class Component:
         results = {p.name: np.zeros((steps, 1, p.size)) for p in program.outputs[:-1]}
         roll(self._kernel, {"state": state}, inputs, results)
         return {**{name: value[:, 0] for name, value in results.items()}, "state": state[1:, 0]}
+
+
+def _surely_finite(value: object) -> bool:
+    """Tell quickly whether one sample is finite: the sum of squares is. A large one may overflow, and is looked at again."""
+    return type(value) is np.ndarray and value.ndim == 1 and value.dtype == float and math.isfinite(value.dot(value))
 
 
 def sample_steps(time: np.ndarray) -> np.ndarray:

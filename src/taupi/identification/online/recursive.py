@@ -175,7 +175,7 @@ class RecursiveLeastSquares(Component):
         b = len(self.values)
         return np.concatenate([self.values, *(self.factor[: j + 1, j] for j in range(b))])
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of entries of the state."""
         b = len(self.values)

@@ -48,7 +48,7 @@ def identify_payload(
     fit: Fit | str | os.PathLike[str],
     log: LogsLike,
     *,
-    at: str = "tip",
+    at: str | None = None,
     gain_uncertainty: float = 0.05,
     reading: Reading,
     preparation: Mapping[str, Any],
@@ -57,8 +57,9 @@ def identify_payload(
 
     tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
     them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
-    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip; results are in its
-    axes. The log is prepared as those of the fit were, except for the settings named here.
+    list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
+    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    settings named here.
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
@@ -95,6 +96,7 @@ def identify_payload(
             break
     _refuse_untold(fit.robot, found)
     determined = _told(np.sqrt(np.diag(found.covariance)), mass, size)
+    determined[1:] &= theta[0] > 2 * error  # nothing has neither a centre nor an inertia
     body = likely_body(theta, found.covariance, size)
     names = tuple(r.source.name for r in recordings)
     return PayloadEstimate(
@@ -123,14 +125,28 @@ def fit_of(fit: Any, name: str = "fit") -> Fit:
     return fit
 
 
-def carrying_frame(robot: Robot, at: str) -> Frame:
-    """Return the frame called `at`, which moves."""
+def carrying_frame(robot: Robot, at: str | None) -> Frame:
+    """Return the frame called `at`, which moves; for None, the tip, or the end of the longest chain of a tree without one."""
+    if at is None:
+        return robot.frame("tip") if robot.tip or robot.is_serial else _longest_end(robot)
     if not isinstance(at, str):
         raise TaupiError(Argument("at"), f" is {shown(at)}, expected the name of a frame: {robot.frame_names}.")
     frame = robot.frame(at)
     if frame.link == BASE:
         raise TaupiError(Argument("at"), f" is {at!r}, which is fixed to the base: a payload there moves nothing.")
     return frame
+
+
+def _longest_end(robot: Robot) -> Frame:
+    """Return the frame of the link that most joints move; refuse a tree with two such ends."""
+    lengths = [len(robot.path(i)) for i in range(len(robot.links))]
+    ends = [robot.links[i].name for i, length in enumerate(lengths) if length == max(lengths)]
+    if len(ends) > 1:
+        raise TaupiError(
+            f"{robot.name} is a tree with several ends: {', '.join(ends)}.",
+            remedy=("Name the frame that carries the load: ", Argument("at", ...), "."),
+        )
+    return robot.frame(ends[0])
 
 
 def payload_columns(base: BaseParameters, frame: Frame) -> np.ndarray:
@@ -206,11 +222,11 @@ def _notes(
             f"masses scale with the gains of the drives, which may be off by {gain:.1%} (gain_uncertainty); a known mass "
             "calibrates them: taupi gains"
         )
-    if why_not_physical(tuple(map(Fraction, found.values.tolist()))):
+    if determined[1:4].any() and why_not_physical(tuple(map(Fraction, found.values.tolist()))):
         notes.append(
             f"no real body has the parameters that fit best (mass {found.values[0]:.4g} kg): these are of a likely one that can "
             "exist"
         )
-    if not determined[4:].any():
+    if determined[1:4].any() and not determined[4:].any():
         notes.append("the inertia is not determined: the log has too little acceleration of the wrist")
     return notes

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from taupi.files import write_text
 from taupi.identification.payloads.difference import STRETCHES
 from taupi.identification.results.export import write_toml, write_urdf
 from taupi.identification.results.fit import Fit
-from taupi.model.body import body_to_com
+from taupi.model.body import body_to_com, symmetric
 from taupi.model.formats.urdf_writer import updated_text, with_tool
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -28,18 +28,37 @@ AXES = "xyz"
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
-class PayloadErrors(NamedTuple):
-    """Standard errors of a payload, infinite for what a log does not tell.
+class PayloadErrors(np.ndarray):
+    """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not tell.
 
-    Attributes:
-        mass: That of the mass, kg.
-        com: Those of the centre of mass (3,), m.
-        inertia: Those of the inertia about the centre of mass (3, 3), kg m^2.
+    The order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
+
+    >>> errors = PayloadErrors([0.1, 0.01, 0.01, 0.02, 1.0, 0.2, 0.3, 1.0, 0.4, 1.0])
+    >>> errors.mass, errors["com"].tolist(), float(errors.inertia[2, 0])
+    (0.1, [0.01, 0.01, 0.02], 0.3)
     """
 
-    mass: float
-    com: np.ndarray
-    inertia: np.ndarray
+    def __new__(cls, ten: Any) -> PayloadErrors:
+        """Return the errors of ten numbers."""
+        return np.asarray(ten, dtype=float).view(cls)
+
+    @property
+    def mass(self) -> float:
+        """That of the mass, kg."""
+        return float(self[0])
+
+    @property
+    def com(self) -> np.ndarray:
+        """Those of the centre of mass (3,), m."""
+        return np.asarray(self)[1:4]
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Those of the inertia about the centre of mass (3, 3), kg m^2."""
+        return np.array(symmetric(*np.asarray(self)[4:].tolist()), dtype=float)
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if isinstance(key, str) else np.asarray(self)[key]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +108,7 @@ class PayloadEstimate:
 
     @cached_property
     def stderr(self) -> PayloadErrors:
-        """The standard errors: `.mass` (kg), `.com` (3,) (m) and `.inertia` (3, 3) (kg m^2)."""
+        """The standard errors (10,), with `.mass` (kg), `.com` (3,) (m) and `.inertia` (3, 3) (kg m^2); see `PayloadErrors`."""
         return self._errors(self.covariance)
 
     def intervals(self, level: float = 0.95) -> PayloadErrors:
@@ -97,33 +116,24 @@ class PayloadEstimate:
 
         `level` is the share of intervals that contain the truth, 0.95 by default.
         """
-        from scipy.stats import norm, t
+        from scipy.stats import t
 
         if not is_number(level) or not 0 < level < 1:
             raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
         # By Satterthwaite (1946): the part by noise has the degrees of freedom of the stretches, the rest is as stated.
-        parts, total = self._errors(self.noise), self.stderr
-
-        def half(noisy: np.ndarray, error: np.ndarray) -> np.ndarray:
-            share = np.where(np.isfinite(error), noisy / np.where(error > 0, error, 1.0), 0.0) ** 2
-            freedom = (STRETCHES - 1) / np.maximum(share**2, 1e-9)
-            return np.where(share > 0, t.ppf(0.5 + level / 2, freedom), norm.ppf(0.5 + level / 2)) * error
-
-        mass = float(half(np.array(parts.mass), np.array(total.mass)))
-        with np.errstate(invalid="ignore"):
-            return PayloadErrors(mass, half(parts.com, total.com), half(parts.inertia, total.inertia))
+        error = np.asarray(self.stderr)
+        told = np.isfinite(error)
+        share = np.where(told, np.asarray(self._errors(self.noise)), 0.0) / np.where(told & (error > 0), error, 1.0)
+        freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)
+        return PayloadErrors(error * t.ppf(0.5 + level / 2, freedom))
 
     def _errors(self, covariance: np.ndarray) -> PayloadErrors:
         """Return the standard errors of mass, centre of mass and inertia, for a covariance of the ten parameters."""
         jacobian = self._jacobian
-        variance = np.einsum("ik,kl,il->i", jacobian, covariance, jacobian)
-        errors = np.sqrt(np.clip(variance, 0.0, None))
-        com = np.where(self.determined[1:4], errors[1:4], np.inf)
-        inertia = np.zeros((3, 3))
-        known = self.determined[4:] & self.determined[1:4].all()
-        for (i, j), error, is_known in zip(ENTRIES, errors[4:], known, strict=True):
-            inertia[i, j] = inertia[j, i] = error if is_known else np.inf
-        return PayloadErrors(float(errors[0]), com, inertia)
+        errors = np.sqrt(np.clip(np.einsum("ik,kl,il->i", jacobian, covariance, jacobian), 0.0, None))
+        told = self.determined.copy()
+        told[4:] &= told[1:4].all()
+        return PayloadErrors(np.where(told, errors, np.inf))
 
     @cached_property
     def _jacobian(self) -> np.ndarray:
@@ -181,13 +191,11 @@ class PayloadEstimate:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of its numbers: quantity, value, standard error, 95 % interval, unit; the first row is the heading."""
         result: list[tuple[str, ...]] = [("payload", "value", "±", "95 % interval", "unit")]
-        error, half = self.stderr, self.intervals()
+        error, half = np.asarray(self.stderr), np.asarray(self.intervals())
         names = ["mass", *(f"centre {a}" for a in AXES), *(f"I{AXES[i]}{AXES[j]}" for i, j in ENTRIES)]
         values = [self.mass, *self.com, *(self.inertia[i, j] for i, j in ENTRIES)]
-        errors = [error.mass, *error.com, *(error.inertia[i, j] for i, j in ENTRIES)]
-        halves = [half.mass, *half.com, *(half.inertia[i, j] for i, j in ENTRIES)]
         units = ["kg", *3 * ["m"], *6 * ["kg m^2"]]
-        for name, value, e, h, unit in zip(names, values, errors, halves, units, strict=True):
+        for name, value, e, h, unit in zip(names, values, error.tolist(), half.tolist(), units, strict=True):
             if np.isfinite(e):
                 result.append((name, f"{value:.4g}", f"{e:.2g}", f"{value - h:.4g} ... {value + h:.4g}", unit))
             else:

@@ -39,7 +39,7 @@ def what_changed(
     first: Fit | str | os.PathLike[str],
     second: Fit | LogsLike,
     *,
-    at: str = "tip",
+    at: str | None = None,
     reading: Reading,
     preparation: Mapping[str, Any],
 ) -> ChangeList:

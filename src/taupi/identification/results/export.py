@@ -56,10 +56,11 @@ def _identified(fit: Fit, anyway: bool) -> Robot:
 def robot_with(robot: Robot, layout: ParameterLayout, values: np.ndarray) -> Robot:
     """Return the robot with standard parameters `values` (p,) of a `layout`; those without a place in it are left out."""
     links = len(robot.parameters)
+    driven = [i for i, joint in enumerate(robot.joints) if joint not in robot.multiple_joints]
     by_kind: dict[str, list[Any]] = {}
     for e, value in zip(layout.entries[links:], values[links:].tolist(), strict=True):
         if _has_place(robot, e):
-            by_kind.setdefault(e.kind, [None] * len(robot.joints))[e.index] = value
+            by_kind.setdefault(e.kind, [None] * len(driven))[driven.index(e.index)] = value
     result = robot.with_parameters(values[:links])
     result = result.with_friction(**{k: v for k, v in by_kind.items() if k in _FRICTION})
     drives = {k: v for k, v in by_kind.items() if k in _TRANSMISSION}
@@ -111,7 +112,8 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
     """Return the robot with I_a = gear_ratio^2 rotor_inertia."""
     if "rotor" not in values:
         return robot
-    pairs = zip(robot.joints, values["rotor"], strict=True)
+    driven = [joint for joint in robot.joints if joint not in robot.multiple_joints]
+    pairs = zip(driven, values["rotor"], strict=True)
     own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
     return robot.with_transmissions(rotor_inertia=own)
 

@@ -16,7 +16,7 @@ def names() -> tuple[str, ...]:
 
     >>> import taupi as tp
     >>> tp.catalogue()
-    ('elbow2r', 'lecture2r', 'panda', 'planar3r', 'puma560', 'puma560_elastic', 'ur10', 'zollo2r')
+    ('elbow2r', 'g1', 'lecture2r', 'panda', 'planar3r', 'puma560', 'puma560_elastic', 'solo12', 'ur10', 'zollo2r')
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))

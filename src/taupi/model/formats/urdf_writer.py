@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import write_text
@@ -74,6 +73,8 @@ def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
 
     The link is called `name`, with a number behind it if there is one of this name already.
     """
+    from xml.sax.saxutils import quoteattr  # loads half of the standard library, sockets and mail included
+
     root = xml_tree.parse(text, name)
     taken = {node.attributes.get("name") for kind in ("link", "joint") for node in root.all(kind)}
     if parent not in taken:

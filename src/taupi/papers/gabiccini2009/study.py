@@ -206,7 +206,7 @@ def _torque(values: dict[str, Any], printed: bool) -> np.ndarray:
 
 NOTES = (
     "The listing of the Mathematica call in 5.3 is missing from the text, so its output could not be compared; its arguments are "
-    "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table.",
+    "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table, in Mathematica too.",
     "Blocks are compared as formulas, symbol by symbol, with lengths and gravity as symbols: equal means equal everywhere.",
     "Printed with five columns, the inertia block of link 2 needs six; b1 and b7 are one expression under two names.",
 )

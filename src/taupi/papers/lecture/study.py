@@ -198,7 +198,7 @@ NOTES = (
     "(tests/data/spec-dynamics-and-regressors.json, tests/reference/test_known_bounds.py).",
     "The bounds are tight, and need the joint limits: over a full turn ||M||_1 goes below its bound.",
     "c_b = n^2 max |Gamma| holds, but is loose: n^(3/2) will do, and the least one is 1.644 m2 L1 L2 in place of 4.",
-    "The drawings (arm, ellipses of mass) are not reproduced; taupi.plot draws taupi.operational.mass_ellipses(...).",
+    "The drawing of accelerations and forces at the tip: taupi.plot(taupi.operational.mass_ellipses(...), arrows=8).",
 )
 
 

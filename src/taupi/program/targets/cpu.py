@@ -6,8 +6,8 @@ import ctypes
 import math
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,17 +22,20 @@ from taupi.program.output_layouts import checked_layout, dtype_name, output_shap
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
 from taupi.program.targets.simd.machine_code import features, load
-from taupi.progress import counted
+from taupi.progress import progress
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy.typing import DTypeLike
 
 # With fewer samples than this, a thread costs more than it saves.
-_SLOW_INSTRUCTIONS = 10_000  # more take over a second to compile, and a terminal shows a line
 _SAMPLES_PER_THREAD = 512
 # Outputs larger than this bypass the cache, in which they would not stay.
 _STREAMED_BYTES = 32 * 1024 * 1024
 _ALIGNMENT = 64
+# A program with more instructions than this takes seconds to compile, and shows that it is at work.
+_LONG = 30_000
 _SCALARS = {"float64": "double", "float32": "float"}
 
 
@@ -69,9 +72,10 @@ class Kernel:
             raise unknown(Argument("dtype"), name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, threads, layout, np.dtype(name)
         self.lanes = vector_width(self.dtype) if lanes is None else lanes
-        long = len(program.tape.instructions) > _SLOW_INSTRUCTIONS
-        with counted(f"compiling {program.name}", None) if long else nullcontext():
+        with _watched(program) as step:
+            step("instructions")
             self._module = build_module(program, layout, self.lanes, _SCALARS[name])
+            step("machine code")
             self._engine = load(self._module.text)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
@@ -170,6 +174,8 @@ class Kernel:
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         # A forked process has none of its parent's threads.
         if os.getpid() not in self._pools:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
         pool = self._pools[os.getpid()]
         jobs = [pool.submit(self._run_part, arrays, results, n, a, b) for a, b in pairwise(edges)]
@@ -260,6 +266,13 @@ class BoundKernel:
     def __call__(self) -> None:
         """Compute the outputs from the inputs; `run()` does the same, without the overhead of this method."""
         self.run()
+
+
+def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:
+    """Return a progress bar for a program that takes seconds to compile, and nothing to see for others."""
+    if program.function.n_instructions() < _LONG:
+        return nullcontext(lambda name: None)
+    return progress(f"compiling {program.name}", 2)
 
 
 def _address(array: np.ndarray) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import TYPE_CHECKING, Any
 
 from taupi.errors import Argument, TaupiError, shown
@@ -57,7 +57,20 @@ def new_figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise TaupiError('Pictures need Matplotlib: pip install "taupi[plot]".') from None
-    return Figure(figsize=(width, height), layout="constrained")
+    return _self_showing(Figure)(figsize=(width, height), layout="constrained")
+
+
+@cache
+def _self_showing(base: type[Figure]) -> type[Figure]:
+    """Return Matplotlib's figure with a form for notebooks: it is shown as the last line of a cell, without %matplotlib."""
+
+    class Picture(base):
+        def _repr_png_(self) -> bytes:
+            data = io.BytesIO()
+            self.savefig(data, format="png", dpi=100)
+            return data.getvalue()
+
+    return Picture
 
 
 def check_path(path: PathLike | None, force: bool) -> None:

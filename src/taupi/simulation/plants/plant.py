@@ -108,6 +108,11 @@ class ArmPlant:
             raise TaupiError(
                 Argument("robot"), f" is {type(self.robot).__name__}, expected a Robot: use taupi.load(...)."
             )
+        if self.robot.loops:
+            raise TaupiError(
+                f"{self.robot.name} has closed loops, which a plant does not keep closed.",
+                remedy="Use tp.loops.ClosedLoops(robot, ...).forward_dynamics, or parallelograms as mimic joints.",
+            )
         if self.axes not in JACOBIANS:
             raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
         self.robot.frame(self.frame)

@@ -19,6 +19,9 @@ _ONE_FUNCTION = 3000
 _CHUNK = 500
 # With one lane, values are spilled eight bytes at a time rather than 64, and much longer functions still run fastest.
 _ONE_FUNCTION_ONE_LANE = 12_000
+# A longer tape computes for so long that copying its results afterwards hardly shows, while code that copies as it computes takes
+# LLVM four times as long: 21 s instead of 5 s for Y of 64 joints.
+_STREAMING = 20_000
 # Up to this many sines and cosines are inlined; a program with more calls a function instead.
 _INLINED_SINES = 256
 # The bytes of a block of rows, which should stay in the second-level cache.
@@ -51,14 +54,15 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
     inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_SINES
     parts = [sincos(width, inline), *(Chunk(c, shape).text(f"chunk{k}") for k, c in enumerate(chunks))]
-    if layout != "samples":
+    streaming = layout != "samples" and len(tape.instructions) <= _STREAMING
+    if streaming:
         # Each chunk copies a share of the rows in proportion to its length.
         copies, ends = rows.copies(), np.cumsum([len(c) for c in chunks])
         edges = [0, *(len(copies) * ends // max(1, ends[-1])).tolist()]
         edges[-1] = len(copies)
         shares = [copies[a:b] for a, b in pairwise(edges)]
         parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
-    parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks)).text(), _declarations(width)]
+    parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks), streaming).text(), _declarations(width)]
     return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length, rows.length)
 
 

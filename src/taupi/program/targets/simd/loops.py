@@ -75,9 +75,9 @@ def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, b
 class Loop(Writer):
     """`void kernel(args, start, stop)`, where args has (in, step) per input, (out, step) per output, kept, rows, stream."""
 
-    def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int) -> None:
+    def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int, streaming: bool = True) -> None:
         super().__init__(rows.width, scalar)
-        self.rows, self.inputs, self.chunks = rows, inputs, chunks
+        self.rows, self.inputs, self.chunks, self.streaming = rows, inputs, chunks, streaming
         self.steps: dict[str, int] = {}
 
     def text(self) -> str:
@@ -99,8 +99,15 @@ class Loop(Writer):
         self.line("br i1 %some, label %loop, label %end")
         if self.rows.layout == "samples":
             self._samples()
-        else:
+        elif self.streaming:
             self._blocks()
+        else:
+            self.label("loop")
+            self.line("br label %slow")
+            self.label("slow")
+            self.line("%left = add i64 %start, 0")
+            self.line("br label %blocks")
+            self._by_blocks()
         self.label("end")
         if self.rows.layout != "samples":
             self.line("fence seq_cst")  # makes streaming stores visible to other threads

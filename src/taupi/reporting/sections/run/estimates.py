@@ -35,11 +35,24 @@ class EstimatesSection:
         most = sorted(names, key=lambda n: -moved[n])[:SHOWN]
         charts = [_chart(content, learning, n, units.get(n, "")) for n in names if n in most]
         return {
+            "payload": _payload(content, learning),
             "charts": "".join(charts),
             "shown": f"The {len(charts)} of {len(names)} that moved most, relative to their size.",
             "count": str(len(names)),
             "table": _table(learning, names, units),
         }
+
+
+def _payload(content: RunContent, learning: list[Trial]) -> str:
+    """Return a chart of the payload's mass, true and as the estimates have it; empty without a payload."""
+    carried = {id(t): t.carried for t in learning if t.carried is not None}
+    if not carried:
+        return ""
+    true = next((c[0] for t in learning if t.run is content.longest and (c := t.carried) is not None), None)
+    beside = [] if true is None else [Line("true", "ghost", true)]
+    drawn = content.chart("payload", "kg", lambda t: carried[id(t)][1] if id(t) in carried else None, beside)
+    words = "The payload: the mass whose torque along the run is nearest to that of the estimate beyond the bare arm."
+    return f'<div class="charts">{drawn}</div><p class="soft">{words}</p>'
 
 
 def _learns(trial: Trial) -> bool:

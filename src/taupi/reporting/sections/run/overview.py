@@ -36,7 +36,12 @@ def _figures(row: dict[str, Any], unit: str, torque: str) -> str:
     if "rms_error_first" in row:
         tiles.append(figure(number(row["rms_error_first"], 3), f"{unit}, tracking error at first"))
         tiles.append(figure(number(row["rms_error_last"], 3), f"{unit}, at last"))
+    if "rms_error_held" in row:
+        tiles.append(figure(number(row["rms_error_held"], 3), f"{unit}, at last with the estimate held"))
     tiles.append(figure(number(row["largest_torque"]), f"{torque}, largest torque"))
+    if "payload_mass" in row:
+        carried = f"kg, estimated payload at last; it is {number(row['payload_mass'], 3)} kg"
+        tiles.append(figure(number(row["payload_estimate"], 3), carried))
     if "V_first" in row:
         tiles.append(figure(f"{number(row['V_first'], 3)} → {number(row['V_last'], 3)}", "V, from first to last"))
         tiles.append(
@@ -49,7 +54,13 @@ def _figures(row: dict[str, Any], unit: str, torque: str) -> str:
 
 def _table(trials: tuple[Trial, ...], rows: list[dict[str, Any]]) -> str:
     titles = ["law", "error, first fifth", "last fifth", "largest torque", "V, first", "last", "largest rise of V", ""]
-    keys = ("rms_error_first", "rms_error_last", "largest_torque", "V_first", "V_last")
+    keys = ["rms_error_first", "rms_error_last", "largest_torque", "V_first", "V_last"]
+    if any("rms_error_held" in row for row in rows):
+        titles.insert(3, "last fifth, estimate held")
+        keys.insert(2, "rms_error_held")
+    if any("payload_estimate" in row for row in rows):
+        titles.insert(-4, "payload, kg")
+        keys.insert(-2, "payload_estimate")
     lines = []
     for k, (trial, row) in enumerate(zip(trials, rows, strict=True)):
         name = f'<td class="name"><span class="key n{k} c{k % 8}">{html.escape(trial.name)}</span></td>'
@@ -57,4 +68,4 @@ def _table(trials: tuple[Trial, ...], rows: list[dict[str, Any]]) -> str:
         rise = f"{max(row['V_largest_rise'], 0.0):.1e}" if "V_largest_rise" in row else "-"
         ended = "" if row["complete"] else f"diverged after {row['seconds']:.4g} s"
         lines.append(f"<tr>{name}{''.join(cells)}{cell(rise, 'number')}{cell(ended)}</tr>")
-    return f'<div class="wide"><table>{head(titles, range(1, 7))}<tbody>{"".join(lines)}</tbody></table></div>'
+    return f'<div class="wide"><table>{head(titles, range(1, len(titles) - 1))}<tbody>{"".join(lines)}</tbody></table></div>'

@@ -1,0 +1,1 @@
+"""The gallery of the docs: a page per document, written from reruns."""
