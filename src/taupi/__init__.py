@@ -46,6 +46,7 @@ __all__ = [
     "Streaming",
     "TaupiError",
     "TaupiWarning",
+    "View",
     "Walker",
     "__version__",
     "base_parameters",
@@ -110,6 +111,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "view",
     "what_changed",
     "write_fit",
     "write_log",
@@ -186,6 +188,8 @@ if TYPE_CHECKING:
     from taupi.regressors.operational import operational_regressor
     from taupi.reporting.figures import plot
     from taupi.reporting.report import report
+    from taupi.reporting.viewer.view import View
+    from taupi.reporting.viewer.view import view
     from taupi.signals.check import check_log
     from taupi.signals.log import Log
     from taupi.signals.read import write_log

@@ -66,6 +66,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
+        "taupi.reporting.viewer.view": "view, View",
         # Simulation.
         "taupi.simulation.plants.rigid_plant": "RigidPlant",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
