@@ -20,6 +20,7 @@ from typing import Any
 
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
+import calls
 import elastic
 import excitation
 import explicit
@@ -40,6 +41,7 @@ ROOT = Path(__file__).parents[1]
 BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
 SECTIONS = {
+    "calls": calls,
     "explicit": explicit,
     "simulation": simulation,
     "elastic": elastic,

@@ -75,6 +75,7 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_fleet",
     "identify_gains",
     "identify_payload",
     "inverse_dynamics",
@@ -198,6 +199,7 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_fleet
     from taupi.signatures import identify_gains
     from taupi.signatures import identify_payload
     from taupi.signatures import prepare

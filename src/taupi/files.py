@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,6 +49,20 @@ def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object],
             os.replace(temporary, file)
     except OSError as error:
         raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write several text files, over those that are there: all are complete beside their places before the first is renamed."""
+    try:
+        with ExitStack() as stack:
+            staged = {file: stack.enter_context(_staged(file, folder=False)) for file in texts}
+            for file, temporary in staged.items():
+                temporary.write_bytes(texts[file].encode("utf-8", "replace"))
+                os.chmod(temporary, _mode(file))
+            for file, temporary in staged.items():
+                os.replace(temporary, file)
+    except OSError as error:
+        raise TaupiError(f"{next(iter(texts)).parent} cannot be written: {error.strerror}.") from None
 
 
 def write_private(file: Path, data: bytes) -> None:

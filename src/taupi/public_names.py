@@ -50,6 +50,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.prepare": "prepare",
         # Identification.
         "taupi.identification.identify": "identify",
+        "taupi.identification.fleet.identify_fleet": "identify_fleet",
         "taupi.identification.rows.preparation": "Preparation",
         "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
@@ -219,6 +220,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.fleet.fleet_fit": "Drift, Fleet, Outlier",
+        "taupi.identification.fleet.population": "ParameterSpread",
         "taupi.identification.results.error_measures": "normalised_mean_error, relative_errors",
         "taupi.identification.results.tracking": "Tracking",
         "taupi.identification.online.contacts": "Contact",

@@ -68,4 +68,5 @@ def test_every_row_names_calls_that_its_test_makes(document):
 
 def test_tests_of_equations_are_all_in_the_table():
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    assert {name for name in TESTS if name.startswith("test_")} <= named
+    others = {"test_a_floating_base_is_refused_where_velocities_are_no_derivatives"}  # bad input
+    assert {name for name in TESTS if name.startswith("test_")} - others <= named

@@ -226,3 +226,17 @@ def test_elastic_joints_are_known(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("[[joint]]\ntransmission = { stiffness = 5, rotor_inertia = 1 }\n")
     assert "joint1.stiffness" in taupi("regressor", str(file), "--form", "elastic").stdout
+
+
+def test_floating_bases_from_the_command_line(tmp_path):
+    data = json.loads(taupi("info", "solo12", "--json").stdout)
+    assert data["coordinates"] == 18 and data["joints"][0]["type"] == "free"
+    assert "12 joints with a motor on a base that moves freely (18 velocities)" in taupi("info", "solo12").stdout
+    assert json.loads(taupi("info", "solo12", "--no-floating", "--json").stdout)["coordinates"] == 12
+    assert json.loads(taupi("base", "elbow2r", "--floating", "--json").stdout)["count"] == 24
+    done = taupi("bounds", "solo12")
+    assert done.returncode == 3 and "Bolt it to the ground: --no-floating." in done.stderr
+    assert taupi("convert", "elbow2r", str(tmp_path / "free.toml"), "--floating").returncode == 0
+    assert tp.load(tmp_path / "free.toml").floating
+    done = taupi("info", "arm.urdf.xacro", "--xacro", "m")
+    assert done.returncode == 3 and "expected NAME=VALUE" in done.stderr

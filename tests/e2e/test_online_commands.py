@@ -48,7 +48,7 @@ def test_contacts_are_found_and_thresholds_kept(folder):
             "--false-alarms is -1",
         ),
         (["contacts", "fit.json", "pushed.csv", "--quiet", "quiet.csv", "--thresholds", "x.json"], "give one of them"),
-        (["contacts", "fit.json", "pushed.csv", "--thresholds", "none.json"], "none.json cannot be read"),
+        (["contacts", "fit.json", "pushed.csv", "--thresholds", "none.json"], "No file 'none.json'"),
         (["emit", "elbow2r", "tracker", "-o", "x"], "The tracker needs a fit"),
         (["emit", "fit.json", "tracker", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),
         (["emit", "elbow2r", "regressor", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),

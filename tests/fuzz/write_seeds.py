@@ -128,6 +128,10 @@ box = [[-1, -0.1, -0.1], [0, 0.1, 0.1]]
 [upper_arm]
 hull = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 """
+KNOTS = '{"speeds": [0, 0.1, 1], "torques": [1, 2, 3], "standing": 0.05}'
+THRESHOLDS = f"""{{"schema": 1, "taupi": "0.1.0", "false_alarms_per_hour": 1.0, "breakaway": 1.5, "hours": 0.5, "alarms": 0,
+"joints": {{"shoulder": {KNOTS}, "elbow": {KNOTS}}}}}
+"""
 SRDF = '<robot name="r"><group name="g"/><disable_collisions link1="a" link2="b" reason="Adjacent"/></robot>'
 FORMULAS = "1.5708\n1/3\npi/2\n-l1*cos(x)/2 + sqrt(3)\n(a + b)**2/(1 - c**-3)\nelbow = 12*sin(q2) - 3*q1\nj1 = 0.5\n"
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1/1 2/2 -1/3\nf 1//1 3//2 4//3\n"
@@ -153,7 +157,7 @@ def texts() -> None:
     for k, text in enumerate((TOML, DH)):
         put("toml", k, text)
     single = {"urdf": URDF, "mjcf": MJCF, "mapping": MAPPING, "limits": LIMITS, "capsules": CAPSULES, "bounds": BOUNDS}
-    for name, text in {**single, "srdf": SRDF, "formula": FORMULAS, "obj": OBJ}.items():
+    for name, text in {**single, "srdf": SRDF, "formula": FORMULAS, "obj": OBJ, "thresholds": THRESHOLDS}.items():
         put(name, 0, text)
     put("mapping", 1, 'q = ["a", "b"]\ntau = "tau{i}"\ntime = "t"\n[motor]\nratio = 50\n')
     put("mjcf", 1, '<mujoco><worldbody><body><joint/><geom size="0.1"/></body></worldbody></mujoco>')

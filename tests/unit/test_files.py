@@ -9,7 +9,7 @@ import time
 import pytest
 
 from taupi.errors import TaupiError
-from taupi.files import refuse_to_replace, write_file, write_folder, write_private, write_text
+from taupi.files import refuse_to_replace, write_file, write_folder, write_private, write_text, write_texts
 from taupi.program.targets.simd import machine_code
 
 NAMES = ("a.txt", "b.txt")
@@ -157,6 +157,15 @@ def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError):
         write_file(tmp_path / "a.txt", fail)
     assert not list(tmp_path.iterdir())
+
+
+def test_several_files_are_complete_before_the_first_is_renamed(tmp_path, monkeypatch):
+    (tmp_path / "a.c").write_text("old")
+    write_texts({tmp_path / "a.c": "new", tmp_path / "b.h": "new"})
+    assert content(tmp_path) == {"a.c": "new", "b.h": "new"}
+    with pytest.raises(TaupiError, match="cannot be written"):  # the second has no folder: the first stays as it was
+        write_texts({tmp_path / "a.c": "newer", tmp_path / "none" / "b.h": "newer"})
+    assert content(tmp_path) == {"a.c": "new", "b.h": "new"}
 
 
 def test_long_names_are_written(tmp_path):

@@ -20,6 +20,7 @@ from taupi.excitation.geometry.meshes.read import read_triangles
 from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.watched import _capsules as stated_capsules
 from taupi.excitation.limits.motion_limits import motion_limits
+from taupi.identification.online.thresholds_file import read_thresholds
 from taupi.identification.physical.bounds import Bounds
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
@@ -102,6 +103,10 @@ def _capsules(path: Path) -> None:
     stated_capsules(ARM, path, ())
 
 
+def _thresholds(path: Path) -> None:
+    repr(read_thresholds(path, ARM))
+
+
 # Changes inside of what is packed --------------------------------------------------------------------------------------
 
 
@@ -159,6 +164,7 @@ FORMATS: dict[str, Format] = {
     "mcap": Format("log.mcap", _log),
     "db3": Format("log.db3", _log, share=1),
     "fit": Format("fit.json", _fit, share=2),
+    "thresholds": Format("thresholds.json", _thresholds, share=1),
     "run": Format("run.parquet", _run, share=2),
     "stl": Format("mesh.stl", read_triangles, share=1),
     "obj": Format("mesh.obj", read_triangles, share=1),

@@ -30,6 +30,8 @@ def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
     >>> limits["c_1"], limits["g_1"]
     (L1*L2*m2, g*(L1*m1 + L1*m2 + 2*L2*m2))
     """
+    if robot.multiple_joints:
+        raise TaupiError(f"{robot.name} has a free or ball joint: bound what its joints do on robot.fixed_base().")
     spans = joint_range(robot, range)
     if np.isnan(spans).any() or any(joint.prismatic for joint in robot.joints):
         raise TaupiError(f"{robot.name} has slides: its bounds grow with them. Use taupi.bounds(robot).growth.")

@@ -69,5 +69,5 @@ def json_value(text: str) -> Any:
     """Return what JSON holds, None where it is none."""
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or numbers of thousands of digits
         return None

@@ -11,6 +11,7 @@ from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
+from taupi.regressors.lagrangian import require_coordinates
 
 
 @builder
@@ -27,6 +28,7 @@ def spatial_stacks(robot: Robot) -> Program:
     >>> bool(abs(J_t @ (I @ V_s + (C_1 - C_2 - C_3) @ J / 2) - tp.coriolis_matrix(arm)(q, qd)).max() < 1e-12)
     True
     """
+    require_coordinates(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, ...]:
         here = stacked(chain, q, qd)
@@ -68,6 +70,7 @@ def spatial_regressor(robot: Robot) -> Program:
     >>> bool(abs(Y - tp.slotine_li_regressor(arm)(*state)).max() < 1e-12)
     True
     """
+    require_coordinates(robot)
     links = len(robot.links)
 
     def body(chain: Chain, q: Vector, qd: Vector, r: Vector, rd: Vector) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as cs
 
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, InPython, Part, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import FREE
 from taupi.program.program import Port
@@ -79,7 +79,8 @@ def require_bolted(robot: Robot, what: str) -> None:
         return
     free = robot.joints[0].kind == FREE
     kind = "its base moves freely" if free else f"{robot.multiple_joints[0].name!r} is a ball joint"
-    remedy = "Use robot.fixed_base(), which is bolted to the ground." if free else "Lock it when the file is read."
+    bolt = InPython("Use robot.fixed_base(), which is bolted to the ground.", "Bolt it to the ground: --no-floating.")
+    remedy: Part = bolt if free else "Lock it when the file is read."
     raise TaupiError(
         f"{what} needs a motor for every velocity, and {robot.name} has none for some: {kind}.", remedy=remedy
     )

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.files import path_of, write_text
+from taupi.files import path_of, write_texts
 from taupi.program.emitters import LANGUAGES
 from taupi.program.program import Program
 
@@ -72,8 +72,7 @@ def write_sources(texts: Mapping[str, str], directory: str | os.PathLike[str], f
     folder = path_of(directory, "the path of a directory", "directory")
     paths = [folder / file for file in texts]
     _make_room(folder, paths, force)
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_text(path, text, force)
+    write_texts(dict(zip(paths, texts.values(), strict=True)))
     return paths
 
 

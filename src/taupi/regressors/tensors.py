@@ -9,7 +9,7 @@ from taupi.dynamics.kinematics import gathered_columns, link_placements, link_sc
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
-from taupi.regressors.lagrangian import OriginJacobian, bilinear, joint_axes
+from taupi.regressors.lagrangian import OriginJacobian, bilinear, joint_axes, require_coordinates
 
 PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first moment, inertia
 SIZES: dict[str, tuple[int, ...]] = {"0": (), "1": (3,), "2": (6,)}
@@ -61,6 +61,7 @@ def momentum_blocks(robot: Robot) -> Program:
     >>> X0.shape, X1.shape, X2.shape
     ((2, 2), (2, 2, 3), (2, 2, 6))
     """
+    require_coordinates(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Matrix], ...]:
         rows = momentum_rows(chain, q, qd)
@@ -80,6 +81,7 @@ def momentum(robot: Robot) -> Program:
     >>> tp.closed_form.momentum(arm)([0.0, 0.0], [1.0, 0.0]).round(12).tolist()
     [5.0, 2.0]
     """
+    require_coordinates(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         rows = momentum_rows(chain, q, qd)
@@ -103,6 +105,7 @@ def link_mass_tensors(robot: Robot) -> Program:
     >>> B0.shape, B1.shape, B2.shape
     ((6, 6, 6), (6, 6, 6, 3), (6, 6, 6, 6))
     """
+    require_coordinates(robot)
 
     def body(chain: Chain, q: Vector) -> tuple[list[list[Matrix]], ...]:
         tensors = [mass_tensor(chain, j) for j in _jacobians(chain, q)]

@@ -146,10 +146,10 @@ def robustness(
     not_negative("spread", spread)
     positive("within", within)
     chosen = _named([PDGravity(robot), ComputedTorque(robot), SlotineLi(robot)] if laws is None else laws)
-    motion = as_reference(_swing(robot) if reference is None else reference, robot.n)
+    motion = _swing(robot) if reference is None else reference
     rng = np.random.default_rng(seed)
     links = uncertain_links(robot, spread, count, rng)
-    start = motion(np.zeros(1)).q + rng.uniform(-_OFFSET, _OFFSET, (count, robot.n))
+    start = as_reference(motion, robot.n)(np.zeros(1)).q + rng.uniform(-_OFFSET, _OFFSET, (count, robot.n))
     plant, summaries, worst = RigidPlant(robot), {}, {}
     with progress("robustness", len(chosen)) as step:
         for name, law in chosen.items():

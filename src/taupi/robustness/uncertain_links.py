@@ -24,7 +24,7 @@ def uncertain_links(robot: Robot, spread: float, count: int, rng: np.random.Gene
     bodies = robot.parameters.values.reshape(-1, 10)
     result = np.empty((count, *bodies.shape))
     for k, body in enumerate(bodies):
-        p = pseudo_inertia(body)
+        p = pseudo_inertia(body.tolist())
         size = np.sqrt(max(np.trace(p[:3, :3]), 0.0) / p[3, 3]) if p[3, 3] > 0 else 0.0
         a = np.tile(np.eye(4), (count, 1, 1))
         draws = rng.standard_normal((count, 13)) * spread / 2

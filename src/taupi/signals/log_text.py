@@ -20,7 +20,18 @@ def summary(log: Log) -> str:
     rate = f" at {log.rate_hz:.5g} Hz" if np.isfinite(log.rate_hz) else ""
     name = log.source.path.replace("\\", "/").rsplit("/", 1)[-1]
     head = f"Log {name}" if name else "Log"
-    return f"{head}: {len(log)} samples of {joints}, {abs(log.duration):.5g} s{rate}: {' '.join(log.signals)}"
+    return f"{head}: {len(log)} samples of {joints}, {abs(log.duration):.5g} s{rate}: {' '.join(log.signals)}{_surroundings(log)}"
+
+
+def _surroundings(log: Log) -> str:
+    """Return what a log has beside its joints: a base that moves, contacts and wrenches of frames."""
+    parts = ["its base"] if log.base is not None else []
+    parts += [
+        f"{what} of {', '.join(frames)}"
+        for what, frames in (("contact", log.contact), ("wrench", log.wrench))
+        if frames
+    ]
+    return f"; {'; '.join(parts)}" if parts else ""
 
 
 def log_text(log: Log) -> str:

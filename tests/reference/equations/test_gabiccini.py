@@ -186,3 +186,21 @@ def test_gravity_blocks(case):
         first = -np.array([g0 @ blocks.skew(JO[:, j]) @ R for j in range(robot.n)])
         assert np.abs(Z[b, :, 0] + JP.T @ g0).max() < 1e-9 and np.abs(Z[b, :, 1:4] - first).max() < 1e-9
         assert not Z[b, :, 4:].any()
+
+
+def test_a_floating_base_is_refused_where_velocities_are_no_derivatives():
+    free = tp.load("elbow2r", floating=True)
+    form = tp.closed_form
+    for build in (
+        form.momentum,
+        form.momentum_blocks,
+        form.link_mass_tensors,
+        form.spatial_stacks,
+        form.spatial_regressor,
+    ):
+        with pytest.raises(tp.TaupiError, match="free or ball joint"):
+            build(free)
+    with pytest.raises(tp.TaupiError, match="free or ball joint"):
+        form.bound_formulas(free)
+    q = np.r_[0.1, -0.2, 0.3, 0.0, 0.0, 0.6, 0.8, 0.4, -0.5]
+    assert error(form.link_mass_matrices(free)(q).sum(axis=0), tp.mass_matrix(free)(q)) < CLOSE

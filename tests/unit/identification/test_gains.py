@@ -68,6 +68,20 @@ def test_stated_gains_are_only_where_the_search_begins(runs):
     assert (np.abs(gains.values - runs[0].values) < 0.5 * runs[0].stderr).all()
 
 
+def test_errors_of_gains_allow_for_noise_that_lasts(runs):
+    """Currents that are off by 5 % for 2 s at a time."""
+
+    def disturbed(log, seed):
+        steps = np.repeat(np.random.default_rng(seed).normal(size=(8, 6)), 400, axis=0)
+        return log.with_(current=log.current + 0.05 * log.current.std(axis=0) * steps)
+
+    gains = tp.identify_gains(
+        PUMA, disturbed(as_currents(UNLOADED), 0), disturbed(as_currents(LOADED), 1), mass=LOAD["mass"]
+    )
+    assert (np.abs(gains.values - GAINS) < 4 * gains.stderr).all()
+    assert np.median(gains.stderr / runs[0].stderr) > 2
+
+
 def test_the_mapping_states_the_gains(runs):
     gains, _ = runs
     motor = Columns.of(gains.columns).motor

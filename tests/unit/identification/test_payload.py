@@ -13,8 +13,9 @@ from taupi.identification.payloads.difference import difference
 from taupi.identification.payloads.fit_errors import drift_sizes
 from taupi.identification.payloads.identify_body import carrying_frame, payload_columns
 from taupi.identification.payloads.real_body import likely_body
+from taupi.identification.results.verdict import Level, Reason, Verdict
 from taupi.identification.rows.factors import Compressor
-from taupi.model.body import body_from_com, smallest_eigenvalue
+from taupi.model.body import body_from_com, pseudo_inertia, smallest_eigenvalue
 
 # 95 % of normal errors are within 2 standard errors; of ten numbers, some may be beyond, but none beyond 3.5 (1 in 2000).
 FAR = 3.5
@@ -166,6 +167,12 @@ def test_bad_settings_are_refused(settings, words):
         tp.identify_payload(fit(), recorded(ARM, 202), **settings)
 
 
+def test_a_payload_says_that_its_fit_is_poor():
+    poor = dataclasses.replace(fit(), judged=Verdict.of([Reason("odd", "Something is off.", Level.DOUBTFUL)]))
+    load = tp.identify_payload(poor, recorded(ARM.with_payload(**LOAD), 200))
+    assert load.notes[0] == "the fit of the robot without the payload is doubtful: Something is off."
+
+
 def test_what_is_no_fit_is_refused():
     with pytest.raises(TaupiError, match="fit is 3, expected a Fit"):
         tp.identify_payload(3, recorded(ARM, 202))
@@ -304,3 +311,18 @@ def test_the_likely_body_is_real_and_keeps_what_is_known():
         body = likely_body(estimate, np.diag(errors**2), 0.2)
         assert smallest_eigenvalue(body.tolist()) > 0
         assert abs(body[0] - 1.0) < 0.05 and (np.abs(body - estimate) < 12 * errors).all()
+
+
+def test_the_likely_body_is_a_minimum_given_its_mass():
+    """The defining objective, 1/2 |pi - estimate|^2 in the metric of the covariance - log det P, by differences."""
+    estimate = np.array([1.0, 0.05, -0.02, 0.1, 0.01, 0.001, 0.0, 0.012, 0.002, -0.004])
+    errors = np.array([0.01, *[0.003] * 3, *[0.01] * 6])
+    body = likely_body(estimate, np.diag(errors**2), 0.2)
+
+    def objective(pi):
+        return 0.5 * np.sum(((pi - estimate) / errors) ** 2) - np.linalg.slogdet(pseudo_inertia(pi.tolist()))[1]
+
+    for k in range(1, 10):
+        step = 1e-3 * errors[k] * np.eye(10)[k]
+        slope = (objective(body + step) - objective(body - step)) / 2e-3  # per standard error
+        assert abs(slope) < 1e-3

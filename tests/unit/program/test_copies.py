@@ -1,8 +1,11 @@
 """Programs in other processes, by spawn and by fork, and outputs that share memory with inputs."""
 
+import gc
 import multiprocessing
+import os
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,3 +109,23 @@ def test_instructions_that_are_unknown(monkeypatch):
     monkeypatch.setenv("TAUPI_INSTRUCTIONS", "mmx")
     with pytest.raises(tp.TaupiError, match="TAUPI_INSTRUCTIONS is 'mmx', expected avx2 or sse2"):
         gravity().compile("cpu")
+
+
+def resident():
+    """Bytes of memory that this process has in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("times", [60, pytest.param(10_000, marks=pytest.mark.long)])
+def test_compiled_code_is_freed(times):
+    """What one compilation takes, some 300 kB of code and tables, would show."""
+    program = tp.regressor(tp.load("puma560"))
+    for _ in range(20):
+        program.compile("cpu")(*np.zeros((3, 6)))
+    gc.collect()
+    before = resident()
+    for _ in range(times):
+        program.compile("cpu")(*np.zeros((3, 6)))
+    gc.collect()
+    assert resident() - before < 8 << 20

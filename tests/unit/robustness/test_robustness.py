@@ -33,6 +33,14 @@ def test_uncertain_links_can_exist(arm):
     assert np.allclose(none, arm.parameters.values, rtol=0, atol=1e-12)
 
 
+def test_small_links_change_as_large_ones_do():
+    """In units ten times as large, lengths are a tenth: first moments too, and inertias a hundredth."""
+    units = np.tile([1.0, *[0.1] * 3, *[0.01] * 6], ARM.n)
+    small = ARM.with_parameters(ARM.parameters.values * units)
+    ours, theirs = (uncertain_links(arm, 0.3, 5, np.random.default_rng(2)) for arm in (ARM, small))
+    assert np.allclose(ours * units, theirs, rtol=1e-12, atol=1e-15)
+
+
 def test_each_arm_is_the_same_under_all_laws_and_its_numbers_are_its_runs(study):
     assert list(study.summaries) == ["pd_gravity", "computed_torque", "slotine_li"]
     law = tp.ComputedTorque(ARM)

@@ -10,6 +10,7 @@ COMMANDS = (
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
     *("payload", "gains", "contacts"),
+    *("fleet", "worker"),
     *("simulate", "control", "study"),
     *("reproduce", "doctor"),
 )

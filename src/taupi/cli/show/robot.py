@@ -70,7 +70,7 @@ def robot_text(robot: Robot) -> str:
     rows: list[tuple[str, ...]] = [("joint", "type", "moves link", "on", "mass kg", "range", "speed", "effort")]
     rows += [_joint_row(j) for j in data["joints"]]
     lines = [
-        f"{robot.name}: {robot.n} joints, {len(robot.parameters)} standard parameters, read from {data['source']}",
+        f"{robot.name}: {_count(robot)}, {len(robot.parameters)} standard parameters, read from {data['source']}",
         "",
     ]
     lines += table(rows)
@@ -82,6 +82,14 @@ def robot_text(robot: Robot) -> str:
     lines += [f"note: {note}" for note in data["notes"]]
     lines += [f"note: link {name}: {why} (fine for tau = Y pi)" for name, why in data["not_physical"].items()]
     return "\n".join(lines)
+
+
+def _count(robot: Robot) -> str:
+    """Return how many joints a robot has, and how many velocities where that is not the same."""
+    if not robot.multiple_joints:
+        return f"{robot.n} joints"
+    base = " on a base that moves freely" if robot.floating else ""
+    return f"{len(robot.actuated)} joints with a motor{base} ({robot.n} velocities)"
 
 
 def _elastic_lines(robot: Robot) -> list[str]:

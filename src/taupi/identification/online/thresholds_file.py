@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TypedDict
 
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, shown
 from taupi.files import path_of, write_text
 from taupi.identification.online.thresholds import Thresholds
+from taupi.input_files import parse_json, printable, read_bytes
 from taupi.model.robot import Robot
+from taupi.schema import conformed
 from taupi.version import __version__
 
 _SCHEMA = 1
+
+
+class JointData(TypedDict):
+    """The thresholds of a joint."""
+
+    speeds: list[float]
+    torques: list[float]
+    standing: float
+
+
+class ThresholdsData(TypedDict):
+    """What a file of thresholds must hold."""
+
+    joints: dict[str, JointData]
+    hours: float
+    alarms: int
 
 
 def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force: bool = False) -> None:
@@ -22,17 +41,21 @@ def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force
 
 def read_thresholds(path: str | os.PathLike[str], robot: Robot) -> Thresholds:
     """Return the thresholds in the file at `path`, which are for the joints of a `robot`."""
-    file = path_of(path, "the path of a file")
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TaupiError(f"{file} cannot be read: {error}.") from None
+    file, expected = path_of(path, "the path of a file"), "thresholds of contacts"
+    data = parse_json(read_bytes(file, expected), printable(file), expected)
     if not isinstance(data, dict) or data.get("schema") != _SCHEMA or "joints" not in data:
         raise TaupiError(
             f"{file} holds no thresholds.", remedy="Write them with taupi contacts ... -o thresholds.json."
         )
-    if tuple(data["joints"]) != robot.joint_names:
+    try:
+        data = conformed(data, ThresholdsData, "it")
+        thresholds = Thresholds.from_dict(data)
+    except (TaupiError, TypeError, ValueError, KeyError) as error:
+        raise TaupiError(f"{printable(file)} is damaged: {shown(str(error), 120)}.") from None
+    if thresholds.joints != robot.joint_names:
         raise TaupiError(
-            f"{file} has thresholds of {', '.join(data['joints'])}, expected {', '.join(robot.joint_names)}."
+            f"{file} has thresholds of {', '.join(thresholds.joints)}, expected {', '.join(robot.joint_names)}."
         )
-    return Thresholds.from_dict(data)
+    if thresholds.speeds.ndim != 2 or thresholds.speeds.shape != thresholds.torques.shape or not thresholds.hours > 0:
+        raise TaupiError(f"{printable(file)} is damaged: speeds and torques do not belong together.")
+    return thresholds

@@ -24,8 +24,8 @@ FRAMES_PER_SECOND = 30
 class View:
     """A page that shows a robot, as `taupi.view` returns it; it is there until `close`, or the end of the program.
 
-    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot` what it
-    shows, and `track` what is played, None for nothing.
+    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot`
+    what it shows, and `track` what is played, None for nothing.
     """
 
     def __init__(self, server: Any, robot: Robot, track: Track | None) -> None:

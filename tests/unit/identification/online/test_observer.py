@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from fits import FRICTION, friction_fit
+from fits import TERMS as FRICTION_TERMS
 from online import TERMS, panda
 from support import error
 
@@ -135,3 +137,38 @@ def test_dry_friction_at_rest_is_that_of_the_load():
     # Forwards tau = l + 0.1 |l| + 2 + 0.7, backwards tau = l - 0.1 |l| - 2 + 0.7: friction is tau - l, half of the difference.
     forwards, backwards = 30 - (30 - 2.7) / 1.1, 30 - (30 + 1.3) / 0.9
     assert error(held([0.3, 0.2], tau), [(forwards - backwards) / 2, 1.0]) < 1e-6
+
+
+def test_each_step_is_the_formula():
+    """The momentum of the model goes by trapezoids, and r is taken at the end of the step, so that it is stable at any rate."""
+    arm, k = tp.load("elbow2r").with_friction(viscous=[0.5, 0.2]), 2 * np.pi * 20
+    observer = tp.momentum_observer(arm, terms=("viscous",))
+    rng = np.random.default_rng(3)
+    q, qd, tau = rng.uniform(-1, 1, (3, 30, 2))
+    dt = rng.uniform(0.001, 0.05, 30)
+    mass, coriolis, gravity = tp.mass_matrix(arm)(q), tp.coriolis_matrix(arm)(q, qd), tp.gravity_torque(arm)(q)
+    p = np.einsum("kij,kj->ki", mass, qd)
+    drive = tau + np.einsum("kji,kj->ki", coriolis, qd) - gravity - [0.5, 0.2] * qd
+    state, h = observer.init(), p[0]
+    for i in range(30):
+        seen, state = observer.step(state, q[i], qd[i], tau[i], dt[i])
+        r = np.zeros(2)
+        if i:
+            mean = (drive[i] + drive[i - 1]) / 2
+            r = (p[i] - h - dt[i] * mean) / (1 / k + dt[i])
+            h = h + dt[i] * (mean + r)
+            assert error(k * (p[i] - h), r) < ROUNDING
+        assert error(seen, r) < ROUNDING
+
+
+def test_a_tracker_takes_changed_friction_out_of_the_residual():
+    fit = friction_fit()
+    arm = tp.load("elbow2r").with_friction(**{**FRICTION, "coulomb": [0.7, 0.1]})
+    t = np.arange(0, 30, 0.005)
+    w, a = np.array([1.1, 1.7, 0.9]), np.array([[0.8, 0.3], [0.3, 0.5], [0.4, 0.7]])
+    q, qd, qdd = np.sin(np.outer(t, w)) @ a, (np.cos(np.outer(t, w)) * w) @ a, -(np.sin(np.outer(t, w)) * w**2) @ a
+    tau = tp.inverse_dynamics(arm, terms=FRICTION_TERMS)(q, qd, qdd)
+    log = tp.Log(t, q, qd=qd, tau=tau, names=arm.joint_names)
+    plain, tracked = (tp.momentum_observer(fit, tracker=on).external_torque(log)[3000:] for on in (False, True))
+    sliding = (np.abs(qd[3000:]) > 0.2).all(axis=1)
+    assert np.sqrt(np.mean(tracked[sliding] ** 2)) < 0.5 * np.sqrt(np.mean(plain[sliding] ** 2))
