@@ -18,7 +18,7 @@ _SET = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>', re
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the formula below each fence that holds its LaTeX."""
-    return _PRINTED.sub(lambda m: f"{m[0]}\n\n<div class=\"printed\">{formula(m[1], True)}</div>\n", markdown)
+    return _PRINTED.sub(lambda m: f'{m[0]}\n\n<div class="printed">{formula(m[1], True)}</div>\n', markdown)
 
 
 def on_page_content(content: str, **_: Any) -> str:

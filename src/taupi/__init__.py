@@ -46,6 +46,7 @@ __all__ = [
     "Streaming",
     "TaupiError",
     "TaupiWarning",
+    "View",
     "Walker",
     "__version__",
     "base_parameters",
@@ -75,6 +76,7 @@ __all__ = [
     "forward_kinematics",
     "gravity_torque",
     "identify",
+    "identify_fleet",
     "identify_gains",
     "identify_payload",
     "inverse_dynamics",
@@ -109,6 +111,7 @@ __all__ = [
     "slotine_li_regressor",
     "terms",
     "validate",
+    "view",
     "what_changed",
     "write_fit",
     "write_log",
@@ -185,6 +188,8 @@ if TYPE_CHECKING:
     from taupi.regressors.operational import operational_regressor
     from taupi.reporting.figures import plot
     from taupi.reporting.report import report
+    from taupi.reporting.viewer.view import View
+    from taupi.reporting.viewer.view import view
     from taupi.signals.check import check_log
     from taupi.signals.log import Log
     from taupi.signals.read import write_log
@@ -196,6 +201,7 @@ if TYPE_CHECKING:
     from taupi.signatures import compare
     from taupi.signatures import excite
     from taupi.signatures import identify
+    from taupi.signatures import identify_fleet
     from taupi.signatures import identify_gains
     from taupi.signatures import identify_payload
     from taupi.signatures import prepare

@@ -50,6 +50,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.prepare": "prepare",
         # Identification.
         "taupi.identification.identify": "identify",
+        "taupi.identification.fleet.identify_fleet": "identify_fleet",
         "taupi.identification.rows.preparation": "Preparation",
         "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
@@ -65,6 +66,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
+        "taupi.reporting.viewer.view": "view, View",
         # Simulation.
         "taupi.simulation.plants.rigid_plant": "RigidPlant",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
@@ -217,6 +219,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.validation": "Validation, Comparison",
+        "taupi.identification.fleet.fleet_fit": "Drift, Fleet, Outlier",
+        "taupi.identification.fleet.population": "ParameterSpread",
         "taupi.identification.results.error_measures": "normalised_mean_error, relative_errors",
         "taupi.identification.results.tracking": "Tracking",
         "taupi.identification.online.contacts": "Contact",

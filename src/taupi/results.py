@@ -22,14 +22,18 @@ __all__ = [
     "Comparison",
     "Conditioning",
     "Contact",
+    "Drift",
     "Excitation",
     "Finding",
     "Fit",
+    "Fleet",
     "GainEstimate",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
+    "Outlier",
     "ParameterLayout",
+    "ParameterSpread",
     "Parameters",
     "PayloadErrors",
     "PayloadEstimate",
@@ -59,6 +63,10 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
+    from taupi.identification.fleet.fleet_fit import Drift
+    from taupi.identification.fleet.fleet_fit import Fleet
+    from taupi.identification.fleet.fleet_fit import Outlier
+    from taupi.identification.fleet.population import ParameterSpread
     from taupi.identification.gains.gain_estimate import GainEstimate
     from taupi.identification.online.contacts import Contact
     from taupi.identification.online.thresholds import Thresholds

@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from taupi.budget import Budget
 from taupi.control.law import Law
@@ -21,6 +22,7 @@ from taupi.identification.estimators import Estimator
 from taupi.identification.estimators import EstimatorLike
 from taupi.identification.estimators.friction_shapes import ShapedFit
 from taupi.identification.estimators.friction_shapes import ShapesLike
+from taupi.identification.fleet.fleet_fit import Fleet
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.inputs import LogsLike
 from taupi.identification.inputs import PriorLike
@@ -319,6 +321,9 @@ def identify(
     seed: int = 0,
     contact: str | None = None,
     feet: str = "point",
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -354,7 +359,14 @@ def identify(
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
     by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
-    and is kept in the fit's record.
+    such as which eight of many logs settings are chosen from, and is kept in the fit's record.
+
+    A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
+    environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
+    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
+    fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is a warning, too.
@@ -372,6 +384,92 @@ def identify(
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
     in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+
+    Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `block` (50000): Samples per block of a streamed file.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order` (4): Order of the filter; higher is steeper.
+    - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim` (True): Whether the standstill before and after the motion is cut off.
+    - `slow`: Speed v over which dry friction builds up, F tanh(qd / v), rad/s or m/s, one or one per joint; 0 means F sgn(qd). By default the shape of friction that explains the logs best.
+    - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
+    - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    """
+    ...
+
+def identify_fleet(
+    robot: Robot,
+    logs: Mapping[str, LogsLike],
+    own: Sequence[str] = ...,
+    terms: TermsLike = ...,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    stream: bool | None = None,
+    block: int = 50000,
+    *,
+    when: Mapping[str, Sequence[float]] | None = None,
+    base: BaseParameters | None = None,
+    prior: PriorLike = None,
+    workers: int | None = None,
+    seed: int = 0,
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = None,
+    long_gaps: str = "refuse",
+    cutoff_hz: float | None = None,
+    decimate: int | None = None,
+    order: int = 4,
+    derivatives: str = "central",
+    velocity: str = "auto",
+    trim: bool = True,
+    slow: OneOrEach | Sequence[float] | np.ndarray = None,
+    threshold: OneOrEach | Sequence[float] | np.ndarray = None,
+    leave_out: str = "row",
+    torque: str | None = None,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = None,
+    known_torque: tuple[str, ...] | str | Sequence[Any] = ...,
+    reading: Streaming | None = None,
+    preparation: Preparation | None = None,
+) -> Fleet:
+    """Return what arms of one kind share, and what each of them has for itself: tau_k = Y_s x_s + Y_o x_k + noise.
+
+    `robot` describes all of them. `logs` maps the name of each arm to its logs, in the order in which they were recorded. `own`
+    are the terms that each arm has for itself, viscous and dry friction and offset by default; everything else is shared.
+    `terms` are the joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed. `when` says
+    when the logs of each arm were recorded, as numbers, such as days; their places by default.
+
+    Own parameters are drawn to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
+    the fleet itself; faults are not. Arms whose logs contradict the links of the others are found first, and fitted alone.
+    Short logs gain most: the links of an arm are told by the logs of all.
+
+    `base`, `prior`, `workers`, `seed` (0), `client`, `resume` and `skip_bad` (False) are as in `taupi.identify`.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -816,6 +914,7 @@ def read_log(
 ) -> Log:
     """Return the log in the file at a `path`: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
 
+    An address works as well: s3://, gs://, az:// or https:// (extra `remote`), with credentials from the environment.
     If `columns` names no signal, the signals are guessed from the headers; the guess is in `log.notes`, and headers that could
     mean two things are refused. With a `robot`, joints are matched by name and put in its order; by default they keep that of the
     file. The result is in SI units.

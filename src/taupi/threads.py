@@ -82,3 +82,20 @@ def return_free_memory() -> None:
     trim = _trim()
     if trim is not None:
         trim(0)
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep freed memory of this process for its next arrays, as it does by itself.
+
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536. That returns every larger array to the system at once, and also stops
+    glibc from learning how large arrays are: page faults then cost more than half of the arithmetic.
+    """
+    import ctypes
+
+    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not the GNU library
+        return
+    mallopt(trim_threshold, 1 << 30)
+    mallopt(mmap_threshold, 32 << 20)  # the largest that glibc takes

@@ -24,6 +24,8 @@ def page(reproduction: Reproduction, folder: Path) -> str:
     lines += [
         f"**{GROUPS[own]}**: {count}.  " for own, count in zip((False, True), reproduction.counts.values(), strict=True)
     ]
+    notes = [_escaped(note) for note in reproduction.notes]
+    lines += ["", notes.pop(0)] if story.lead else []
     shell = "bash" if story.slow else "shell"
     lines += ["", "## Make it yourself", "", f"```{shell}", *story.shell.split("\n"), "```", ""]
     lines += ["```python", "import taupi as tp", "", *story.python.split("\n"), "```", ""]
@@ -40,7 +42,7 @@ def page(reproduction: Reproduction, folder: Path) -> str:
     lines += _slips(reproduction.paper)
     for key in story.tables:
         lines += _table(reproduction.tables[key])
-    lines += ["## Notes", "", *(f"- {_escaped(note)}" for note in reproduction.notes), ""]
+    lines += ["## Notes", "", *(f"- {note}" for note in notes), ""]
     return "\n".join(lines)
 
 

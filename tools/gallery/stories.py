@@ -20,6 +20,7 @@ class Story:
     tables: tuple[str, ...]
     more: str
     own: str = ""  # the name of a picture that `pages` draws beside those of the study
+    lead: bool = False  # its first note stands at the top
     slow: bool = False  # its commands take a minute: the tests of pages do not run them
 
 
@@ -122,6 +123,7 @@ STORIES = {
         ("planar_noise", "table_3", "table_4", "table_5", "table_6"),
         "[tutorial](../tutorials/zollo-elastic.md), [equations](../concepts/equations.md#zollo), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
+        lead=True,
         slow=True,
     ),
 }

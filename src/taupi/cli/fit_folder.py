@@ -26,6 +26,8 @@ RESULTS = ("fit.json", "fit.txt", "report.html")
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 # Terms that a description has a place for; the second kind only where joints are elastic.
 _DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck", "load", "curve")
+# So many of all logs may be left out with --skip-bad.
+_FEW_SKIPPED = 0.05
 _DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
 
 
@@ -60,22 +62,42 @@ def refuse_results(output: Path, force: bool) -> None:
     refuse_to_replace(output, (*RESULTS, *EXPORTS.values()), force)
 
 
+def expanded(patterns: Sequence[Path]) -> list[Path]:
+    """Return paths and addresses, patterns such as 's3://bucket/run-*.parquet' expanded."""
+    from taupi.signals.formats.sources import expand_pattern
+
+    return [Path(path) for pattern in patterns for path in expand_pattern(pattern)]
+
+
 def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
     """Refuse logs that do not exist, and those that are both fitted and held out, before minutes are spent on the first."""
+    from taupi.signals.formats.sources import address_of, shown_address
+
     for path in (*logs, *held_out):
-        if not path.exists():
+        if address_of(path) is None and not path.exists():
             raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
-    fitted = {path.resolve() for path in logs}
+    fitted = {address_of(path) or path.resolve() for path in logs}
     for path in held_out:
-        if path.resolve() in fitted:
-            raise TaupiError(f"{path} is fitted and cannot be held out as well: --validate another log.")
+        if (address_of(path) or path.resolve()) in fitted:
+            raise TaupiError(f"{shown_address(path)} is fitted and cannot be held out as well: --validate another log.")
+
+
+def exit_if_many_skipped(fit: Fit) -> None:
+    """Name logs that were left out on standard error; end with 3 if they are more than one of twenty."""
+    skipped = fit.record.get("skipped", [])
+    for each in skipped:
+        print(f"warning: {each['name']} is left out: {each['reason']}", file=sys.stderr)
+    if len(skipped) > _FEW_SKIPPED * (len(skipped) + len(fit.logs)):
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 def with_record(fit: Fit, reading: Reading) -> Fit:
     """Return a fit whose record has the command, and the hashes of the files that it read besides logs."""
     from taupi.signals.formats.files import sha256
+    from taupi.signals.formats.sources import shown_address
 
-    record = {"command": shlex.join(["taupi", *sys.argv[1:]])}
+    # Signed addresses hold secrets.
+    record = {"command": shlex.join(["taupi", *(shown_address(argument) for argument in sys.argv[1:])])}
     description = Path(fit.robot.source.path)
     if description.is_file():
         record |= {"description": str(description), "description_sha256": sha256(description)}

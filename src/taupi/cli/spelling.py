@@ -15,6 +15,7 @@ OPTION_NAMES = {
     "torque_limits": "torque_limit",
     "rate_limits": "rate_limit",
     "payloads": "payload_at",
+    "client": "scheduler",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
+from taupi.identification.cluster.client import connected
+from taupi.identification.cluster.passes import ClusterPasses
+from taupi.identification.cluster.piece_store import PieceStore
 from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
@@ -28,10 +33,13 @@ from taupi.identification.modulated_friction import with_modulated_friction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.compression import Compressed, compress_recordings, with_speeds
-from taupi.identification.rows.factors import merge_stretches, stack_factors
+from taupi.identification.rows.compression import with_speeds
+from taupi.identification.rows.factors import JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.passes import LocalPasses, Passes, choice_order, open_logs
+from taupi.identification.rows.pieces import Piece, piece_of
+from taupi.identification.rows.plan import Plan, most_stretches
 from taupi.identification.rows.preparation import Preparation
-from taupi.identification.rows.recording import Extent, Recording
+from taupi.identification.rows.recording import Extent, LogRecord, Recording
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
 from taupi.identification.springs.notes import spring_notes
@@ -42,7 +50,6 @@ from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.identification.tuning.springs import SpringSearch, search_springs
 from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
-from taupi.signals.stated_gains import rests_on_gains
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
@@ -50,6 +57,27 @@ _TUNING_SAMPLES = 50_000
 
 # Base parameters of a fit of a problem.
 FirstFit = Callable[[Problem], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choices:
+    """What was chosen by looking at some logs: for all of them.
+
+    Attributes:
+        base: The base parameters, with the shapes of dry friction.
+        recordings: The logs that were looked at, with their cutoffs.
+        cutoffs: How the cutoffs were chosen; None if there was no choice.
+        spread: What one standard error of each chosen shape does to the base parameters (b, k).
+        least_speeds: The speeds (n,) below which rows of joints that never reverse are not used.
+        one_way_signs: The signs of their velocities, by owner.
+    """
+
+    base: BaseParameters
+    recordings: list[Recording]
+    cutoffs: ChosenCutoffs | None
+    spread: np.ndarray
+    least_speeds: np.ndarray
+    one_way_signs: dict[str, float]
 
 
 def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
@@ -63,38 +91,106 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
     )
     terms, modulated = linear_terms(all_terms), modulated_terms(all_terms)
-    with Workers(len(inputs.logs), inputs.workers) as pool:
-        sources = pool.map(
-            lambda log: open_source(log, equations, inputs.preparation, reading, pool.check), inputs.logs
+    with Workers(len(inputs.logs), inputs.workers) as pool, _client(inputs, equations) as client:
+        order = choice_order(len(inputs.logs), inputs.seed)
+        logs = open_logs(
+            inputs.logs,
+            order,
+            lambda log: open_source(log, equations, inputs.preparation, reading, pool.check),
+            pool,
+            all_of_them=client is None,
+            skip_bad=inputs.skip_bad,
         )
-        _refuse_duplicates([s for log, s in zip(inputs.logs, sources, strict=True) if not isinstance(log, Log)])
-        inputs = dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, sources))
-        preparation, notes = _tune_elastic(inputs, equations, terms, sources[0], first_fit)
-        recordings = pool.map(lambda source: _recording(source, equations, preparation), sources)
+        stated = {source.first.known_torque for source in logs.sources.values()}
+        asked, inputs = inputs, dataclasses.replace(inputs, preparation=_with_stated_torque(inputs.preparation, stated))
+        chosen = sorted(logs.sources) if equations.sprung else logs.chosen(order)
+        preparation, notes = _tune_elastic(inputs, equations, terms, logs.sources[chosen[0]], first_fit)
+        recordings = pool.map(lambda k: _recording(logs.sources[k], equations, preparation), chosen)
         own_base = inputs.base.linear if isinstance(inputs.base, BaseParameters) else inputs.base
-        base, recordings, cutoffs, spread = _choose_friction_and_cutoffs(
-            equations, terms, recordings, preparation, own_base
-        )
+        choices = _choose_friction_and_cutoffs(equations, terms, recordings, preparation, own_base)
         if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
-            prior = prior_of(inputs.prior, base)
-            return _problem_of_springs(inputs, search_springs(pool, base, recordings, prior, draft), preparation, notes)
-        compressed = compress_recordings(pool, friction_plan(base), recordings)
-        recordings = with_speeds(recordings, compressed)
-        if cutoffs is not None:
-            notes = [cutoffs.note, *notes]
-        problem = _problem(inputs, base, modulated, recordings, compressed, preparation, notes)
-        problem = dataclasses.replace(problem, cutoffs=cutoffs, shape_spread=spread)
-        if not modulated:
-            return problem
-        extremes = np.abs(np.concatenate([part.extremes for part in compressed], axis=1)[0]).max(axis=0)
-        return with_modulated_friction(
-            problem,
-            first_fit(problem),
-            inputs.prior,
-            modulated,
-            extremes,
-            lambda plan: [f for part in compress_recordings(pool, plan, recordings) for f in part.factors],
+            _refuse_duplicates([r.record for r in recordings])
+            prior = prior_of(inputs.prior, choices.base)
+            search = search_springs(pool, choices.base, choices.recordings, prior, draft)
+            return _problem_of_springs(inputs, search, preparation, notes)
+        plan = Plan(
+            *(choices.base, preparation, reading, choices.cutoffs, choices.least_speeds, choices.one_way_signs),
+            most_stretches=most_stretches(len(inputs.logs)),
         )
+        passes: Passes
+        if client is None:
+            ready = dict(zip(chosen, choices.recordings, strict=True))
+            every = pool.map(lambda k: ready[k] if k in ready else plan.recording_of(logs.sources[k]), logs.sources)
+            passes = LocalPasses(pool, every, logs)
+        else:
+            passes = ClusterPasses(client, logs, _store(inputs), inputs.skip_bad)
+        adopted = () if asked.preparation.known_torque else preparation.known_torque
+        return _problem_of_pieces(inputs, choices, plan, passes, modulated, notes, first_fit, adopted)
+
+
+def _problem_of_pieces(
+    inputs: FitInputs,
+    choices: Choices,
+    plan: Plan,
+    passes: Passes,
+    modulated: Sequence[Term],
+    notes: Sequence[str],
+    first_fit: FirstFit,
+    adopted: tuple[str, ...],
+) -> Problem:
+    """Return the problem of all logs, by one pass over them, or by two if there is friction that depends on load.
+
+    `adopted` is the known torque that the settings took over from logs.
+    """
+    pieces = passes.pieces(plan)
+    _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
+    _refuse_differences(pieces, adopted)
+    if choices.cutoffs is not None:
+        notes = [choices.cutoffs.note, *notes]
+    notes = [*notes, *(f"{each.name} is left out: {each.reason}" for each in passes.skipped)]
+    problem = _problem(inputs, plan.base, modulated, pieces, plan.preparation, notes)
+    problem = dataclasses.replace(
+        problem,
+        cutoffs=choices.cutoffs,
+        shape_spread=choices.spread,
+        recordings=passes.recordings,
+        logs=tuple(passes.logs),
+        skipped=passes.skipped,
+    )
+    if not modulated:
+        return problem
+    extremes = np.abs(np.concatenate([piece.compressed.extremes for piece in pieces], axis=1)[0]).max(axis=0)
+
+    def second_pass(base: BaseParameters, first: np.ndarray) -> list[JointFactor]:
+        again = dataclasses.replace(plan, base=base, first=first)
+        return [f for piece in passes.pieces(again) for f in piece.factors]
+
+    return with_modulated_friction(problem, first_fit(problem), inputs.prior, modulated, extremes, second_pass)
+
+
+def _client(inputs: FitInputs, equations: Equations) -> AbstractContextManager[Any]:
+    """Return a context that gives the client of a cluster, None without one."""
+    if inputs.client is None:
+        return nullcontext()
+    if equations.sprung:
+        raise TaupiError(
+            *(
+                Argument("client"),
+                " is given, but the springs of elastic joints are found from all logs on one machine.",
+            ),
+            remedy=(
+                "Leave ",
+                Argument("client"),
+                " out, or take the joints as rigid: ",
+                Argument("elastic", False),
+                ".",
+            ),
+        )
+    return connected(inputs.client)
+
+
+def _store(inputs: FitInputs) -> PieceStore | None:
+    return None if inputs.resume is None else PieceStore(inputs.resume)
 
 
 def _problem_of_springs(
@@ -102,30 +198,30 @@ def _problem_of_springs(
 ) -> Problem:
     """Return the problem of recordings of an elastic robot, with what they show of its springs."""
     recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
+    pieces = [piece_of(r, part) for r, part in zip(recordings, search.compressed, strict=True)]
     preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
     removed = np.broadcast_to(preparation.encoder_delay or 0.0, inputs.robot.n)
     words = spring_notes(springs, removed.tolist(), estimated=inputs.preparation.encoder_delay is None)
     base = springs.layout.base
-    problem = _problem(inputs, base, (), recordings, search.compressed, preparation, notes)
-    return dataclasses.replace(problem, notes=(*problem.notes, *words), springs=springs)
+    problem = _problem(inputs, base, (), pieces, preparation, notes)
+    return dataclasses.replace(problem, recordings=recordings, notes=(*problem.notes, *words), springs=springs)
 
 
 def _problem(
     inputs: FitInputs,
     base: BaseParameters,
     modulated: Sequence[Term],
-    recordings: list[Recording],
-    compressed: Sequence[Compressed],
+    logs: Sequence[Piece],
     preparation: Preparation,
     notes: Sequence[str],
 ) -> Problem:
-    """Return the problem of compressed recordings, as yet without the columns of `modulated` terms."""
+    """Return the problem of the pieces of logs, as yet without recordings and the columns of `modulated` terms."""
     equations = Equations.of(base)
-    pieces = tuple(factor for part in compressed for factor in part.factors)
-    samples = sum(part.samples for part in compressed)
+    pieces = tuple(factor for log in logs for factor in log.factors)
+    samples = sum(log.compressed.samples for log in logs)
     factors, program = tuple(merge_stretches(pieces)), base.regressor()
     _refuse_few(samples, sum(f.rows for f in factors), len(base.names))
-    extremes = np.concatenate([part.extremes for part in compressed], axis=1)
+    extremes = np.concatenate([log.compressed.extremes for log in logs], axis=1)
     facts = joint_facts(inputs.robot.joint_names, *extremes[:, :, list(equations.motors)])
     conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1], facts)
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
@@ -138,27 +234,37 @@ def _problem(
         pieces=pieces,
         conditioning=conditioning,
         prior=prior_of(inputs.prior, base.with_modulated(modulated))[: len(base.standard)],
-        recordings=tuple(recordings),
+        recordings=(),
+        records=tuple(log.record for log in logs),
         preparation=preparation,
         notes=(
             *rank_notes,
             *notes,
-            *_recording_notes(recordings),
+            *(f"{log.record.name}: {note}" for log in logs for note in log.record.notes),
             *_elastic_notes(base),
-            *_friction_notes(base, recordings),
-            *_known_torque_notes(recordings),
-            *_gain_notes(recordings),
+            *_friction_notes(base, logs[0].record.least_speeds),
+            *_known_torque_notes(logs),
+            *_gain_notes(logs),
         ),
         seed=inputs.seed,
     )
 
 
-def _with_stated_torque(preparation: Preparation, sources: Sequence[BlockSource]) -> Preparation:
+def _with_stated_torque(preparation: Preparation, stated: set[tuple[str, ...]]) -> Preparation:
     """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
-    stated = {source.first.known_torque for source in sources}
     if preparation.known_torque or len(stated) > 1:
         return preparation
-    return dataclasses.replace(preparation, known_torque=stated.pop())
+    return dataclasses.replace(preparation, known_torque=next(iter(stated)))
+
+
+def _refuse_differences(pieces: Sequence[Piece], adopted: tuple[str, ...]) -> None:
+    """Refuse logs that state no known torque if one was `adopted` from others, the only ones that were looked at before."""
+    silent = [piece.record.name for piece in pieces if not piece.stated_torque]
+    if adopted and silent:
+        raise TaupiError(
+            f"{silent[0]} states no known torque, but other logs state {'; '.join(adopted)}.",
+            remedy=("Say what acts in all of them: ", Argument("known_torque"), "."),
+        )
 
 
 def _recording(source: BlockSource, equations: Equations, preparation: Preparation) -> Recording:
@@ -196,18 +302,17 @@ def _choose_friction_and_cutoffs(
     recordings: list[Recording],
     settings: Preparation,
     base: BaseParameters | None,
-) -> tuple[BaseParameters, list[Recording], ChosenCutoffs | None, np.ndarray]:
-    """Return the base parameters with the shapes of dry friction, the recordings with their cutoffs, and errors by the shapes.
+) -> Choices:
+    """Return what recordings show of dry friction, and the cutoffs.
 
-    Before the errors stands how the cutoffs were chosen.
-
-    Slow rows of joints that never reverse are left out of the recordings. The errors are those of `refined_widths`.
+    Slow rows of joints that never reverse are left out of the recordings.
     """
     robot, elastic = equations.robot, equations.elastic
     directions = unshaped_friction(terms, equations)
     if not directions:
         base = base_with_terms(robot, terms, base, elastic)
-        return base, *with_pooled_cutoffs(base, recordings, settings), np.zeros((base.count, 0))
+        recordings, cutoffs = with_pooled_cutoffs(base, recordings, settings)
+        return Choices(base, recordings, cutoffs, np.zeros((base.count, 0)), np.zeros(equations.count), {})
     extent = Extent.of([r.extent(np.array(list(directions.values()))) for r in recordings])
     widths = None if settings.slow is None else friction_widths(settings.slow, robot.n)
     never_reverses = one_way(extent.low, extent.high)
@@ -222,17 +327,16 @@ def _choose_friction_and_cutoffs(
     shapes = default_shapes(list(directions), extent, widths if joints else None)
     base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
     recordings, cutoffs = with_pooled_cutoffs(base, recordings, settings)
+    spread = np.zeros((base.count, 0))
     if settings.slow is None:
         sizes = zip(extent.speed.tolist(), extent.range.tolist(), strict=True)
         extents = {name: size for name, size, one in zip(directions, sizes, never_reverses, strict=True) if not one}
         shapes |= best_shapes(base, recordings, extents)
         base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes), base, elastic)
-        if elastic:
-            return base, recordings, cutoffs, np.zeros((base.count, 0))
-        better, spread = refined_widths(base, recordings, list(extents))
-        base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes | better), base, elastic)
-        return base, recordings, cutoffs, spread
-    return base, recordings, cutoffs, np.zeros((base.count, 0))
+        if not elastic:
+            better, spread = refined_widths(base, recordings, list(extents))
+            base = base_with_terms(robot, with_friction_shapes(terms, equations, shapes | better), base, elastic)
+    return Choices(base, recordings, cutoffs, spread, least, signs)
 
 
 def _refuse_few(samples: int, rows: int, parameters: int) -> None:
@@ -243,11 +347,11 @@ def _refuse_few(samples: int, rows: int, parameters: int) -> None:
         )
 
 
-def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
+def _refuse_duplicates(records: Sequence[LogRecord]) -> None:
     """Refuse a file that is given twice: its noise would be underestimated."""
     names: dict[str, str] = {}  # by hash
-    for source in sources:
-        sha256, name = source.first.source.sha256, source.name
+    for record in records:
+        sha256, name = record.sha256, record.name
         if sha256 and sha256 in names:
             same = names[sha256] == name
             message = f"{name} is given twice" if same else f"{names[sha256]} and {name} hold the same bytes"
@@ -255,22 +359,18 @@ def _refuse_duplicates(sources: Sequence[BlockSource]) -> None:
         names[sha256] = name
 
 
-def _recording_notes(recordings: Sequence[Recording]) -> list[str]:
-    return [f"{r.source.name}: {note}" for r in recordings for note in r.notes]
-
-
-def _known_torque_notes(recordings: Sequence[Recording]) -> list[str]:
+def _known_torque_notes(logs: Sequence[Piece]) -> list[str]:
     """Return notes on known torques that were added to the measured ones."""
-    formulas = {"; ".join(r.known_torque) for r in recordings if r.known_torque}
+    formulas = {"; ".join(log.known_torque) for log in logs if log.known_torque}
     notes = [f"known torque added to the measured one: {text}" for text in sorted(formulas)]
-    if any(r.source.first.tau_known is not None for r in recordings):
+    if any(log.has_known for log in logs):
         notes.append("known torque added to the measured one: tau_known of the logs")
     return notes
 
 
-def _gain_notes(recordings: Sequence[Recording]) -> list[str]:
+def _gain_notes(logs: Sequence[Piece]) -> list[str]:
     """Return a note where torques rest on gains that were stated."""
-    names = [r.source.name for r in recordings if rests_on_gains(r.source.first)]
+    names = [log.record.name for log in logs if log.rests_on_gains]
     if not names:
         return []
     listed = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(names) > 3 else "")
@@ -292,7 +392,7 @@ def _elastic_notes(base: BaseParameters) -> list[str]:
     return [note, *([base.sentence] if base.sentence else [])]
 
 
-def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> list[str]:
+def _friction_notes(base: BaseParameters, least_speeds: Sequence[float]) -> list[str]:
     """Return notes on the model of dry friction at low speed."""
     plan, notes = friction_plan(base), []
     parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
@@ -304,7 +404,7 @@ def _friction_notes(base: BaseParameters, recordings: Sequence[Recording]) -> li
         notes.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, recordings[0].least_speeds, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, least_speeds, strict=True) if v]
     if pairs:
         notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,9 @@ def identify(
     seed: int = 0,
     contact: str | None = None,
     feet: str = "point",
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
     reading: Streaming,
     preparation: Preparation,
 ) -> Fit:
@@ -63,7 +67,14 @@ def identify(
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
     by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
     blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
-    and is kept in the fit's record.
+    such as which eight of many logs settings are chosen from, and is kept in the fit's record.
+
+    A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
+    environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
+    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
+    fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is a warning, too.
@@ -92,7 +103,7 @@ def identify(
     >>> bool(np.abs(fit.values - fit.basis.project(arm.parameters)).max() < 0.01)
     True
     """
-    settings = (elastic, base, prior, workers, seed, reading, preparation, contact, feet)
+    settings = (elastic, base, prior, workers, seed, reading, preparation, contact, feet, client, resume, skip_bad)
     inputs = FitInputs(robot, log_list(logs), terms, *settings)
     fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
     if fit.verdict.level is not Level.GOOD:
@@ -175,4 +186,4 @@ def fit_inputs(
     _warn_of_springs(fit)
     if not validated:
         return fit, ()
-    return fit, tuple(validate_recording(fit, r) for r in problem.recordings if not r.source.streamed)
+    return fit, tuple(validate_recording(fit, r) for r in problem.in_memory)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from taupi.checks import whole_number
+from taupi.checks import truth, whole_number
 from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, shown
@@ -17,6 +18,7 @@ from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
+from taupi.signals.formats.sources import expand_pattern
 from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Streaming
@@ -32,12 +34,12 @@ ELASTIC_TERMS = ("coulomb", "viscous", "offset")
 
 
 def log_list(logs: LogsLike) -> list[LogLike]:
-    """Return one log, or several, as a list."""
+    """Return one log, or several, as a list; patterns such as runs/*.csv are expanded, in the order of names."""
     if isinstance(logs, Log | str | os.PathLike):
-        return [logs]
-    if not isinstance(logs, Sequence) or not len(logs):
+        logs = [logs]
+    if not isinstance(logs, Sequence) or len(logs) == 0:
         raise TaupiError(Argument("logs"), f" is {shown(logs)}, expected a Log, a path, or a list of them.")
-    return list(logs)
+    return [each for log in logs for each in (expand_pattern(log) if isinstance(log, str | os.PathLike) else [log])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,9 @@ class FitInputs:
     preparation: Preparation = field(default_factory=Preparation)
     contact: str | None = None
     feet: str = "point"
+    client: Any = None  # of a Dask cluster, or the address of its scheduler
+    resume: str | os.PathLike[str] | None = None
+    skip_bad: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
@@ -68,6 +73,27 @@ class FitInputs:
         whole_number("seed", self.seed, least=0)
         if self.workers is not None:
             whole_number("workers", self.workers)
+            if self.client is not None:
+                raise TaupiError(
+                    *(
+                        Argument("client"),
+                        " and ",
+                        Argument("workers"),
+                        " are both given: a cluster has its own workers.",
+                    ),
+                    remedy=("Leave ", Argument("workers"), " out."),
+                )
+        truth("skip_bad", self.skip_bad)
+        if self.resume is not None and self.client is None:
+            raise TaupiError(
+                *(
+                    Argument("resume"),
+                    " is given without ",
+                    Argument("client"),
+                    ": only the pieces of a cluster are kept.",
+                ),
+                remedy=("Give ", Argument("client"), ", too."),
+            )
         object.__setattr__(self, "logs", log_list(self.logs))
 
     @property

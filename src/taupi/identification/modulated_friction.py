@@ -9,7 +9,6 @@ import numpy as np
 
 from taupi.dynamics.terms import Load, Term, modulated_terms
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.friction.fitted_terms import with_curve_speeds
 from taupi.identification.inputs import PriorLike
 from taupi.identification.problem import Problem, prior_of
@@ -27,13 +26,13 @@ def with_modulated_friction(
     prior: PriorLike,
     terms: Sequence[Term],
     speeds: np.ndarray,
-    compress: Callable[[FrictionPlan], Iterable[JointFactor]],
+    compress: Callable[[BaseParameters, np.ndarray], Iterable[JointFactor]],
 ) -> Problem:
     """Return a problem with the columns of `terms` after its own, by a second pass over the logs.
 
     The load is that of a fit without these columns, whose base parameters are `first` (b,); that of the result differs so little
     from it that a third pass would change nothing that can be seen. `speeds` (n,) are the largest of the logs, and `compress`
-    returns the factors of all logs for a plan; `prior` is that of `taupi.identify`.
+    returns the factors of all logs for base parameters with these columns and the first fit; `prior` is that of `taupi.identify`.
 
     mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep the
     parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by their
@@ -42,7 +41,7 @@ def with_modulated_friction(
     rounded = [float(f"{v:.3g}") or 1.0 for v in speeds]
     terms = with_curve_speeds(terms, rounded)
     base = problem.base.with_modulated(terms)
-    pieces = tuple(compress(friction_plan(base, first)))
+    pieces = tuple(compress(base, first))
     return dataclasses.replace(
         problem,
         terms=base.terms,

@@ -15,13 +15,16 @@ from taupi.identification.friction.dry_friction import FrictionPlan, friction_pl
 from taupi.identification.inputs import PriorLike
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
+from taupi.identification.rows.on_demand import OnDemand
+from taupi.identification.rows.passes import SkippedLog
 from taupi.identification.rows.preparation import Preparation
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.identification.solve import WEAK, Solution, solve
 from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.model.robot import Robot
 from taupi.program.program import Program
+from taupi.signals.read import LogLike
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
@@ -47,6 +50,8 @@ class Problem:
         conditioning: What the logs determine, in the columns of the regressor.
         prior: Standard parameters (p,), terms included, for what the logs do not determine.
         recordings: The logs, ready to be read again.
+        records: What a fit records of each log.
+        logs: The logs as they were given, without those that were left out.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
@@ -56,6 +61,7 @@ class Problem:
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
+        skipped: Logs that were left out, since they cannot be used.
         contact: How contact forces of a floating robot are treated, and its feet, as in `taupi.identify`; None for other robots.
     """
 
@@ -67,7 +73,8 @@ class Problem:
     pieces: tuple[JointFactor, ...]
     conditioning: Conditioning
     prior: np.ndarray
-    recordings: tuple[Recording, ...]
+    recordings: Sequence[Recording]
+    records: tuple[LogRecord, ...] = ()
     preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -76,12 +83,21 @@ class Problem:
     shape_spread: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     springs: SpringAnalysis | None = None
     cutoffs: ChosenCutoffs | None = None
+    skipped: tuple[SkippedLog, ...] = ()
+    logs: tuple[LogLike, ...] = ()
     contact: tuple[str | None, str] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the base parameters."""
         return self.base.names
+
+    @property
+    def in_memory(self) -> list[Recording]:
+        """The recordings of logs that are in memory: neither streamed nor read on other machines."""
+        if isinstance(self.recordings, OnDemand):
+            return []
+        return [recording for recording in self.recordings if not recording.source.streamed]
 
     @property
     def prior_base(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.files import path_of, refuse_to_overwrite, write_text
+from taupi.identification.fleet.fleet_fit import Fleet
 from taupi.identification.results.fit import Fit
 from taupi.model.robot import Robot
 from taupi.reporting.fit_page import Logs, fit_page
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
     from taupi.reporting.run_page import Runs
 
-    Reported = Fit | PayloadEstimate | Excitation | Runs
+    Reported = Fit | Fleet | PayloadEstimate | Excitation | Runs
 
 
 def report(
@@ -33,11 +34,13 @@ def report(
 ) -> None:
     """Write a result as one HTML file that needs nothing else: no network, no library.
 
-    `result` is a `Fit`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path` is the
-    file to write, a name ending in .html. An existing file is kept unless `force` is true.
+    `result` is a `Fit`, a `Fleet`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path`
+    is the file to write, a name ending in .html. An existing file is kept unless `force` is true.
 
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
     out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
+
+    The page of a `Fleet` shows which arms stand out, in which joint, since when and how surely, and what drifts.
 
     The page of a payload (`taupi.identify_payload`) shows the body at its frame, and its numbers with intervals.
 
@@ -81,6 +84,10 @@ def report_text(
     """Return a report as the text of an HTML file; the arguments are those of `report`."""
     if isinstance(result, Fit):
         return fit_page(result, validation, fitted, sections)
+    if isinstance(result, Fleet):
+        from taupi.reporting.fleet_page import fleet_page
+
+        return fleet_page(result, sections=sections)
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
 
     if isinstance(result, PayloadEstimate):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import casadi as cs
@@ -45,6 +46,14 @@ class Skeleton:
 def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -> Skeleton:
     """Return the parts of an arm at configurations (k, n); `frames` by name, by default the links' own and the tip."""
     names = tuple(dict.fromkeys((*robot.link_names, "tip"))) if frames is None else tuple(frames)
+    axes, links, placed, base = _program(robot, names)(q)
+    carriers = [base if (k := robot.frame(name).link) == BASE else links[:, k, 3] for name in names]
+    return Skeleton(robot, base[0], links[..., 1, :], axes, links, placed, np.stack(carriers, axis=1), names)
+
+
+@lru_cache(maxsize=16)
+def _program(robot: Robot, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return the program from q to axes, corners of links, frames and the base; kept, since a view calls it for each picture."""
     for name in names:
         robot.frame(name)
 
@@ -65,9 +74,7 @@ def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -
     count = len(robot.joints)
     outputs = [Port("axes", (count, 3)), Port("corners", (count, 4, 3)), Port("frames", (len(names), 3, 4))]
     program = trace_robot("skeleton", robot, body, ["q"], [*outputs, Port("base", (3,))])
-    axes, links, placed, base = program.compile("numpy")(q)
-    carriers = [base if (k := robot.frame(name).link) == BASE else links[:, k, 3] for name in names]
-    return Skeleton(robot, base[0], links[..., 1, :], axes, links, placed, np.stack(carriers, axis=1), names)
+    return program.compile("numpy")
 
 
 def _row(p: Any) -> list[Any]:

@@ -6,7 +6,6 @@ import dataclasses
 import importlib
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from taupi.checks import whole_number
@@ -17,7 +16,8 @@ from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.columns import Columns
 from taupi.signals.formats import FORMATS
-from taupi.signals.formats.files import readable, sha256
+from taupi.signals.formats.files import readable_source, sha256
+from taupi.signals.formats.sources import Source, shown_address
 from taupi.signals.log import Log, LogSource
 from taupi.signals.log_part import asked_blocks, asked_part
 from taupi.signals.reading import Reading
@@ -31,6 +31,7 @@ LogLike = Log | PathLike
 def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) -> Log:
     """Return the log in the file at a `path`: CSV (also .gz), Parquet, NPZ, MAT, ROS 1 and ROS 2 bags, MCAP.
 
+    An address works as well: s3://, gs://, az:// or https:// (extra `remote`), with credentials from the environment.
     If `columns` names no signal, the signals are guessed from the headers; the guess is in `log.notes`, and headers that could
     mean two things are refused. With a `robot`, joints are matched by name and put in its order; by default they keep that of the
     file. The result is in SI units.
@@ -45,7 +46,7 @@ def read_log(path: PathLike, robot: Robot | None = None, *, reading: Reading) ->
     'columns guessed from their headers: time = t_ms (ms); q = q1_deg (deg); tau = tau1 (SI)'
     """
     file, name, columns = _open(path, reading)
-    source = LogSource(printable(path, 4096), sha256(file), name)
+    source = LogSource(printable(shown_address(path), 4096), sha256(file), name)
     log: Log = _module(name).read(file, columns, _check_robot(robot), source)
     return asked_part(log, reading)
 
@@ -91,7 +92,7 @@ def block_reader(path: PathLike, size: int, robot: Robot | None, reading: Readin
                 *(Argument("stream", False), "."),
             ),
         )
-    source = LogSource(printable(path, 4096), sha256(file), name)
+    source = LogSource(printable(shown_address(path), 4096), sha256(file), name)
     checked = _check_robot(robot)
 
     def blocks() -> Iterator[Log]:
@@ -130,9 +131,9 @@ def write_log(log: Log, path: PathLike, force: bool = False) -> None:
     write_file(file, lambda stream: _module(name).write(log, stream, file), force)
 
 
-def _open(path: PathLike, reading: Reading) -> tuple[Path, str, Columns]:
+def _open(path: PathLike, reading: Reading) -> tuple[Source, str, Columns]:
     """Return the file, its format and its column mapping, completed by the settings."""
-    file = readable(path, folder=True)
+    file = readable_source(path, folder=True)
     columns = Columns.of(reading.columns)
     if reading.rate_hz is not None:
         columns = dataclasses.replace(columns, rate_hz=reading.rate_hz)
@@ -143,7 +144,7 @@ def _open(path: PathLike, reading: Reading) -> tuple[Path, str, Columns]:
     return file, reading.format or _sniff(file), columns
 
 
-def _sniff(file: Path) -> str:
+def _sniff(file: Source) -> str:
     ending = _by_ending(file)
     order = ([ending] if ending else []) + ["rosbag", "parquet", "npz", "mat", "csv"]
     for name in dict.fromkeys(order):
@@ -154,7 +155,7 @@ def _sniff(file: Path) -> str:
     raise TaupiError(f"{file.name} is of no known format. Known: {', '.join(FORMATS)}.")
 
 
-def _by_ending(file: Path) -> str | None:
+def _by_ending(file: Source) -> str | None:
     low = file.name.lower()
     return next((name for name, f in FORMATS.items() if low.endswith(f.endings)), None)
 

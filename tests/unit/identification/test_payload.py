@@ -13,6 +13,7 @@ from taupi.identification.payloads.difference import difference
 from taupi.identification.payloads.fit_errors import drift_sizes
 from taupi.identification.payloads.identify_body import carrying_frame, payload_columns
 from taupi.identification.payloads.real_body import likely_body
+from taupi.identification.results.verdict import Level, Reason, Verdict
 from taupi.identification.rows.factors import Compressor
 from taupi.model.body import body_from_com, pseudo_inertia, smallest_eigenvalue
 
@@ -164,6 +165,12 @@ def test_a_payload_on_coupled_drives():
 def test_bad_settings_are_refused(settings, words):
     with pytest.raises(TaupiError, match=words):
         tp.identify_payload(fit(), recorded(ARM, 202), **settings)
+
+
+def test_a_payload_says_that_its_fit_is_poor():
+    poor = dataclasses.replace(fit(), judged=Verdict.of([Reason("odd", "Something is off.", Level.DOUBTFUL)]))
+    load = tp.identify_payload(poor, recorded(ARM.with_payload(**LOAD), 200))
+    assert load.notes[0] == "the fit of the robot without the payload is doubtful: Something is off."
 
 
 def test_what_is_no_fit_is_refused():

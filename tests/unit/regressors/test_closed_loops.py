@@ -112,7 +112,8 @@ def test_a_parallelogram_is_its_mimic_joints():
 
 MJCF = """<mujoco><compiler angle="radian"/><option gravity="0 -9.81 0"/><worldbody>
 <body name="crank"><joint name="crank" axis="0 0 1"/><geom type="box" size=".15 .02 .02" pos=".15 0 0"/>
-<body name="coupler" pos=".3 0 0"><joint name="coupler" axis="0 0 1"/><geom type="box" size=".35 .02 .02" pos=".35 0 0"/></body></body>
+<body name="coupler" pos=".3 0 0"><joint name="coupler" axis="0 0 1"/>
+<geom type="box" size=".35 .02 .02" pos=".35 0 0"/></body></body>
 <body name="rocker" pos=".6 0 0"><joint name="rocker" axis="0 0 1"/><geom type="box" size=".25 .02 .02" pos=".25 0 0"/>
 <site name="r" pos=".5 0 0"/></body></worldbody>
 <equality><connect body1="coupler" body2="rocker" anchor=".7 0 0" solref=".004 1"/></equality></mujoco>"""

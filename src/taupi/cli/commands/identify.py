@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from taupi.cli.description import Description
-from taupi.cli.fit_folder import ExportOptions, exit_if_wrong, refuse_logs, refuse_results, with_record, write_results
+from taupi.cli.fit_folder import (
+    ExportOptions,
+    exit_if_many_skipped,
+    exit_if_wrong,
+    expanded,
+    refuse_logs,
+    refuse_results,
+    with_record,
+    write_results,
+)
 from taupi.cli.options import ForceOption, JsonOption, LogsArgument, MaxErrorOption, RobotArgument, ValidateOption
 from taupi.cli.parsing import names
 from taupi.cli.threshold import check_threshold, exit_if_missed
@@ -58,6 +67,25 @@ PriorWeightOption = Annotated[
         help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
     ),
 ]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the logs, such as tcp://head:8786."
+    ),
+]
+SchedulerFileOption = Annotated[
+    Path | None,
+    typer.Option("--scheduler-file", metavar="FILE.json", help="The same, by the file that the scheduler wrote."),
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--resume", metavar="DIR", help="Where finished logs of a cluster are kept, to go on after an interruption."
+    ),
+]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out logs that cannot be used; exit with 3 if they are more than 5 %.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
 
 
@@ -76,6 +104,10 @@ def identify(
     exports: ExportOptions,
     max_error: MaxErrorOption = None,
     seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
+    scheduler_file: SchedulerFileOption = None,
+    resume: ResumeOption = None,
+    skip_bad: SkipBadOption = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
     reading: Streaming,
@@ -89,14 +121,16 @@ def identify(
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
     taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
+    taupi identify panda.urdf 's3://bucket/run-*.parquet' --scheduler tcp://head:8786 --resume pieces -o out
     """
     from taupi.cli.show.fit import fit_data, fit_summary
     from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
+    from taupi.signals.formats.sources import file_name
     from taupi.signals.log_part import whole_logs
 
-    others = validate or []
+    logs, others = expanded(logs), expanded(validate or [])
     check_threshold(max_error)
     refuse_results(output, force)
     refuse_logs(logs, others)
@@ -105,14 +139,21 @@ def identify(
         arm = description.load(robot)
         known = description.load(prior) if prior else None
         inputs = FitInputs(
-            arm, logs, _terms(terms), elastic, prior=known, seed=seed, reading=reading, preparation=preparation
+            *(arm, logs, _terms(terms), elastic),
+            prior=known,
+            seed=seed,
+            reading=reading,
+            preparation=preparation,
+            client=scheduler or scheduler_file,
+            resume=resume,
+            skip_bad=skip_bad,
         )
         chosen = with_knowledge(estimator, bounds, prior_weight)
         fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
         fit = with_record(fit, reading)
         held_out = []
         for path in others:
-            step(path.name)
+            step(file_name(path))
             held_out.append(fit.validate(path, reading=whole_logs(reading)))
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
@@ -121,6 +162,7 @@ def identify(
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
     print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
     exit_if_wrong(fit, exports)
+    exit_if_many_skipped(fit)
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 

@@ -88,7 +88,7 @@ def _of_logs(robot: Robot, base: BaseParameters, logs: list[Any], sigma: np.ndar
     problem = build_problem(robot, logs, terms=base.terms, elastic=False)
     total = np.zeros((base.count, base.count))
     for factor in problem.factors:
-        rate = problem.recordings[factor.file].rate_hz
+        rate = problem.records[factor.file].rate_hz
         rows = factor.r[:, :-1] / sigma[factor.joint]
         total += (rows.T @ rows) * (rate_hz / rate)
     return _aligned(base, problem.base, total)

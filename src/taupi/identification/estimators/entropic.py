@@ -254,8 +254,8 @@ def description_errors(problem: Problem) -> dict[str, float]:
 
 def entropic_offer(problem: Problem, fit: Fit) -> str | None:
     """Return a note that offers this estimator, if a log is short or leaves parameters open, and the description explains it."""
-    longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.recordings))]
-    seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.recordings, strict=True))
+    longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.records))]
+    seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.records, strict=True))
     unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()
     needed = seconds < SHORT_S or unknown > 0
     if fit.estimator == Entropic.name or not needed or not described or problem.base.elastic:

@@ -72,7 +72,7 @@ class FrictionShapes:
         fit = result.fit
         if not validated:
             return fit, ()
-        return fit, tuple(validate_recording(fit, r) for r in result.recordings if not r.source.streamed)
+        return fit, tuple(validate_recording(fit, r) for r in result.in_memory)
 
     def search(self, inputs: FitInputs) -> ShapedFit:
         """Return the best shapes, and the fit with them; `inputs` are those of `taupi.identify`."""
@@ -97,7 +97,7 @@ class FrictionShapes:
         fit = dataclasses.replace(
             fit, estimator=self.name, settings={**fit.settings, **found}, notes=(*fit.notes, note)
         )
-        return ShapedFit(fit, shapes, errors, before, after, problem.recordings)
+        return ShapedFit(fit, shapes, errors, before, after, tuple(problem.in_memory))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class ShapedFit:
         stderr: Their standard errors (k,).
         before: The relative weighted residual at the start of the search.
         after: The relative weighted residual with the best shapes.
-        recordings: The fitted logs.
+        in_memory: The fitted logs, of which those that are in memory.
     """
 
     fit: Fit
@@ -118,7 +118,7 @@ class ShapedFit:
     stderr: np.ndarray
     before: float
     after: float
-    recordings: tuple[Recording, ...] = field(default=(), repr=False)
+    in_memory: tuple[Recording, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         pairs = ", ".join(f"{s:.5g} +- {e:.2g}" for s, e in zip(self.shapes, self.stderr, strict=True))

@@ -22,6 +22,7 @@ from taupi.identification.payloads.payload_estimate import ENTRIES, PayloadEstim
 from taupi.identification.payloads.real_body import body_scale, likely_body
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_file import load_fit
+from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import PREDICTION_CHANGES
 from taupi.model.body import move_body, why_not_physical
 from taupi.model.robot import BASE, Robot
@@ -109,7 +110,7 @@ def identify_payload(
         relative=found.relative,
         before=found.before,
         logs=names,
-        notes=tuple(_notes(found, body, determined, gain, names)),
+        notes=(*_fit_notes(fit), *_notes(found, body, determined, gain, names)),
         noise=found.noise,
     )
 
@@ -208,6 +209,13 @@ def _refuse_untold(robot: Robot, found: Difference) -> None:
             f"The robot is lighter in the log than in the fit, by {-mass:.3g} kg ± {error:.2g}.",
             remedy="Was the fit made with a load? Make it from logs without, and give the log with the load.",
         )
+
+
+def _fit_notes(fit: Fit) -> list[str]:
+    """Return a note if the fit without the payload is not to be trusted."""
+    if fit.verdict.level is Level.GOOD:
+        return []
+    return [f"the fit of the robot without the payload is {fit.verdict.level}: {' '.join(fit.verdict.reasons[:1])}"]
 
 
 def _notes(

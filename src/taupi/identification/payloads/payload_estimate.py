@@ -31,7 +31,7 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 class PayloadErrors(np.ndarray):
     """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not tell.
 
-    The order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
+    Of the `ten` numbers, the order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
 
     >>> errors = PayloadErrors([0.1, 0.01, 0.01, 0.02, 1.0, 0.2, 0.3, 1.0, 0.4, 1.0])
     >>> errors.mass, errors["com"].tolist(), float(errors.inertia[2, 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,8 @@ def assemble(
             *(_share_notes(problem, solution, weights) if pieces is None else []),
             *notes,
         ),
-        logs=tuple(r.record for r in problem.recordings),
-        record=fit_record(problem.robot, problem.seed),
+        logs=problem.records,
+        record=fit_record(problem.robot, problem.seed) | _skipped_record(problem),
         prior=problem.prior,
         cutoffs=problem.cutoffs,
         shifts=moved,
@@ -123,6 +124,11 @@ def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
 
 
+def _skipped_record(problem: Problem) -> dict[str, Any]:
+    """Return the record of logs that were left out, if there are any."""
+    return {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
+
+
 def _shape_covariance(problem: Problem) -> np.ndarray:
     """Return the covariance (b, b) that the uncertain shapes of dry friction add."""
     spread = np.zeros((len(problem.names), problem.shape_spread.shape[1]))
@@ -143,7 +149,7 @@ def _undetermined_notes(problem: Problem, solution: Solution) -> list[str]:
 
 def information_shares(problem: Problem, solution: Solution, weights: Weights) -> np.ndarray:
     """Return the share of each log (k,) in what determines the parameters: sum_j |w_ij Y_ij (Y' W Y)^-1/2|^2, normalised."""
-    result = np.zeros(len(problem.recordings))
+    result = np.zeros(len(problem.records))
     for f in problem.factors:
         weight = weights.get((f.file, f.joint), 1.0)
         result[f.file] += float(np.sum((weight * f.r[:, :-1] @ solution.spread) ** 2))
@@ -152,11 +158,11 @@ def information_shares(problem: Problem, solution: Solution, weights: Weights) -
 
 def _share_notes(problem: Problem, solution: Solution, weights: Weights) -> list[str]:
     """Return a note on which of several logs decide."""
-    if len(problem.recordings) < 2:
+    if len(problem.records) < 2:
         return []
     shares = information_shares(problem, solution, weights)
     first = np.argsort(-shares, kind="stable")[:_LISTED]
-    listed = ", ".join(f"{problem.recordings[k].source.name} {100 * shares[k]:.0f} %" for k in first)
+    listed = ", ".join(f"{problem.records[k].name} {100 * shares[k]:.0f} %" for k in first)
     rest = len(shares) - len(first)
     more = f", the other {rest} {100 * (1 - shares[first].sum()):.0f} %" if rest else ""
     return [f"What determines the parameters comes from {listed}{more}."]

@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
+from taupi.signals.formats.sources import file_name, size_of, source_of
 from taupi.signals.implausible import refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
-from taupi.signals.read import LogLike, block_reader, read_log
+from taupi.signals.read import LogLike, PathLike, block_reader, read_log
 from taupi.signals.reading import Streaming
 from taupi.signals.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.standstill import MotionRows, motion_rows
@@ -49,7 +49,7 @@ class BlockSource:
     @property
     def name(self) -> str:
         """The file's name, or "log"."""
-        return Path(self.first.source.path).name if self.first.source.path else "log"
+        return file_name(self.first.source.path) if self.first.source.path else "log"
 
     @property
     def span(self) -> tuple[float, float]:
@@ -96,17 +96,16 @@ def open_source(
             return _in_memory(asked_part(log, reading), equations, preparation)
     if not isinstance(log, str | os.PathLike):
         raise TaupiError(Argument("logs"), f" holds {shown(log)}, expected a Log or the path of a file.")
-    path = Path(log)
-    with errors_naming(path):
-        if _streams(path, preparation, reading):
-            return _streamed(path, equations, preparation, reading, check)
-        return _in_memory(read_log(path, equations.robot, reading=reading), equations, preparation)
+    with errors_naming(log):
+        if _streams(log, preparation, reading):
+            return _streamed(log, equations, preparation, reading, check)
+        return _in_memory(read_log(log, equations.robot, reading=reading), equations, preparation)
 
 
 @contextmanager
 def errors_naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
     """Put the name of a file in front of errors raised in this context."""
-    name = Path(path).name if path else ""
+    name = file_name(path) if path else ""
     try:
         yield
     except TaupiError as error:
@@ -115,13 +114,13 @@ def errors_naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
         raise error.about(name) from None
 
 
-def _streams(path: Path, preparation: Preparation, reading: Streaming) -> bool:
+def _streams(path: PathLike, preparation: Preparation, reading: Streaming) -> bool:
     """Tell whether a file is read block by block."""
     local = preparation.derivatives in LOCAL_DERIVATIVES
     if reading.stream and not local:
         raise TaupiError(
             Argument("derivatives"),
-            f" is {preparation.derivatives!r}, which needs the whole log at once, but {path.name} is to be streamed.",
+            f" is {preparation.derivatives!r}, which needs the whole log at once, but {file_name(path)} is to be streamed.",
             remedy=(
                 "Use ",
                 Argument("derivatives", "central"),
@@ -132,9 +131,9 @@ def _streams(path: Path, preparation: Preparation, reading: Streaming) -> bool:
         )
     if reading.stream is not None:
         return reading.stream
-    low = path.name.lower()
+    low = file_name(path).lower()
     streamable = any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
-    return local and streamable and path.is_file() and path.stat().st_size > STREAMED_BYTES
+    return local and streamable and size_of(source_of(path)) > STREAMED_BYTES
 
 
 def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> BlockSource:
@@ -150,7 +149,7 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
 
 
 def _streamed(
-    path: Path, equations: Equations, preparation: Preparation, reading: Streaming, check: Callable[[], None]
+    path: PathLike, equations: Equations, preparation: Preparation, reading: Streaming, check: Callable[[], None]
 ) -> BlockSource:
     """Return the blocks of a file, after reading it once, so that anything wrong with it is reported before work begins."""
     reader = block_reader(path, reading.block, equations.robot, reading)
@@ -168,7 +167,7 @@ def _streamed(
     first = next(blocks(), None)
     if first is None or len(first) < min(_LEAST, reading.block):
         raise TaupiError(
-            f"{path.name} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
+            f"{file_name(path)} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
         )
     equations.check(first)
     refuse_slow(first)

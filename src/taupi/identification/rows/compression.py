@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
-from taupi.identification.rows.factors import Compressor, JointFactor
+from taupi.identification.rows.factors import MOST_STRETCHES, Compressor, JointFactor
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.identification.rows.workers import Workers
@@ -45,11 +45,15 @@ class Compressed:
 
 
 def compress_recordings(
-    pool: Workers, plan: FrictionPlan, recordings: Sequence[Recording], extension: Extension | None = None
+    pool: Workers,
+    plan: FrictionPlan,
+    recordings: Sequence[Recording],
+    extension: Extension | None = None,
+    most: int = MOST_STRETCHES,
 ) -> list[Compressed]:
-    """Return the factors of the rows of each recording, extended if there is an `extension`."""
+    """Return the factors of the rows of each recording, `most` of its stretches; extended if there is an `extension`."""
     with _sample_counter(recordings) as count:
-        return pool.map(lambda k: _compress(plan, recordings[k], k, count, extension), range(len(recordings)))
+        return pool.map(lambda k: compress(plan, recordings[k], k, most, count, extension), range(len(recordings)))
 
 
 def with_speeds(recordings: Sequence[Recording], compressed: Sequence[Compressed]) -> list[Recording]:
@@ -58,12 +62,21 @@ def with_speeds(recordings: Sequence[Recording], compressed: Sequence[Compressed
     return [replace(r, speeds=tuple(np.abs(part.extremes[0]).max(axis=0).tolist())) for r, part in pairs]
 
 
-def _compress(
-    plan: FrictionPlan, recording: Recording, file: int, count: Callable[[int], None], extension: Extension | None
+def compress(
+    plan: FrictionPlan,
+    recording: Recording,
+    file: int,
+    most: int,
+    count: Callable[[int], None],
+    extension: Extension | None = None,
 ) -> Compressed:
+    """Return the factors of the rows of a recording, those of the log with the index `file`.
+
+    There are `most` stretches of time; `count` is called with how many samples were done since the last call.
+    """
     maker = RowMaker(plan, None if extension is None else extension.shapes)
     used = maker.used if extension is None else extension.used(maker.used)
-    compressor = Compressor(used, recording.independent_share)
+    compressor = Compressor(used, recording.independent_share, most)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in recording.rows(maker):
         compressor.add(*((rows.y, rows.tau, rows.use) if extension is None else extension.extended(rows)))

@@ -43,7 +43,8 @@ class Compressor:
     """Compresses rows of a regressor into factors, one for each joint and stretch of time: at most n x 64 triangles.
 
     `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
-    that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth.
+    that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth,
+    and `most`, one or an even number, how many stretches there are at most.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -55,9 +56,9 @@ class Compressor:
     [(7, 7), (4, 7)]
     """
 
-    def __init__(self, used: np.ndarray, share: float = 1.0) -> None:
+    def __init__(self, used: np.ndarray, share: float = 1.0, most: int = MOST_STRETCHES) -> None:
         self.n, self.p = used.shape
-        self.share = share
+        self.share, self.most = share, most
         self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # the last is the torque
         self.samples = 0
         self.stretch = STRETCH
@@ -71,7 +72,7 @@ class Compressor:
         while done < len(tau):
             at, inside = divmod(self.samples, self.stretch)
             if at == len(self._pieces):
-                if at == MOST_STRETCHES:
+                if at == self.most:
                     self._join()
                     continue
                 self._pieces.append([np.zeros((0, len(c))) for c in self._columns])
@@ -92,10 +93,13 @@ class Compressor:
 
     def _join(self) -> None:
         """Join pairs of neighbouring stretches, so that all are twice as long."""
-        pairs = [(k, k + 1) for k in range(0, len(self._pieces), 2)]
-        self._pieces = [[append_rows(a, b) for a, b in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs]
-        self._rows = [self._rows[a] + self._rows[b] for a, b in pairs]
-        self._total = [self._total[a] + self._total[b] for a, b in pairs]
+        if self.most > 1:
+            pairs = [(k, k + 1) for k in range(0, len(self._pieces), 2)]
+            self._pieces = [
+                [append_rows(a, b) for a, b in zip(*(self._pieces[k] for k in p), strict=True)] for p in pairs
+            ]
+            self._rows = [self._rows[a] + self._rows[b] for a, b in pairs]
+            self._total = [self._total[a] + self._total[b] for a, b in pairs]
         self.stretch *= 2
 
     def result(self, file: int) -> list[JointFactor]:

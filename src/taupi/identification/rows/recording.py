@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from taupi.errors import Argument, TaupiError, ordinal, shown
 from taupi.identification.equations import Equations
 from taupi.identification.rows.block_source import BlockSource
+from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
@@ -112,18 +114,16 @@ class LogRecord:
 class SmoothedBlocks:
     """The blocks of a source smoothed for a regressor, keeping every `step`-th sample; as they are if `smoother` is None.
 
-    A log in memory is smoothed once.
+    A log in memory is smoothed once, when it is first needed.
     """
 
     source: BlockSource
     smoother: Smoother | None = None
     step: int = 1
-    _in_memory: tuple[Log, ...] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        logs = [] if self.source.streamed else list(self._smooth())
-        chunks = [log.rows(slice(k, k + _CHUNK)) for log in logs for k in range(0, len(log), _CHUNK)]
-        object.__setattr__(self, "_in_memory", tuple(chunks))
+    @cached_property
+    def _in_memory(self) -> tuple[Log, ...]:
+        return tuple(log.rows(slice(k, k + _CHUNK)) for log in self._smooth() for k in range(0, len(log), _CHUNK))
 
     def __iter__(self) -> Iterator[Log]:
         return self._smooth() if self.source.streamed else iter(self._in_memory)
@@ -264,6 +264,17 @@ class Recording:
         chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
         other = Recording.of(self.source, self.equations, self.preparation, chosen)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
+
+    def with_nearest_cutoff(self, hz: float, reason: str = "") -> Recording:
+        """Return the recording with a cutoff, Hz, or with the nearest that it is long enough for."""
+        return self.with_cutoff(min(max(hz, self.source.lowest_cutoff_hz), 0.4 * self.source.rate_hz), reason)
+
+    def with_pooled_cutoffs(self, chosen: ChosenCutoffs) -> Recording:
+        """Return the recording with the cutoffs chosen for all logs; the same if it came prepared."""
+        if self.cutoff is None:
+            return self
+        recording = self.with_nearest_cutoff(chosen.fit_hz, "the same for all logs")
+        return replace(recording, validation_hz=chosen.validation_hz)
 
     def with_preparation(self, preparation: Preparation) -> Recording:
         """Return the recording prepared in another way, with the same cutoff and the same rows in use."""

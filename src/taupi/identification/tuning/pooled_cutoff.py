@@ -40,12 +40,7 @@ def with_pooled_cutoffs(
     if settings.cutoff_hz is not None or not unprepared:
         return recordings, None
     chosen = choose_pooled_cutoffs(base, unprepared)
-    return [
-        dataclasses.replace(_cut(r, chosen.fit_hz, "the same for all logs"), validation_hz=chosen.validation_hz)
-        if r.cutoff
-        else r
-        for r in recordings
-    ], chosen
+    return [r.with_pooled_cutoffs(chosen) for r in recordings], chosen
 
 
 def choose_pooled_cutoffs(base: BaseParameters, recordings: Sequence[Recording]) -> ChosenCutoffs:
@@ -60,14 +55,14 @@ def choose_pooled_cutoffs(base: BaseParameters, recordings: Sequence[Recording])
     """
     bounds = _bounds(recordings)
     beginnings = _beginnings(recordings, bounds.most_hz)
-    slow = _inertial_share(base, [_cut(r, bounds.centre_hz) for r in beginnings]) < _VISIBLE
+    slow = _inertial_share(base, [r.with_nearest_cutoff(bounds.centre_hz) for r in beginnings]) < _VISIBLE
     tried = bounds.most_hz if slow else bounds.suggested_hz
-    bandwidths = explained_bandwidths(base, [_cut(r, tried) for r in beginnings])
+    bandwidths = explained_bandwidths(base, [r.with_nearest_cutoff(tried) for r in beginnings])
     for _ in range(_HALVINGS):
         if slow or (bandwidths is not None and bandwidths.half_hz >= _SPOILED * tried):
             break
         tried = tried / 2
-        bandwidths = explained_bandwidths(base, [_cut(r, tried) for r in beginnings])
+        bandwidths = explained_bandwidths(base, [r.with_nearest_cutoff(tried) for r in beginnings])
     explained = bandwidths if bandwidths is not None and (slow or bandwidths.half_hz >= _SPOILED * tried) else None
     return _within(bounds, explained, slow)
 
@@ -100,12 +95,6 @@ def _bounds(recordings: Sequence[Recording]) -> CutoffBounds:
     )  # half of the time is in longer logs
     least = max(bounds.least_hz, _PERIODS / max(typical, 1e-9))
     return dataclasses.replace(bounds, least_hz=min(least, bounds.most_hz))
-
-
-def _cut(recording: Recording, hz: float, reason: str = "") -> Recording:
-    """Return a recording with the cutoff, or with the lowest that it is long enough for."""
-    source = recording.source
-    return recording.with_cutoff(min(max(hz, source.lowest_cutoff_hz), 0.4 * source.rate_hz), reason)
 
 
 def _beginnings(recordings: Sequence[Recording], highest_hz: float) -> list[Recording]:

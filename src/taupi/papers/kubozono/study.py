@@ -135,6 +135,8 @@ def pictures(loops: dict[tuple[str, str], Loop]) -> tuple[Picture, ...]:
 
 
 NOTES = (
+    "The equations compared are those in which something is wrong or doubtful as printed, and a few beside them; that the others "
+    "hold, one by one, is in docs/concepts/equations.md.",
     "The document has no simulation. The figures of the loops are those of reference runs with another plant, printed in "
     "docs/concepts/reference-runs.md. Every cell of that table is met to its printed digits but one, which is off by 4e-4 more.",
     "The draw of the first estimate is not printed, so it was searched for: NumPy's default and old generator, 400 seeds, three "

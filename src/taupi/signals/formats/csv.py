@@ -22,8 +22,9 @@ from taupi.budget import budget
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, own_mapping, readable
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
+from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
@@ -46,27 +47,27 @@ class _Dialect:
     own: dict[str, object] | None
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file is text, also UTF-16 with its mark, or gzipped."""
     head = beginning(path, 4096)
     return bool(head) and (head[:2] in (_GZIP, *_UTF16) or b"\0" not in head)
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a text table."""
     dialect, layout = _open(path, columns, robot)
     return log_from_parts(path, _parts(path, dialect, layout), layout, source)
 
 
-def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, with a few megabytes of text in memory at a time."""
     dialect, layout = _open(path, columns, robot)
     yield from blocks_from_parts(path, _parts(path, dialect, layout), layout, source, size)
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the columns of a text table, without their rows."""
-    dialect = _dialect(readable(path, "a text table"))
+    dialect = _dialect(readable_source(path, "a text table"))
     return Table({name: np.empty(0) for name in dialect.names}, path.name, own=dialect.own)
 
 
@@ -102,17 +103,17 @@ def _labels(names: Sequence[str]) -> tuple[str, ...]:
 # The header -------------------------------------------------------------------------------------------------------
 
 
-def _open(path: Path, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
-    dialect = _dialect(readable(path, "a text table"))
+def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
+    dialect = _dialect(readable_source(path, "a text table"))
     empty = {name: np.empty(0) for name in dialect.names}
     return dialect, resolve_layout(Table(empty, path.name, own=dialect.own), columns, robot)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Source) -> Iterator[bytes]:
     """Yield the lines of a file; a file that cannot be read is refused in one sentence."""
-    zipped, size, unpacked = beginning(path, 2) == _GZIP, path.stat().st_size, 0
+    zipped, size, unpacked = beginning(path, 2) == _GZIP, size_of(path), 0
     try:
-        with gzip.open(path) if zipped else path.open("rb") as stream:
+        with path.open("rb") as raw, gzip.open(raw) if zipped else raw as stream:
             for line in _text_lines(stream):
                 unpacked += len(line)
                 if zipped:
@@ -148,7 +149,7 @@ def _text_lines(stream: Any) -> Iterator[bytes]:
         line = stream.readline(_CHUNK)
 
 
-def _dialect(path: Path) -> _Dialect:
+def _dialect(path: Source) -> _Dialect:
     own: dict[str, object] | None = None
     comment, rows = b"", []
     for number, line in enumerate(_lines(path)):
@@ -223,7 +224,7 @@ def _unique(names: Sequence[str], where: str) -> tuple[str, ...]:
 # The numbers ------------------------------------------------------------------------------------------------------
 
 
-def _parts(path: Path, dialect: _Dialect, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
+def _parts(path: Source, dialect: _Dialect, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
     wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
     for first, chunk in _chunks(path, dialect.skip):
         text = _without_comments(chunk, dialect.delimiter)
@@ -231,7 +232,7 @@ def _parts(path: Path, dialect: _Dialect, layout: Layout) -> Iterator[dict[str, 
             yield _parse(text, chunk, first, dialect, wanted, path.name)
 
 
-def _chunks(path: Path, skip: int) -> Iterator[tuple[int, bytes]]:
+def _chunks(path: Source, skip: int) -> Iterator[tuple[int, bytes]]:
     """Yield (number of the first line, text of many complete lines)."""
     lines: list[bytes] = []
     size, first = 0, skip

@@ -12,18 +12,33 @@ import numpy as np
 from taupi.budget import MIB, budget, over_budget
 from taupi.errors import Argument, TaupiError
 from taupi.input_files import parse_json, printable, regular_file
+from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, size_of, source_of
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
     """Return the path of a regular file that is not empty and not larger than a log may be, or, with `folder`, of a folder."""
     file = regular_file(path, expected, folder)
-    size, most = file.stat().st_size, budget().log_bytes
-    if size > most and not file.is_dir():
-        raise over_budget(f"{printable(file.name)} has {size / MIB:.0f} MiB, expected {most / MIB:.0f}", "log_bytes")
+    if not file.is_dir():
+        _check_size(file.name, file.stat().st_size)
     return file
 
 
-def beginning(path: Path, count: int = 16) -> bytes:
+def readable_source(path: str | os.PathLike[str] | Source, expected: str = "a log", folder: bool = False) -> Source:
+    """Return the source at a path, checked as by `readable`, or at an address, whose size is checked likewise."""
+    source = source_of(path)
+    if not isinstance(source, RemoteFile):
+        return readable(source, expected, folder)
+    _check_size(source.name, size_of(source))
+    return source
+
+
+def _check_size(name: str, size: int) -> None:
+    most = budget().log_bytes
+    if size > most:
+        raise over_budget(f"{printable(name)} has {size / MIB:.0f} MiB, expected {most / MIB:.0f}", "log_bytes")
+
+
+def beginning(path: Source, count: int = 16) -> bytes:
     """Return the first bytes of a file, by which its format is recognised."""
     if not path.is_file():
         return b""
@@ -31,8 +46,10 @@ def beginning(path: Path, count: int = 16) -> bytes:
         return stream.read(count)
 
 
-def sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, or of the bytes of a folder's files in the order of their names."""
+def sha256(path: Source) -> str:
+    """Return the sha256 of a file's bytes, or of a folder's files in the order of their names; of a remote file's tag."""
+    if isinstance(path, RemoteFile):
+        return remote_digest(path)
     digest = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
         with file.open("rb") as stream:

@@ -13,26 +13,27 @@ from taupi.errors import TaupiError
 from taupi.input_files import read_bytes
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, own_mapping, readable
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.mat_elements import Value, variables
+from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file begins as MATLAB files do, or is named like one."""
     return beginning(path, 6) == b"MATLAB" or path.suffix.lower() == ".mat"
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a MATLAB file. Arrays with time along their second axis are transposed, and a note says so."""
     table = head(path, columns, robot)
     return log_from_table(table, resolve_layout(table, columns, robot), source)
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a MATLAB file, time along their first axis."""
     arrays: dict[str, np.ndarray] = {}
     own: dict[str, object] | None = None
@@ -56,10 +57,13 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     savemat(stream, data, do_compression=True)
 
 
-def _load(path: Path) -> dict[str, Value]:
-    readable(path, "a MATLAB file")
+def _load(path: Source) -> dict[str, Value]:
+    readable_source(path, "a MATLAB file")
     if beginning(path, 128)[:10] == b"MATLAB 7.3" or beginning(path, 8) == b"\x89HDF\r\n\x1a\n":
         raise TaupiError(f"{path.name} is of version 7.3 (HDF5). Save it with save(..., '-v7').")
+    if isinstance(path, RemoteFile):
+        with path.open() as stream:
+            return variables(stream.read(), path.name)
     return variables(read_bytes(path, "a MATLAB file", budget().log_bytes), path.name)
 
 

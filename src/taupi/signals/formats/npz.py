@@ -16,7 +16,8 @@ from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, own_mapping, readable
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
+from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
@@ -25,45 +26,45 @@ _OWN = "taupi_log"
 _BROKEN = Exception
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file is a zip archive of .npy arrays."""
     if beginning(path, 4) != b"PK\x03\x04":
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
     except _BROKEN:
         return path.suffix == ".npz"
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
     heads, own, counts = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
-    budget().check_unpacked(8 * sum(counts[name] for name in names), path.stat().st_size, path.name)
+    budget().check_unpacked(8 * sum(counts[name] for name in names), size_of(path), path.name)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
             arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
     return log_from_table(Table(arrays, path.name), layout, source)
 
 
-def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
     heads, own, _ = _heads(path)
     layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             streams = {name: archive.open(f"{name}.npy") for name in names}
             shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
             rows = min(shape[0] for shape, _ in shapes.values())
             if any(shape[0] != rows for shape, _ in shapes.values()):
                 raise TaupiError(f"{path.name} has arrays of different lengths, expected one row per time stamp.")
             width = sum(math.prod(shape[1:]) for shape, _ in shapes.values())
-            budget().check_unpacked(8 * width * min(size, rows), path.stat().st_size, f"{path.name}: a block")
+            budget().check_unpacked(8 * width * min(size, rows), size_of(path), f"{path.name}: a block")
             for a in range(0, rows, size):
                 count = min(size, rows - a)
                 part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
@@ -74,7 +75,7 @@ def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource,
         raise _damaged(path, error) from None
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a NumPy archive, without their rows."""
     heads, own, _ = _heads(path)
     return Table(heads, path.name, own=own)
@@ -90,14 +91,14 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     np.savez_compressed(stream, **arrays)
 
 
-def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None, dict[str, int]]:
+def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | None, dict[str, int]]:
     """Return empty arrays with the widths of the archive's arrays, the mapping that it carries, and how many numbers each has."""
-    readable(path, "a NumPy archive")
+    readable_source(path, "a NumPy archive")
     heads: dict[str, np.ndarray] = {}
     counts: dict[str, int] = {}
     own = None
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             budget().check_columns(len(archive.namelist()), path.name)
             for entry in archive.namelist():
                 name = entry.removesuffix(".npy")
@@ -118,11 +119,11 @@ def _heads(path: Path) -> tuple[dict[str, np.ndarray], dict[str, object] | None,
     return heads, own, counts
 
 
-def _own(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, object]:
+def _own(path: Source, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, object]:
     where = f"{path.name}: its mapping, {_OWN},"
     if shape or dtype.kind != "U" or dtype.itemsize > budget().text_bytes:
         return own_mapping("", where)
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as arrays:
         text = arrays[_OWN].astype("=U").reshape(1)
     codes = text.view(np.uint32)  # NumPy makes texts of any codes, with which Python then fails
     return own_mapping(str(text[0]) if (codes <= sys.maxunicode).all() else "", where)
@@ -152,7 +153,9 @@ def _rows(stream: Any, count: int, shape: tuple[int, ...], dtype: np.dtype) -> n
     return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
 
 
-def _damaged(path: Path, error: Exception) -> TaupiError:
+def _damaged(path: Source, error: Exception) -> TaupiError:
+    if isinstance(error, TaupiError):
+        return error
     if "pickle" in str(error) or "Object arrays" in str(error):
         return TaupiError(f"{path.name} holds Python objects, which are never loaded. Save arrays of numbers.")
     return TaupiError(f"{path.name} is not a NumPy archive (.npz), or it is cut off or damaged.")

@@ -17,9 +17,10 @@ from taupi.errors import TaupiError, shown
 from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, own_mapping, readable
+from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
+from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
 
@@ -30,26 +31,26 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _LATEST = 1 << 62  # differences of larger stamps are no 64-bit numbers
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a file begins as Parquet files do."""
     return beginning(path, 4) == b"PAR1"
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a Parquet file."""
     file = _File(path)
     layout = resolve_layout(file.head(), columns, robot)
     return log_from_parts(path, file.parts(layout), layout, source)
 
 
-def blocks(path: Path, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
+def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, decoding one row group at a time."""
     file = _File(path)
     layout = resolve_layout(file.head(), columns, robot)
     yield from blocks_from_parts(path, file.parts(layout), layout, source, size)
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the columns of a Parquet file, without their rows."""
     return _File(path).head()
 
@@ -70,7 +71,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
 class _File:
     """A Parquet file, with what its first row showed: the first time stamp of each column, and the lengths of lists."""
 
-    path: Path
+    path: Source
     epoch: dict[str, int] = field(default_factory=dict)
     widths: dict[str, int] = field(default_factory=dict)
 
@@ -78,11 +79,14 @@ class _File:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        readable(self.path, "a Parquet file")
+        file = readable_source(self.path, "a Parquet file")
         self.check_lists()
         try:
             # Reading ahead would load the whole file into memory.
-            return pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False)
+            stream = file.open() if isinstance(file, RemoteFile) else file
+            return pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+        except TaupiError:
+            raise
         except (pa.ArrowException, OSError, ValueError):
             where = printable(self.path.name)
             raise TaupiError(f"{where} is not a Parquet file, or it is cut off or damaged.") from None
@@ -150,7 +154,7 @@ class _File:
 
 
 @contextmanager
-def _damage_refused(path: Path) -> Iterator[None]:
+def _damage_refused(path: Source) -> Iterator[None]:
     """Turn what Arrow raises on damaged bytes into one sentence: its own errors, and Python's for names that are not UTF-8."""
     import pyarrow as pa
 

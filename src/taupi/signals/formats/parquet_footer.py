@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from taupi.budget import budget, over_budget
 from taupi.errors import TaupiError
+from taupi.signals.formats.sources import Source
 
 _DEEPEST = 32
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData (parquet.thrift).
@@ -26,7 +26,7 @@ class RowGroup:
     values: tuple[int, ...]
 
 
-def row_groups(path: Path) -> list[RowGroup]:
+def row_groups(path: Source) -> list[RowGroup]:
     """Return the groups of rows that the footer of a file describes."""
     with path.open("rb") as stream:
         size = stream.seek(0, 2)
@@ -49,7 +49,7 @@ def row_groups(path: Path) -> list[RowGroup]:
     return [RowGroup(rows, tuple(values)) for rows, *values in counts]
 
 
-def _damaged(path: Path) -> TaupiError:
+def _damaged(path: Source) -> TaupiError:
     return TaupiError(f"{path.name} is not a Parquet file, or it is cut off or damaged.")
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from taupi.budget import Clock, budget
 from taupi.errors import TaupiError
 from taupi.signals.formats.files import rebatch
+from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Layout, Table, log_from_table
 
 Part = dict[str, np.ndarray]  # some rows of every column
 
 
-def log_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
+def log_from_parts(path: Source, parts: Iterable[Part], layout: Layout, source: LogSource) -> Log:
     """Return the log of all parts."""
-    pieces, used, size = [], 0, path.stat().st_size
+    pieces, used, size = [], 0, size_of(path)
     clock = Clock(path.name, size)
     for part in parts:
         pieces.append(part)
@@ -31,9 +31,11 @@ def log_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: Lo
     return log_from_table(Table(columns, path.name), layout, source)
 
 
-def blocks_from_parts(path: Path, parts: Iterable[Part], layout: Layout, source: LogSource, size: int) -> Iterator[Log]:
+def blocks_from_parts(
+    path: Source, parts: Iterable[Part], layout: Layout, source: LogSource, size: int
+) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows; memory holds one block and one part."""
-    row, bytes_of_file = 0, path.stat().st_size
+    row, bytes_of_file = 0, size_of(path)
 
     def checked() -> Iterator[Part]:
         for part in parts:

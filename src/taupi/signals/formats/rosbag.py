@@ -14,7 +14,8 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.input_files import regular_file
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
-from taupi.signals.formats.files import beginning, readable
+from taupi.signals.formats.files import beginning, readable_source
+from taupi.signals.formats.sources import RemoteFile, Source, local_path
 from taupi.signals.log import Log, LogSource
 from taupi.signals.tables import Table, log_from_table, resolve_layout
 
@@ -32,23 +33,23 @@ _ARRAYS = {
 }
 
 
-def sniff(path: Path) -> bool:
+def sniff(path: Source) -> bool:
     """Return whether a path is a ROS 1 bag, an MCAP file, a ROS 2 database, or a folder that contains one."""
-    if path.is_dir():
+    if not isinstance(path, RemoteFile) and path.is_dir():
         return any(path.glob("*.db3")) or any(path.glob("*.mcap")) or (path / "metadata.yaml").exists()
     head = beginning(path, 16)
     return head.startswith((b"#ROSBAG", b"\x89MCAP0")) or (head.startswith(b"SQLite format") and path.suffix == ".db3")
 
 
-def read(path: Path, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
+def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a topic of a bag: joints by name, time from the messages' stamps, else from when they were received."""
     table = head(path, columns, robot)
     return log_from_table(table, resolve_layout(table, columns, robot), source)
 
 
-def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
+def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays in a topic of a bag."""
-    readable(path, "a bag", folder=True)
+    readable_source(path, "a bag", folder=True)
     _check_files(path)
     try:
         stamps, rows, names, notes = _read_topic(path, columns.topic, robot)
@@ -63,24 +64,25 @@ def head(path: Path, columns: Columns, robot: Robot | None) -> Table:
     return Table(arrays, path.name, labels=names, notes=tuple(notes))
 
 
-def _check_files(path: Path) -> None:
+def _check_files(path: Source) -> None:
     """Refuse a folder that holds pipes or devices, at which reading would wait forever."""
-    for file in sorted(path.iterdir()) if path.is_dir() else ():
+    for file in sorted(path.iterdir()) if not isinstance(path, RemoteFile) and path.is_dir() else ():
         if not file.is_dir():
             regular_file(file, "a file of a bag", missing="It is a broken link.")
 
 
 def _read_topic(
-    path: Path, topic: str | None, robot: Robot | None
+    path: Source, topic: str | None, robot: Robot | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[str, ...], list[str]]:
     """Return the stamps (ns), the arrays, the joint names and notes of a topic."""
     from rosbags.highlevel import AnyReader
     from rosbags.typesys import Stores, get_typestore
 
-    with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    with local_path(path) as local, AnyReader([local], default_typestore=store) as reader:
         connections = _choose_connections(reader, topic, path.name)
         notes = [f"topic {connections[0].topic} ({connections[0].msgtype})"]
-        messages = list(_messages(reader, connections, notes, path))
+        messages = list(_messages(reader, connections, notes, local))
         stamps, rows, names = _arrays(messages, robot, path.name, notes)
     return stamps, rows, names, notes
 

@@ -1,0 +1,152 @@
+"""`taupi fleet`: arms of one kind from their logs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from taupi.cli.commands.identify import (
+    OutputOption,
+    ResumeOption,
+    SchedulerFileOption,
+    SchedulerOption,
+    SeedOption,
+    SkipBadOption,
+)
+from taupi.cli.description import Description
+from taupi.cli.options import ForceOption, JsonOption, RobotArgument
+from taupi.cli.parsing import names
+from taupi.errors import Argument, TaupiError
+from taupi.identification.rows.preparation import Preparation
+from taupi.progress import progress
+from taupi.signals.reading import Streaming
+
+ArmsArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="FLEET.toml", help='Arms and their logs: arm-17 = ["a/*.parquet", ...], a line each.'),
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="PATTERN", help="Instead of a file: a pattern with {arm}, such as 'logs/{arm}/*.parquet'."
+    ),
+]
+OwnOption = Annotated[str, typer.Option("--own", help="Terms that each arm has for itself, separated by commas.")]
+TermsOption = Annotated[str, typer.Option("--terms", help="Joint terms, separated by commas.")]
+LimitOption = Annotated[
+    float, typer.Option("--limit", help="Parameters farther out than this, in deviations, are listed.")
+]
+
+RESULTS = ("fleet.json", "fleet.txt", "report.html", "fits")
+
+
+def fleet(
+    robot: RobotArgument,
+    arms: ArmsArgument = None,
+    *,
+    output: OutputOption,
+    by: ByOption = None,
+    own: OwnOption = "viscous,coulomb,offset",
+    terms: TermsOption = "rotor,viscous,coulomb,offset",
+    limit: LimitOption = 4.0,
+    seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
+    scheduler_file: SchedulerFileOption = None,
+    resume: ResumeOption = None,
+    skip_bad: SkipBadOption = False,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    reading: Streaming,
+    preparation: Preparation,
+    description: Description,
+) -> None:
+    """Identify arms of one kind from their logs: shared links, each arm's own friction, and which arms stand out.
+
+    Writes fleet.json, fleet.txt, report.html, and the fit of each arm into fits/.
+
+    \b
+    taupi fleet panda fleet.toml -o out
+    taupi fleet panda --by 's3://bucket/{arm}/*.parquet' --scheduler tcp://head:8786 -o out
+    """
+    from taupi.files import refuse_to_replace, write_folder
+    from taupi.identification.fleet.identify_fleet import identify_fleet
+    from taupi.identification.results.fit_file import fit_json
+    from taupi.reporting.fleet_page import fleet_page
+    from taupi.signals.formats.sources import shown_address
+
+    refuse_to_replace(output, RESULTS, force)
+    with progress("fleet", 2) as step:
+        step("reading and fitting")
+        result = identify_fleet(
+            *(description.load(robot), _logs(arms, by), names(own), names(terms)),
+            seed=seed,
+            client=scheduler or scheduler_file,
+            resume=resume,
+            skip_bad=skip_bad,
+            reading=reading,
+            preparation=preparation,
+        )
+        result.record["command"] = shlex.join(["taupi", *(shown_address(word) for word in sys.argv[1:])])
+        step("writing")
+        texts = {
+            "fleet.json": json.dumps(result.to_dict(), indent=2),
+            "fleet.txt": f"{result!r}\n",
+            "report.html": fleet_page(result, limit),
+        }
+
+        def fill(folder: Path) -> None:
+            for name, text in texts.items():
+                (folder / name).write_text(text, encoding="utf-8")
+            (folder / "fits").mkdir()
+            for arm, fit in result.items():
+                (folder / "fits" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', arm)}.json").write_text(
+                    fit_json(fit), encoding="utf-8"
+                )
+
+        write_folder(output, fill, force, RESULTS)
+    print(texts["fleet.json"] if as_json else repr(result))
+    print(f"wrote {output}; next: open {shlex.quote(str(output))}/report.html in a browser", file=sys.stderr)
+
+
+def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
+    """Return the logs of each arm, from a TOML file or by a pattern."""
+    from taupi.input_files import parse_toml, read_text
+    from taupi.signals.formats.sources import expand_pattern
+
+    if (arms is None) == (by is None):
+        raise TaupiError("Give either a file of arms or ", Argument("by"), ".")
+    if arms is not None:
+        data = parse_toml(read_text(arms, "a file of arms and their logs"), arms.name)
+        table = data.get("arms", data)
+        for name, logs in table.items():
+            if not isinstance(logs, str | list) or not all(isinstance(log, str) for log in logs):
+                raise TaupiError(f"{arms.name}: {name} is {logs!r}, expected the path of a log, or a list of them.")
+        return {
+            name: [_beside(arms, log) for log in ([logs] if isinstance(logs, str) else logs)]
+            for name, logs in table.items()
+        }
+    assert by is not None
+    if by.count("{arm}") != 1:
+        raise TaupiError(
+            Argument("by"), f" is {by!r}, expected a pattern with {{arm}} in it, such as 'logs/{{arm}}/*.parquet'."
+        )
+    before, after = (re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for part in by.split("{arm}"))
+    shape, result = re.compile(f"{before}([^/]+){after}"), dict[str, Any]()
+    for path in expand_pattern(by.replace("{arm}", "*")):
+        match = shape.fullmatch(str(path))
+        if match is not None:
+            result.setdefault(match[1], []).append(path)
+    return result
+
+
+def _beside(file: Path, log: str) -> str:
+    """Return a path that is relative to the file that names it; addresses and absolute paths as they are."""
+    from taupi.signals.formats.sources import address_of
+
+    return log if address_of(log) or Path(log).is_absolute() else str(file.parent / log)

@@ -1,0 +1,105 @@
+"""The client of a Dask cluster: found, checked, and told in one sentence what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import Argument, TaupiError, shown, warn
+from taupi.version import __version__
+
+# A cluster may still be starting its workers, which are waited for so long, s.
+_PATIENCE_S = 60.0
+# A scheduler that does not answer for so long, s, is not there.
+_CONNECT_S = 20.0
+
+CLUSTER_EXTRA = "pip install 'taupi[cluster]'"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that have to be the same on all machines, so that they do the same arithmetic on the same data."""
+    return {
+        "taupi": __version__,
+        "numpy": np.__version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def distributed() -> Any:
+    """Return the module `dask.distributed`."""
+    try:
+        import dask.distributed as module
+    except ImportError:
+        raise TaupiError(
+            "A cluster needs the package distributed, which is not installed.",
+            remedy=f"Install it with {CLUSTER_EXTRA}.",
+        ) from None
+    return module
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """Yield a Dask client, checked; an address is connected to, and left again at the end."""
+    module = distributed()
+    if isinstance(client, str | os.PathLike):
+        with _connection(module, client) as own:
+            _check(own)
+            yield own
+        return
+    if not isinstance(client, module.Client) or client.asynchronous:
+        raise TaupiError(
+            Argument("client"),
+            f" is {shown(client)}, expected a dask.distributed.Client that is not asynchronous, or the address of a "
+            "scheduler, such as 'tcp://head:8786'.",
+        )
+    _check(client)
+    yield client
+
+
+def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
+    """Return a client of the scheduler at an address, or of one that wrote a file that says where it is."""
+    address = str(place)
+    is_file = isinstance(place, os.PathLike) or address.endswith(".json")
+    if is_file and not Path(address).is_file():
+        raise TaupiError(Argument("client"), f" is {address!r}, but there is no such file of a scheduler.")
+    if not is_file:
+        _warn_of_open_port(address)
+    try:
+        return module.Client(**({"scheduler_file": address} if is_file else {"address": address}), timeout=_CONNECT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TaupiError(Argument("client"), f" is {address!r}: no scheduler answers there ({reason}).") from None
+
+
+def _warn_of_open_port(address: str) -> None:
+    """Warn of an address to which anyone in the network may send code."""
+    protocol, _, rest = address.rpartition("://")
+    host = rest.rpartition(":")[0].strip("[]") or rest
+    if protocol in ("", "tcp") and host not in ("localhost", "::1") and not host.startswith("127."):
+        warn(
+            f"Whoever reaches {address} can run code there: Dask's tcp has no password. Use tls:// outside a trusted network."
+        )
+
+
+def _check(client: Any) -> None:
+    """Refuse a cluster without workers, or one whose workers have other versions than this process."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE_S)
+    except TimeoutError:
+        raise TaupiError(
+            f"The scheduler {client.scheduler.address} has no worker.", remedy="Start some: taupi worker ADDRESS."
+        ) from None
+    own = versions()
+    for worker, theirs in client.run(versions).items():
+        for name, version in theirs.items():
+            if version != own[name]:
+                raise TaupiError(
+                    f"The worker {worker} has {name} {version}, this process {own[name]}: results would differ.",
+                    remedy="Install the same versions everywhere.",
+                )

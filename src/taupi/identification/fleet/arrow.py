@@ -1,0 +1,87 @@
+"""Least squares in which arms share some parameters and have others for themselves: each arm's own are eliminated by QR.
+
+The rows of arm k are [Y_own Y_shared tau]. The first rows of their triangle, [A B c], have its own parameters; the others,
+[0 D d], have shared ones alone, and those of all arms are stacked. Normal equations, an arrow, are never formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupi.identification.rows.factors import append_rows
+from taupi.identification.solve import Solution, solve
+
+
+@dataclass(frozen=True, eq=False)
+class ArmTriangle:
+    """The triangle of an arm's weighted rows: `top` (o, o + s + 1) with its own parameters, `rest` (m, s + 1) without them."""
+
+    top: np.ndarray
+    rest: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray, own: int) -> ArmTriangle:
+        """Return the triangle of rows (m, o + s + 1) whose first `own` columns are the arm's own."""
+        width = rows.shape[1]
+        short = np.zeros((max(width - len(rows), 0), width))
+        r = append_rows(np.zeros((0, width)), np.vstack([rows, short]))
+        return cls(r[:own], r[own:, own:])
+
+    def own_rows(self, shared: np.ndarray) -> np.ndarray:
+        """Return the rows [A, c - B shared] (o, o + 1) of its own parameters, for shared ones (s,)."""
+        count = len(self.top)
+        a, b, c = self.top[:, :count], self.top[:, count:-1], self.top[:, -1]
+        return np.column_stack([a, c - b @ shared])
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowSolution:
+    """The solution of all arms together.
+
+    Attributes:
+        shared: The shared parameters, with A A^T their covariance in units of the weighted rows.
+        own: The parameters (k, o) of each arm.
+        covariances: Their covariances (k, o, o): A^-1 A^-T, and what the errors of the shared ones add.
+        cross: The covariances (k, o, s) of own with shared parameters.
+        undetermined: Which own parameters (k, o) the arm's rows do not determine.
+    """
+
+    shared: Solution
+    own: np.ndarray
+    covariances: np.ndarray
+    cross: np.ndarray
+    undetermined: np.ndarray
+
+
+def solve_arrow(
+    arms: Sequence[ArmTriangle], pooled: Sequence[bool], prior: np.ndarray, own_prior: np.ndarray
+) -> ArrowSolution:
+    """Return the solution of arms, the shared parameters being those of the `pooled` ones.
+
+    What no row determines is taken from the `prior` (s,), and from `own_prior` (o,).
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=(2, 30, 2))
+    >>> tau = [y[k] @ [own, 5.0] for k, own in enumerate((1.0, 2.0))]
+    >>> arms = [ArmTriangle.of(np.column_stack([y[k], tau[k]]), 1) for k in range(2)]
+    >>> solution = solve_arrow(arms, [True, True], np.zeros(1), np.zeros(1))
+    >>> solution.shared.x.round(6).tolist(), solution.own.round(6).tolist()
+    ([5.0], [[1.0], [2.0]])
+    """
+    used = [arm.rest for arm, is_used in zip(arms, pooled, strict=True) if is_used]
+    shared = solve(np.vstack(used), prior)
+    covariance = shared.spread @ shared.spread.T
+    own, covariances, cross, undetermined = [], [], [], []
+    for arm in arms:
+        solution = solve(arm.own_rows(shared.x), own_prior)
+        inverse = solution.spread @ solution.spread.T @ arm.top[:, : len(own_prior)].T  # A^-1 where A has one
+        moved = -inverse @ arm.top[:, len(own_prior) : -1]
+        own.append(solution.x)
+        covariances.append(solution.spread @ solution.spread.T + moved @ covariance @ moved.T)
+        cross.append(moved @ covariance)
+        undetermined.append(solution.undetermined)
+    return ArrowSolution(shared, np.array(own), np.array(covariances), np.array(cross), np.array(undetermined))

@@ -1,0 +1,227 @@
+"""The result for a fleet: what arms share, what each has for itself, and which stand out, where, since when, how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from taupi.errors import TaupiError, unknown
+from taupi.identification.fleet.population import ParameterSpread
+from taupi.identification.results.fit import Fit
+from taupi.tables import table
+
+SCHEMA = "taupi.fleet/1"
+# A single log shows a deviation if its own estimate is this many standard deviations out.
+_SEEN = 2.0
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A parameter of an arm that is unlike that of the other arms.
+
+    Attributes:
+        arm: The arm.
+        parameter: The parameter, such as "joint4.viscous".
+        value: The arm's value, as its logs alone have it.
+        stderr: Its standard error.
+        fleet: That of a typical arm.
+        z: By how many standard deviations, of arms and of the estimate together, it lies from the fleet.
+        first_seen: The name of the first log that shows it alone; empty if no single log does.
+        when: When that log was recorded, as given; its place among the arm's logs by default; None if no single log shows it.
+    """
+
+    arm: str
+    parameter: str
+    value: float
+    stderr: float
+    fleet: float
+    z: float
+    first_seen: str
+    when: float | None
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How a parameter of an arm changes from log to log.
+
+    Attributes:
+        arm: The arm.
+        parameter: The parameter.
+        when: When each log was recorded, as given; its place among the arm's logs by default.
+        values: The parameter in each log, with the shared ones of the fleet; NaN where the log does not determine it.
+        stderr: Their standard errors.
+        slope: The change per unit of `when`, by weighted least squares; NaN with fewer than two logs.
+        slope_stderr: Its standard error.
+    """
+
+    arm: str
+    parameter: str
+    when: tuple[float, ...]
+    values: tuple[float, ...]
+    stderr: tuple[float, ...]
+    slope: float
+    slope_stderr: float
+
+    @property
+    def z(self) -> float:
+        """The slope in its standard errors; 0 if there is none."""
+        return self.slope / self.slope_stderr if self.slope_stderr > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ArmEstimate:
+    """What a fleet keeps of an arm besides its fit: own parameters (o,) before they are drawn to the fleet, and of each log."""
+
+    own: np.ndarray
+    variance: np.ndarray
+    log_names: tuple[str, ...]
+    when: tuple[float, ...]
+    by_log: np.ndarray  # (logs, o)
+    by_log_variance: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Fleet(Mapping[str, Fit]):
+    """Arms of one kind: a mapping from the name of an arm to its `Fit`, with shared links and its own friction.
+
+    Attributes:
+        fits: The fit of each arm.
+        shared: The shared parameters by name: value and standard error.
+        spread: How each own parameter is spread over the fleet, by name.
+        strangers: Arms that do not share the links of the others, and by what factor their misfit exceeds its expectation; their
+            fits are from their own logs alone.
+        estimates: The own parameters of each arm as its logs alone have them, for `outliers` and `drift`.
+        notes: What was done, in words.
+        record: Version, seed and the like.
+    """
+
+    fits: dict[str, Fit] = field(repr=False)
+    shared: dict[str, tuple[float, float]] = field(repr=False)
+    spread: dict[str, ParameterSpread]
+    strangers: dict[str, float]
+    estimates: dict[str, ArmEstimate] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, arm: str) -> Fit:
+        if arm not in self.fits:
+            raise unknown("arm", arm, self.fits)
+        return self.fits[arm]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fits)
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of the parameters that each arm has for itself."""
+        return tuple(self.spread)
+
+    def outliers(self, limit: float = 4.0) -> list[Outlier]:
+        """Return the parameters with |z| above the `limit` (4), the farthest first; arms that are strangers are left out."""
+        found = []
+        for arm, estimate in self.estimates.items():
+            if arm in self.strangers:
+                continue
+            for i, (name, spread) in enumerate(self.spread.items()):
+                z = float(spread.z(estimate.own[i], estimate.variance[i]))
+                if np.isfinite(z) and abs(z) > limit:
+                    log, when = _first_seen(estimate, i, spread, np.sign(z))
+                    stderr = float(np.sqrt(estimate.variance[i]))
+                    found.append(Outlier(arm, name, float(estimate.own[i]), stderr, spread.centre, z, log, when))
+        return sorted(found, key=lambda each: -abs(each.z))
+
+    def drift(self, parameter: str) -> list[Drift]:
+        """Return how a `parameter` such as "joint4.viscous" changes over the logs of each arm, the clearest slope first."""
+        if parameter not in self.spread:
+            raise unknown("parameter", parameter, self.spread)
+        i = self.own.index(parameter)
+        rows = [_drift(arm, parameter, e, e.by_log[:, i], e.by_log_variance[:, i]) for arm, e in self.estimates.items()]
+        return sorted(rows, key=lambda each: -abs(each.z))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data; the fits are in files of their own."""
+        return {
+            "schema": SCHEMA,
+            "record": self.record,
+            "notes": list(self.notes),
+            "shared": {name: {"value": v, "stderr": _finite(e)} for name, (v, e) in self.shared.items()},
+            "spread": {s.parameter: asdict(s) | {"deviation": _finite(s.deviation)} for s in self.spread.values()},
+            "strangers": self.strangers,
+            "outliers": [asdict(each) for each in self.outliers()],
+            "arms": {
+                arm: {
+                    "own": {
+                        name: {"value": float(fit.values[k]), "stderr": _finite(float(fit.stderr[k]))}
+                        for name in self.own
+                        for k in [fit.basis.names.index(name)]
+                    },
+                    "logs": [log.name for log in fit.logs],
+                    "relative_torque_error": fit.relative,
+                }
+                for arm, fit in self.fits.items()
+            },
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"fleet of {len(self)} arms: {len(self.shared)} shared parameters, {len(self.own)} of each arm's own"]
+        for arm, ratio in self.strangers.items():
+            lines.append(f"  {arm} does not have the links of the others (misfit {ratio:.3g} times the expected one)")
+        outliers = self.outliers()
+        if not outliers:
+            return "\n".join([*lines, "  no parameter of an arm stands out (|z| > 4)"])
+        rows = [("arm", "parameter", "value", "fleet", "z", "first seen")]
+        rows += [
+            (
+                o.arm,
+                o.parameter,
+                f"{o.value:.4g} ± {o.stderr:.2g}",
+                f"{o.fleet:.4g}",
+                f"{o.z:+.1f}",
+                o.first_seen or "-",
+            )
+            for o in outliers
+        ]
+        return "\n".join([*lines, *(f"  {line}" for line in table(rows))])
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _first_seen(estimate: ArmEstimate, i: int, spread: ParameterSpread, side: float) -> tuple[str, float | None]:
+    """Return the first log that shows a deviation to this side alone."""
+    z = side * spread.z(estimate.by_log[:, i], estimate.by_log_variance[:, i])
+    shows = np.flatnonzero(np.nan_to_num(z) > _SEEN)
+    return (estimate.log_names[shows[0]], estimate.when[shows[0]]) if len(shows) else ("", None)
+
+
+def _drift(arm: str, parameter: str, estimate: ArmEstimate, values: np.ndarray, variances: np.ndarray) -> Drift:
+    """Return the drift of a parameter, its slope by weighted least squares."""
+    when = np.array(estimate.when, dtype=float)
+    known = np.isfinite(values) & (variances > 0) & np.isfinite(variances)
+    slope, error = np.nan, np.nan
+    if known.sum() > 1 and np.ptp(when[known]) > 0:
+        weight = 1 / variances[known]
+        centred = when[known] - np.average(when[known], weights=weight)
+        information = float(np.sum(weight * centred**2))
+        slope, error = float(np.sum(weight * centred * values[known]) / information), float(1 / np.sqrt(information))
+    series = (tuple(when.tolist()), tuple(values.tolist()), tuple(np.sqrt(variances).tolist()))
+    return Drift(arm, parameter, *series, slope, error)
+
+
+def check_arms(logs: Any) -> None:
+    """Refuse what is not a mapping from names of arms to their logs."""
+    from taupi.errors import Argument, shown
+
+    good = isinstance(logs, Mapping) and len(logs) > 1 and all(isinstance(name, str) and name for name in logs)
+    if not good:
+        raise TaupiError(
+            Argument("logs"),
+            f' is {shown(logs)}, expected a mapping from arms to their logs, {{"arm-17": [...], ...}}, at least two.',
+        )

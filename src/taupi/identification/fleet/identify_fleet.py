@@ -1,0 +1,293 @@
+"""From the logs of many arms of one kind to a fleet: `taupi.identify_fleet`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from taupi.dynamics.terms import TermsLike, modulated_terms, resolve_terms
+from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.build import build
+from taupi.identification.estimators.consistent import consistent_values
+from taupi.identification.fleet.arm_rows import FleetRows, Weighted, inflation, weighted
+from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
+from taupi.identification.fleet.fleet_fit import ArmEstimate, Fleet, check_arms
+from taupi.identification.fleet.membership import strangers
+from taupi.identification.fleet.population import ParameterSpread, spread_of
+from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
+from taupi.identification.problem import Problem
+from taupi.identification.results.assemble import assemble
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import Uncertainty
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.solve import Solution, solve
+from taupi.model.robot import Robot
+from taupi.settings import takes
+from taupi.signals.read import LogLike
+from taupi.signals.reading import Streaming
+from taupi.threads import small_algebra
+
+OWN = ("viscous", "coulomb", "offset")
+TERMS = ("rotor", "viscous", "coulomb", "offset")
+# Parameters that lie farther out than this are faults: they are not drawn to the fleet.
+_FAULT = 4.0
+# The spread between arms is at least this share of the centre: no two arms are equal.
+_LEAST_SPREAD = 0.01
+
+
+@takes(reading=Streaming, preparation=Preparation)
+@small_algebra
+def identify_fleet(
+    robot: Robot,
+    logs: Mapping[str, LogsLike],
+    own: Sequence[str] = OWN,
+    terms: TermsLike = TERMS,
+    *,
+    when: Mapping[str, Sequence[float]] | None = None,
+    base: BaseParameters | None = None,
+    prior: PriorLike = None,
+    workers: int | None = None,
+    seed: int = 0,
+    client: Any = None,
+    resume: str | os.PathLike[str] | None = None,
+    skip_bad: bool = False,
+    reading: Streaming,
+    preparation: Preparation,
+) -> Fleet:
+    """Return what arms of one kind share, and what each of them has for itself: tau_k = Y_s x_s + Y_o x_k + noise.
+
+    `robot` describes all of them. `logs` maps the name of each arm to its logs, in the order in which they were recorded. `own`
+    are the terms that each arm has for itself, viscous and dry friction and offset by default; everything else is shared.
+    `terms` are the joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed. `when` says
+    when the logs of each arm were recorded, as numbers, such as days; their places by default.
+
+    Own parameters are drawn to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
+    the fleet itself; faults are not. Arms whose logs contradict the links of the others are found first, and fitted alone.
+    Short logs gain most: the links of an arm are told by the logs of all.
+
+    `base`, `prior`, `workers`, `seed` (0), `client`, `resume` and `skip_bad` (False) are as in `taupi.identify`.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("elbow2r"), np.arange(1000)[:, None] / 100, np.array([1.0, 1.7])
+    >>> logs = {}
+    >>> for k in range(6):
+    ...     one = arm.with_friction(viscous=[0.5 + 0.02 * k, 0.3 if k != 4 else 0.9])
+    ...     q, qd, qdd = np.sin(w * t + k), w * np.cos(w * t + k), -w * w * np.sin(w * t + k)
+    ...     tau = tp.inverse_dynamics(one, terms=("viscous",))(q, qd, qdd)
+    ...     logs[f"arm-{k}"] = tp.Log(t[:, 0], q, tau=tau + 0.02 * np.random.default_rng(k).normal(size=q.shape))
+    >>> fleet = tp.identify_fleet(arm, logs, own=("viscous",), terms=("viscous",), cutoff_hz=10)
+    >>> [(o.arm, o.parameter) for o in fleet.outliers()]
+    [('arm-4', 'elbow.viscous')]
+    """
+    check_arms(logs)
+    lists = {arm: log_list(each) for arm, each in logs.items()}
+    times = _times(lists, when)
+    _check_terms(own, terms)
+    every: list[LogLike] = [log for each in lists.values() for log in each]
+    inputs = FitInputs(
+        *(robot, every, terms, False, base, prior, workers, seed, reading, preparation),
+        client=client,
+        resume=resume,
+        skip_bad=skip_bad,
+    )
+    problem = build(inputs, consistent_values)
+    rows, names, moments = _fleet_rows(problem, lists, times, own)
+    apart = weighted(rows, [True] * len(names), together=False)
+    freedom = [max(sum(f.independent for f in rows.factors_of(k)) - problem.base.count, 1.0) for k in range(len(names))]
+    odd = strangers(apart.triangles, freedom)
+    pooled = [k not in odd for k in range(len(names))]
+    fitted = weighted(rows, pooled)
+    return _fleet(rows, fitted, pooled, names, moments, {names[k]: ratio for k, ratio in odd.items()})
+
+
+def _check_terms(own: Sequence[str], terms: TermsLike) -> None:
+    """Refuse terms that a fleet cannot have, and own ones that are not among them."""
+    resolved = resolve_terms(terms)
+    if modulated_terms(resolved):
+        raise TaupiError(
+            Argument("terms"), " has friction that depends on load or bends with speed, expected terms that are linear."
+        )
+    if isinstance(own, str) or not len(own):
+        raise TaupiError(Argument("own"), f" is {shown(own)}, expected the names of terms, such as {OWN}.")
+    known = [term.name for term in resolved]
+    for name in own:
+        if name not in known:
+            raise unknown(Argument("own"), name, known)
+
+
+def _times(
+    lists: Mapping[str, Sequence[LogLike]], when: Mapping[str, Sequence[float]] | None
+) -> dict[str, tuple[float, ...]]:
+    """Return when each log was recorded."""
+    if when is None:
+        return {arm: tuple(float(k) for k in range(len(each))) for arm, each in lists.items()}
+    for arm, each in lists.items():
+        if arm not in when or len(when[arm]) != len(each):
+            raise TaupiError(
+                Argument("when"),
+                f" has {len(when[arm]) if arm in when else 'nothing'} for {arm}, expected {len(each)} numbers, one for each log.",
+            )
+    return {arm: tuple(float(t) for t in when[arm]) for arm in lists}
+
+
+def _fleet_rows(
+    problem: Problem,
+    lists: Mapping[str, Sequence[LogLike]],
+    times: Mapping[str, Sequence[float]],
+    own: Sequence[str],
+) -> tuple[FleetRows, list[str], list[tuple[float, ...]]]:
+    """Return the rows of the arms that have logs, their names, and when their logs were recorded; bad logs were left out."""
+    every = [(arm, log, t) for arm, each in lists.items() for log, t in zip(each, times[arm], strict=True)]
+    kept, place = [], 0
+    for log in problem.logs:
+        while every[place][1] is not log:
+            place += 1
+        kept.append(every[place])
+        place += 1
+    names = [arm for arm in lists if any(arm == each[0] for each in kept)]
+    arms = tuple(tuple(k for k, each in enumerate(kept) if each[0] == arm) for arm in names)
+    moments = [tuple(each[2] for each in kept if each[0] == arm) for arm in names]
+    kinds = [entry.kind.removesuffix("R") for entry in problem.base.parameters.layout.entries]
+    own_places = tuple(k for k, kind in enumerate(kinds) if kind in own)
+    shared = tuple(k for k in range(len(kinds)) if k not in own_places)
+    if not own_places or not shared:
+        raise TaupiError(
+            Argument("own"), f" is {shown(tuple(own))}, expected some of the parameters, not all or none of them."
+        )
+    return FleetRows(problem, arms, own_places, shared), names, moments
+
+
+def _fleet(
+    rows: FleetRows,
+    fitted: Weighted,
+    pooled: Sequence[bool],
+    names: Sequence[str],
+    moments: Sequence[tuple[float, ...]],
+    odd: dict[str, float],
+) -> Fleet:
+    """Return the fleet: the spread of own parameters, own ones drawn to it, and a fit of each arm."""
+    problem, base = rows.problem, rows.problem.base
+    wider, shared_wider = inflation(rows, fitted, pooled)
+    free = fitted.solution
+    variances = np.where(free.undetermined, np.inf, np.einsum("kii->ki", free.covariances) * wider)
+    prior = problem.prior_base
+    priors = prior[list(rows.shared)], prior[list(rows.own)]
+    alone = {k: solve_arrow([fitted.triangles[k]], [True], *priors) for k in range(len(names)) if not pooled[k]}
+    links = [alone.get(k, free).shared.x for k in range(len(names))]
+    by_log = [_by_log(rows, k, fitted, links[k], wider) for k in range(len(names))]
+    own = np.array([_mean_of_logs(*each, free.own[k]) for k, each in enumerate(by_log)])
+    used = np.array(pooled)
+    own_names = [base.names[i] for i in rows.own]
+    spread = {name: spread_of(name, own[used, i], variances[used, i]) for i, name in enumerate(own_names)}
+    drawn = _drawn(fitted, spread, own, variances, pooled, wider)
+    final = solve_arrow(drawn, pooled, *priors)
+    shared_variance = np.sum(final.shared.spread**2, axis=1) * shared_wider
+    fits, estimates = {}, {}
+    for k, name in enumerate(names):
+        source, at = (alone[k], 0) if k in alone else (final, k)
+        fits[name] = _arm_fit(rows, k, source.own[at], source, at, (wider, shared_wider), fitted)
+        log_names = tuple(problem.records[i].name for i in rows.arms[k])
+        estimates[name] = ArmEstimate(own[k], variances[k], log_names, moments[k], *by_log[k])
+    shared = {
+        base.names[i]: (float(v), float(np.sqrt(e)) if not u else np.inf)
+        for i, v, e, u in zip(rows.shared, final.shared.x, shared_variance, final.shared.undetermined, strict=True)
+    }
+    notes = [f"errors are wider by {np.sqrt(wider).max():.2g} at most than white noise makes them: noise is correlated"]
+    notes += [f"{name} does not share the links of the others and is fitted alone" for name in odd]
+    return Fleet(fits, shared, spread, odd, estimates, (*notes, *problem.notes), dict(next(iter(fits.values())).record))
+
+
+def _drawn(
+    fitted: Weighted,
+    spread: Mapping[str, ParameterSpread],
+    own: np.ndarray,
+    variances: np.ndarray,
+    pooled: Sequence[bool],
+    wider: np.ndarray,
+) -> list[ArmTriangle]:
+    """Return the triangles of the arms with the rows that draw own parameters to the fleet, except for faults and strangers."""
+    result = []
+    for k, arm in enumerate(fitted.triangles):
+        pulls = []
+        for i, each in enumerate(spread.values()):
+            deviation = max(each.deviation, _LEAST_SPREAD * abs(each.centre), 1e-12)
+            z = float(each.z(own[k, i], np.minimum(variances[k, i], 1e300)))
+            if not pooled[k] or not np.isfinite(deviation) or abs(z) > _FAULT:
+                continue
+            pull = np.zeros(arm.top.shape[1])
+            pull[i], pull[-1] = 1.0, each.centre
+            pulls.append(np.sqrt(wider[i]) / deviation * pull)
+        below = np.column_stack([np.zeros((len(arm.rest), len(arm.top))), arm.rest])
+        result.append(ArmTriangle.of(np.vstack([arm.top, below, *pulls]), len(arm.top)))
+    return result
+
+
+def _arm_fit(
+    rows: FleetRows,
+    k: int,
+    own: np.ndarray,
+    source: Any,
+    at: int,
+    wider: tuple[np.ndarray, np.ndarray],
+    fitted: Weighted,
+) -> Fit:
+    """Return the fit of an arm, with the covariance of own and shared parameters together."""
+    problem, logs = rows.problem, rows.arms[k]
+    number = {log: i for i, log in enumerate(logs)}
+    factors, pieces = (
+        tuple(replace(f, file=number[f.file]) for f in rows.factors_of(k, which)) for which in (False, True)
+    )
+    part = replace(
+        problem,
+        factors=factors,
+        pieces=pieces,
+        records=tuple(problem.records[i] for i in logs),
+        recordings=(),
+        logs=tuple(problem.logs[i] for i in logs),
+    )
+    weights = {(number[f], j): w for (f, j), w in fitted.weights.items() if f in number}
+    order = [*rows.own, *rows.shared]
+    size = np.sqrt(np.concatenate(wider))
+    shared = source.shared.spread @ source.shared.spread.T
+    blocks = np.block([[source.covariances[at], source.cross[at]], [source.cross[at].T, shared]])
+    covariance = np.zeros((len(order), len(order)))
+    covariance[np.ix_(order, order)] = size[:, None] * blocks * size
+    undetermined = np.zeros(len(order), dtype=bool)
+    undetermined[order] = np.concatenate([source.undetermined[at], source.shared.undetermined])
+    x = rows.values(own, source.shared.x)
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    freedom = np.full(len(order), max(sum(f.independent for f in factors) - len(rows.own), 1.0))
+    solution = Solution(x, root, undetermined, source.shared.condition)
+    names = {"own": [problem.base.names[i] for i in rows.own]}
+    return assemble(part, "fleet", names, solution, weights, uncertain=Uncertainty(covariance, freedom))
+
+
+def _by_log(
+    rows: FleetRows, k: int, fitted: Weighted, shared: np.ndarray, wider: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return own parameters (logs, o) from each log of an arm alone, with these `shared` ones (s,), and their variances."""
+    values, variances = [], []
+    for log in rows.arms[k]:
+        factors = [f for f in rows.factors_of(k) if f.file == log]
+        own_rows = rows.triangle(factors, fitted.weights).own_rows(shared)
+        solution = solve(own_rows, np.zeros(len(rows.own)))
+        values.append(np.where(solution.undetermined, np.nan, solution.x))
+        variances.append(np.where(solution.undetermined, np.nan, np.sum(solution.spread**2, axis=1) * wider))
+    return np.array(values), np.array(variances)
+
+
+def _mean_of_logs(values: np.ndarray, variances: np.ndarray, together: np.ndarray) -> np.ndarray:
+    """Return the mean (o,) of what each log tells, by its precision; what they tell `together` where none tells it alone.
+
+    If friction changes between two logs, one value for both would bend the other parameters of the joint.
+    """
+    precision = np.where(np.isfinite(variances) & (variances > 0), 1 / np.where(variances > 0, variances, 1.0), 0.0)
+    total = precision.sum(axis=0)
+    mean = np.sum(precision * np.nan_to_num(values), axis=0) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, mean, together)

@@ -1,0 +1,148 @@
+"""Passes over all logs of a fit: which of them are open, and the pieces that each pass makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.identification.rows.block_source import BlockSource
+from taupi.identification.rows.compression import compress_recordings, with_speeds
+from taupi.identification.rows.pieces import Piece, piece_of
+from taupi.identification.rows.plan import Plan
+from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.workers import Workers
+from taupi.signals.formats.sources import file_name
+from taupi.signals.log import Log
+from taupi.signals.read import LogLike
+
+# What is left open is chosen from this many logs at most: more of them cost time, and change little.
+CHOICE_LOGS = 8
+
+
+@dataclass(frozen=True)
+class SkippedLog:
+    """A log that is left out of a fit: its `name`, and the `reason` in words."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedLogs:
+    """Logs of a fit, and those that are open, by index; those of `bad` could not be used."""
+
+    logs: tuple[LogLike, ...]
+    sources: dict[int, BlockSource]
+    bad: dict[int, SkippedLog]
+
+    @property
+    def skipped(self) -> tuple[SkippedLog, ...]:
+        """The logs that are left out."""
+        return tuple(self.bad.values())
+
+    def chosen(self, order: Sequence[int]) -> list[int]:
+        """Return the indices of the open logs from which settings are chosen, the first ones in this `order`."""
+        return sorted([k for k in order if k in self.sources][:CHOICE_LOGS])
+
+
+class Passes(Protocol):
+    """Passes over all logs of a fit, here or on other machines.
+
+    Attributes:
+        logs: The logs, as they were given.
+        recordings: The logs, ready to be read again.
+        skipped: The logs that are left out.
+    """
+
+    logs: Sequence[LogLike]
+    skipped: tuple[SkippedLog, ...]
+
+    @property
+    def recordings(self) -> Sequence[Recording]:
+        """The logs, ready to be read again."""
+        ...
+
+    def pieces(self, plan: Plan) -> list[Piece]:
+        """Return the pieces of all logs by a plan, in the order of the logs."""
+        ...
+
+
+class LocalPasses:
+    """Passes over recordings that are open in this process, several at once."""
+
+    def __init__(self, pool: Workers, recordings: Sequence[Recording], opened: OpenedLogs) -> None:
+        self._pool = pool
+        self._recordings = list(recordings)
+        self.logs: Sequence[LogLike] = [opened.logs[k] for k in opened.sources]
+        self.skipped = opened.skipped
+
+    @property
+    def recordings(self) -> Sequence[Recording]:
+        """The logs, ready to be read again."""
+        return tuple(self._recordings)
+
+    def pieces(self, plan: Plan) -> list[Piece]:
+        """Return the pieces of all logs by a plan, in the order of the logs."""
+        parts = compress_recordings(self._pool, plan.friction, self._recordings, most=plan.most_stretches)
+        self._recordings = with_speeds(self._recordings, parts)
+        return [piece_of(r, part) for r, part in zip(self._recordings, parts, strict=True)]
+
+
+def choice_order(logs: int, seed: int) -> list[int]:
+    """Return the order in which logs are considered for choices: as they are if they are few, else shuffled.
+
+    >>> choice_order(3, 0)
+    [0, 1, 2]
+    >>> choice_order(12, 0) == choice_order(12, 0) != list(range(12))
+    True
+    """
+    if logs <= CHOICE_LOGS:
+        return list(range(logs))
+    return [int(k) for k in np.random.default_rng(seed).permutation(logs)]
+
+
+def open_logs(
+    logs: Sequence[LogLike],
+    order: Sequence[int],
+    opened: Callable[[LogLike], BlockSource],
+    pool: Workers,
+    all_of_them: bool,
+    skip_bad: bool,
+) -> OpenedLogs:
+    """Return the logs that can be used, open: `all_of_them`, or as many as settings are chosen from, in this `order`.
+
+    `opened` returns the blocks of a log, or raises. With `skip_bad`, a log that cannot be used is left out.
+    """
+
+    def attempt(k: int) -> BlockSource | TaupiError:
+        try:
+            return opened(logs[k])
+        except TaupiError as error:
+            if not skip_bad:
+                raise
+            return error
+
+    results: dict[int, BlockSource | TaupiError] = {}
+    pending = list(order)
+    while pending:
+        usable = sum(not isinstance(r, TaupiError) for r in results.values())
+        if not all_of_them and usable >= CHOICE_LOGS:
+            break
+        batch = sorted(pending if all_of_them else pending[: CHOICE_LOGS - usable])
+        pending = [k for k in pending if k not in batch]
+        results |= dict(zip(batch, pool.map(attempt, batch), strict=True))
+    bad = {k: SkippedLog(log_name(logs[k]), str(r)) for k, r in sorted(results.items()) if isinstance(r, TaupiError)}
+    sources = {k: r for k, r in sorted(results.items()) if not isinstance(r, TaupiError)}
+    if not sources:
+        raise TaupiError(f"None of {len(logs)} logs can be used. The first: {next(iter(bad.values())).reason}")
+    return OpenedLogs(tuple(logs), sources, bad)
+
+
+def log_name(log: LogLike) -> str:
+    """Return the name of a log, of a file without its folder."""
+    path = log.source.path if isinstance(log, Log) else log
+    return file_name(path) if path else "log"

@@ -1,0 +1,66 @@
+"""Pieces: what a fit keeps of each log, from which all logs are put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taupi.identification.rows.compression import Compressed, compress
+from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.plan import Plan
+from taupi.identification.rows.recording import LogRecord, Recording
+from taupi.signals.read import LogLike
+from taupi.signals.stated_gains import rests_on_gains
+from taupi.threads import small_algebra
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What a fit keeps of a log.
+
+    Attributes:
+        compressed: The factors of its rows, the number of samples, the extremes of the motion.
+        record: What the fit records of the log.
+        stated_torque: Known torques that the log states, as formulas.
+        known_torque: Known torques that were added to the measured ones: those of the log, else those of the settings.
+        has_known: Whether the log has a signal of known torques, too.
+        rests_on_gains: Whether its torques are currents or voltages times stated gains.
+    """
+
+    compressed: Compressed
+    record: LogRecord
+    stated_torque: tuple[str, ...] = ()
+    known_torque: tuple[str, ...] = ()
+    has_known: bool = False
+    rests_on_gains: bool = False
+
+    @property
+    def factors(self) -> tuple[JointFactor, ...]:
+        """The factors of its rows."""
+        return self.compressed.factors
+
+    def at(self, file: int) -> Piece:
+        """Return the piece as that of the log with this index."""
+        factors = tuple(replace(f, file=file) for f in self.factors)
+        return replace(self, compressed=replace(self.compressed, factors=factors))
+
+
+def piece_of(recording: Recording, compressed: Compressed) -> Piece:
+    """Return the piece of a recording whose rows have been compressed."""
+    first = recording.source.first
+    speeds = tuple(np.abs(compressed.extremes[0]).max(axis=0).tolist())
+    record = replace(recording.record, speeds=speeds)
+    return Piece(
+        *(compressed, record, first.known_torque, recording.known_torque),
+        has_known=first.tau_known is not None,
+        rests_on_gains=rests_on_gains(first),
+    )
+
+
+@small_algebra
+def make_piece(log: LogLike, plan: Plan, count: Callable[[int], None] = lambda samples: None) -> Piece:
+    """Return the piece of a log, or of the file at a path or address, by a plan."""
+    recording = plan.recording(log)
+    return piece_of(recording, compress(plan.friction, recording, 0, plan.most_stretches, count))

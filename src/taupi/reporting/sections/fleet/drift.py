@@ -1,0 +1,35 @@
+"""How parameters change from log to log, of the arms in which that is clearest."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from taupi.reporting.chart import chart, coloured
+
+# Slopes that are drawn: at least so many standard errors, and at most so many charts.
+_CLEAR, _MOST = 4.0, 6
+
+
+class DriftSection:
+    """Lines over time of parameters with a clear slope."""
+
+    name: ClassVar[str] = "drift"
+    title: ClassVar[str] = "Drift"
+    template: ClassVar[str] = "$charts"
+
+    def fields(self, content: Any) -> dict[str, str] | None:
+        """Return the charts; None if no arm has several logs, or nothing drifts."""
+        fleet = content.fleet
+        rows = [each for name in fleet.own for each in fleet.drift(name) if abs(each.z) > _CLEAR]
+        if not rows:
+            return None
+        charts: list[str] = []
+        for each in sorted(rows, key=lambda row: -abs(row.z))[:_MOST]:
+            when, values = np.array(each.when), np.array(each.values)
+            typical = np.full(len(when), fleet.spread[each.parameter].centre)
+            title = f"{each.arm}: {each.parameter}, {each.slope:+.3g} per unit of time (z = {each.z:+.1f})"
+            lines = [coloured(each.arm, 0, values), coloured("a typical arm", 1, typical)]
+            charts.append(chart(title, "", when, lines, f"drift{len(charts)}", across="when"))
+        return {"charts": "\n".join(charts)}

@@ -1,0 +1,58 @@
+"""What a maintenance engineer reads first: which arm, which joint, since when, and how surely."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from taupi.identification.fleet.fleet_fit import Outlier
+from taupi.reporting.sections.base import cell, head, listed, number
+
+# Beyond this, chance is no explanation in a fleet of any size.
+_SURE = 6.0
+
+
+class FindingsSection:
+    """Arms that do not belong, and parameters that stand out, the farthest first."""
+
+    name: ClassVar[str] = "findings"
+    title: ClassVar[str] = "Arms to look at"
+    template: ClassVar[str] = '$sentences\n$table\n<p class="soft">$meaning</p>'
+
+    def fields(self, content: Any) -> dict[str, str]:
+        """Return sentences on arms, and a table of parameters."""
+        fleet, outliers = content.fleet, content.fleet.outliers(content.limit)
+        sentences = [
+            f"{arm} does not have the links of the others: its misfit with them is {ratio:.3g} times the expected one. It may "
+            "carry a load or another tool, or its log may be wrong. It was fitted alone."
+            for arm, ratio in fleet.strangers.items()
+        ]
+        sentences += [sentence(each) for each in outliers]
+        return {
+            "sentences": listed(sentences, "warn") if sentences else '<p class="good">No arm stands out.</p>',
+            "table": _table(outliers) if outliers else "",
+            "meaning": "z is the distance from a typical arm in standard deviations, those between arms and the error of the "
+            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone.",
+        }
+
+
+def sentence(each: Outlier) -> str:
+    """Return what stands out, in words."""
+    joint, _, kind = each.parameter.rpartition(".")
+    if each.fleet > 0 and each.value > 0 and kind != "offset":
+        how = f"{each.value / each.fleet:.2g} times that of a typical arm"
+    else:
+        how = f"{each.value:.3g} where a typical arm has {each.fleet:.3g}"
+    since = f", seen first in {each.first_seen}" if each.first_seen else ", in no single log alone"
+    sure = "certainly" if abs(each.z) > _SURE else "very likely"
+    return f"{each.arm}, {joint}: {kind} is {how}{since}; {sure} not chance (z = {each.z:+.1f})."
+
+
+def _table(outliers: list[Outlier]) -> str:
+    titles = ("arm", "parameter", "value", "standard error", "typical arm", "z", "first seen")
+    lines = "".join(
+        f"<tr>{cell(o.arm, 'name')}{cell(o.parameter, 'name')}"
+        + "".join(cell(number(v, 3), "number") for v in (o.value, o.stderr, o.fleet, o.z))
+        + f"{cell(o.first_seen or '-')}</tr>"
+        for o in outliers
+    )
+    return f'<div class="wide"><table>{head(titles, range(2, 6))}<tbody>{lines}</tbody></table></div>'

@@ -1,0 +1,48 @@
+"""What moves in a view: a log, a run, a trial or an exciting motion, as positions over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.control.law_trial import Trial
+from taupi.errors import Argument, TaupiError, shown
+from taupi.excitation.excitation import Excitation
+from taupi.model.robot import Robot
+from taupi.signals.log import Log
+from taupi.simulation.run import Run
+
+RATE = 100  # Hz, at which an exciting motion is sampled
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Positions `q` (N, n) at times (N,) in s, counted from the first."""
+
+    time: np.ndarray
+    q: np.ndarray
+
+    def at(self, t: float) -> np.ndarray:
+        """Return q (n,) at time `t`, between samples on a straight line; before and after it stands still."""
+        return np.array([np.interp(t, self.time, column) for column in self.q.T])
+
+
+def track_of(motion: Any, robot: Robot) -> Track:
+    """Return the track of a Log, Run, Trial or Excitation of a robot."""
+    if isinstance(motion, Trial):
+        motion = motion.run
+    if isinstance(motion, Excitation):
+        time = np.linspace(0.0, motion.duration, max(2, round(RATE * motion.duration) + 1))
+        q = np.asarray(motion.motion(time)[0])
+    elif isinstance(motion, Log | Run):
+        time, q = motion.time, motion.q
+    else:
+        raise TaupiError(Argument("motion"), f" is {shown(motion)}, expected a Log, a Run, a Trial or an Excitation.")
+    if q.shape[1] != robot.n:
+        raise TaupiError(Argument("motion"), f" has {q.shape[1]} joints, {robot.name} has {robot.n}.")
+    usable = np.isfinite(q).all(axis=1)
+    if usable.sum() < 2:
+        raise TaupiError(Argument("motion"), f" has {int(usable.sum())} samples with numbers, expected at least 2.")
+    return Track(time[usable] - time[usable][0], q[usable])

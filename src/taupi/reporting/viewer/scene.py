@@ -1,0 +1,117 @@
+"""What a view draws of a robot, as numbers: tubes along its links, centres of mass, ellipsoids of inertia, frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from taupi.model.robot import Robot
+from taupi.reporting.skeleton import skeleton
+
+TUBE = 0.025  # of the arm's reach: the radius of a tube
+SIDES = 20  # of a tube
+SHORT = 1e-6  # of the reach: what is shorter is no tube
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Where the parts are: `tubes` as pairs of ends (k, 2, 3), `links` as placements R | p (links, 3, 4), the `tip` (3, 4)."""
+
+    tubes: np.ndarray
+    links: np.ndarray
+    tip: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A `robot` to draw."""
+
+    robot: Robot
+
+    @cached_property
+    def reach(self) -> float:
+        """The length of the arm, the sum of its tubes with all joints at zero, m."""
+        ends = self.pose(np.zeros(self.robot.n)).tubes
+        return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum()) or 1.0
+
+    def pose(self, q: np.ndarray) -> Pose:
+        """Return where the parts are at a configuration `q` (n,)."""
+        names = (*self.robot.link_names, "tip")
+        arm = skeleton(self.robot, np.asarray(q, dtype=float)[None], names)
+        corners = arm.links[0]  # (links, 4, 3)
+        pieces = np.stack([corners[:, :-1], corners[:, 1:]], axis=2).reshape(-1, 2, 3)
+        last = np.stack([arm.carriers[0, -1], arm.frames[0, -1, :, 3]])
+        return Pose(np.concatenate([pieces, last[None]]), arm.frames[0, :-1], arm.frames[0, -1])
+
+    def bodies(self) -> list[Body | None]:
+        """Return the body of each link in its own frame; None for a link without mass."""
+        numbers = self.robot.parameters.values
+        return [_body(numbers[self.robot.parameters.layout.link(k)]) for k in range(len(self.robot.links))]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A link's centre of mass (3,) in m, and the solid ellipsoid of the same mass and inertia: its axes R and half-lengths (3,)."""
+
+    mass: float
+    com: np.ndarray
+    axes: np.ndarray
+    lengths: np.ndarray
+
+
+def _body(pi: np.ndarray) -> Body | None:
+    """Return the body of ten parameters: second moments about the centre are m a_i^2 / 5 along its axes."""
+    mass, h = float(pi[0]), pi[1:4]
+    if not np.isfinite(pi).all() or mass <= 0:
+        return None
+    xx, xy, xz, yy, yz, zz = pi[4:]
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    second = np.trace(inertia) / 2 * np.eye(3) - inertia - np.outer(h, h) / mass
+    values, axes = np.linalg.eigh(second)
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] *= -1
+    return Body(mass, h / mass, axes, np.sqrt(5 * np.clip(values, 0.0, None) / mass))
+
+
+# Shapes ---------------------------------------------------------------------------------------------------------------
+
+
+def unit_tube() -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and triangles of a tube of radius 1 from the origin to z = 1."""
+    angles = np.linspace(0, 2 * np.pi, SIDES, endpoint=False)
+    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(SIDES)], axis=1)
+    vertices = np.concatenate([ring, ring + [0.0, 0.0, 1.0]])
+    k, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
+    faces = np.concatenate(
+        [np.stack([k, after, k + SIDES], axis=1), np.stack([after, after + SIDES, k + SIDES], axis=1)]
+    )
+    return vertices, faces
+
+
+def along(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the quaternion (w, x, y, z) that turns z into the direction from `start` to `stop`, and the distance."""
+    length = float(np.linalg.norm(stop - start))
+    if length == 0:
+        return np.array([1.0, 0.0, 0.0, 0.0]), 0.0
+    x, y, z = (stop - start) / length
+    if z < -1 + 1e-9:  # half a turn about x
+        return np.array([0.0, 1.0, 0.0, 0.0]), length
+    wxyz = np.array([1 + z, -y, x, 0.0])
+    return wxyz / np.linalg.norm(wxyz), length
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """Return the quaternion (w, x, y, z) of a rotation matrix: the largest eigenvector of Bar-Itzhack's symmetric matrix."""
+    (a, b, c), (d, e, f), (g, h, i) = R
+    K = np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+    wxyz: np.ndarray = np.linalg.eigh(K)[1][:, -1]
+    return wxyz if wxyz[0] >= 0 else -wxyz

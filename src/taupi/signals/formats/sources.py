@@ -1,0 +1,291 @@
+"""Where a log lies: a local path, or an address such as s3://bucket/run.parquet, behind one surface.
+
+A source is a `Path`, or a `RemoteFile` that can do what readers do with paths: `name`, `suffix`, `is_file`, `open("rb")`.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import io
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from taupi.errors import TaupiError
+from taupi.files import path_of
+from taupi.signals.formats.deadline import reading_error, watched
+
+# By protocol: the package that reads it.
+PROTOCOLS = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+}
+REMOTE_EXTRA = "pip install 'taupi[remote]'"
+# Bytes that are fetched at once: one request for each column chunk would cost ten times as much.
+_AHEAD = 4 << 20
+_MAGIC = re.compile(r"[*?\[]")
+# A Path has made one slash of the two behind the protocol.
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/{1,2}(?=[^/\\])(.*)", re.DOTALL)
+
+
+def address_of(path: str | os.PathLike[str] | Any) -> str | None:
+    """Return an address with its protocol, also where it was made a Path; None for a local path.
+
+    >>> address_of("s3://bucket/run.csv"), address_of(Path("s3://bucket/run.csv")), address_of("run.csv")
+    ('s3://bucket/run.csv', 's3://bucket/run.csv', None)
+    """
+    if isinstance(path, RemoteFile):
+        return path.address
+    if not isinstance(path, str | os.PathLike):
+        return None
+    match = _ADDRESS.fullmatch(str(path))
+    if match is None or match[1].lower() not in PROTOCOLS:
+        return None
+    return f"{match[1].lower()}://{match[2]}"
+
+
+def shown_address(path: str | os.PathLike[str]) -> str:
+    """Return a path as it is, and an address without what may be secret in it: user, password, query.
+
+    >>> shown_address("https://me:secret@host/run.csv?signature=abc")
+    'https://host/run.csv'
+    >>> shown_address("runs/a?b.csv")
+    'runs/a?b.csv'
+    """
+    address = address_of(path)
+    if address is None:
+        return str(path)
+    parts = urlsplit(address)
+    query_allowed = not address.startswith("http") and _MAGIC.search(address)  # ? of a pattern
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" + (f"?{parts.query}" if query_allowed and parts.query else "")
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file, without its folder and whatever follows it in an address."""
+    return Path(shown_address(path)).name
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file at an address; credentials are those of the environment, such as AWS_ACCESS_KEY_ID."""
+
+    address: str
+
+    def __str__(self) -> str:
+        return shown_address(self.address)
+
+    def __repr__(self) -> str:  # the address may hold a signature
+        return f"RemoteFile({str(self)!r})"
+
+    @property
+    def name(self) -> str:
+        """Its name, without folder and query."""
+        return file_name(self.address)
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its name."""
+        return Path(self.name).suffix
+
+    @cached_property
+    def _place(self) -> tuple[Any, str]:
+        """The file system of its protocol, and the path in it."""
+        return file_system(self.address)
+
+    @cached_property
+    def _info(self) -> dict[str, Any]:
+        system, path = self._place
+        with reading_error(str(self)):
+            info: dict[str, Any] = watched(system.info, path)
+        if info.get("type") == "directory":
+            raise TaupiError(f"{self} is a folder, expected the address of a file.")
+        return info
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        system, path = self._place
+        content: bytes = watched(system.cat_file, path)
+        return content
+
+    @property
+    def size(self) -> int | None:
+        """Its bytes; None if the server does not tell."""
+        size = self._info.get("size")
+        return None if size is None else int(size)
+
+    @property
+    def identity(self) -> str:
+        """Address, size, and the tag or time of the last change: what tells it from its other versions."""
+        tags = (
+            "ETag",
+            "etag",
+            "VersionId",
+            "generation",
+            "md5Hash",
+            "content_md5",
+            "LastModified",
+            "last_modified",
+            "mtime",
+        )
+        found = [f"{name}={self._info[name]}" for name in tags if self._info.get(name)]
+        return "|".join([str(self), str(self.size), *found])
+
+    def is_file(self) -> bool:
+        """Tell that it is no folder; a file that is not there is an error when it is opened."""
+        return True
+
+    def is_dir(self) -> bool:
+        """Tell that it is no folder."""
+        return False
+
+    def open(self, mode: str = "rb") -> BinaryIO:
+        """Return its bytes as a stream in which readers can go back and forth."""
+        assert mode == "rb"
+        system, path = self._place
+        size = self._info.get("size")
+        if size == 0:
+            raise TaupiError(f"{self} is empty, expected a log.")
+        with reading_error(str(self)):
+            # One request for a small file; and for one of which no part can be asked for.
+            if size is None or size <= _AHEAD or self._info.get("partial") is False:
+                return io.BytesIO(self._bytes)
+            stream = watched(system.open, path, "rb", block_size=_AHEAD, cache_type="readahead")
+        return cast(BinaryIO, io.BufferedReader(_Watched(stream, str(self)), 1 << 20))
+
+    @contextmanager
+    def downloaded(self) -> Iterator[Path]:
+        """Yield the path of a temporary copy, for readers that need a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, self.name)
+            with self.open() as stream, copy.open("wb") as out:
+                shutil.copyfileobj(stream, out, _AHEAD)
+            yield copy
+
+
+Source = Path | RemoteFile
+
+
+class _Watched(io.RawIOBase):
+    """A stream from another machine, of which a read that takes too long, or fails, is an error in one sentence."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream, self._name = stream, name
+
+    def readinto(self, buffer: Any) -> int:
+        with reading_error(self._name):
+            data = watched(self._stream.read, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def source_of(path: str | os.PathLike[str] | RemoteFile) -> Source:
+    """Return the source at a path or an address."""
+    if isinstance(path, RemoteFile):
+        return path
+    address = address_of(path)
+    return path_of(path, "the path or address of a log") if address is None else RemoteFile(address)
+
+
+def identity_of_source(source: Source) -> str:
+    """Return what tells a file from its other versions without reading it: where it is, its size, when it was changed."""
+    if isinstance(source, RemoteFile):
+        return source.identity
+    try:
+        facts = source.stat()
+    except OSError as error:
+        raise TaupiError(f"{source} cannot be read: {error.strerror}.") from None
+    return f"{source.absolute()}|{facts.st_size}|{facts.st_mtime_ns}"
+
+
+def size_of(source: Source) -> int:
+    """Return the bytes of a file; 0 if it is no file, or if nobody knows."""
+    if isinstance(source, RemoteFile):
+        return source.size or 0
+    return source.stat().st_size if source.is_file() else 0
+
+
+@contextmanager
+def local_path(source: Source) -> Iterator[Path]:
+    """Yield a local path of a source: a temporary copy of one that lies elsewhere."""
+    if isinstance(source, RemoteFile):
+        with source.downloaded() as path:
+            yield path
+    else:
+        yield source
+
+
+def remote_digest(source: RemoteFile) -> str:
+    """Return a hash for a file elsewhere without reading it, of its tag and size."""
+    return hashlib.sha256(source.identity.encode()).hexdigest()
+
+
+def file_system(address: str) -> tuple[Any, str]:
+    """Return the file system of an address's protocol, and the path in it."""
+    protocol = address.partition(":")[0]
+    try:
+        import fsspec
+        from fsspec.core import url_to_fs
+
+        fsspec.get_filesystem_class(protocol)
+    except ImportError:
+        raise TaupiError(
+            f"{shown_address(address)}: reading {protocol} addresses needs the package {PROTOCOLS[protocol]}, which is not "
+            "installed.",
+            remedy=f"Install it with {REMOTE_EXTRA}.",
+        ) from None
+    with reading_error(shown_address(address)):
+        options = {"config_kwargs": {"connect_timeout": 10, "read_timeout": 30}} if protocol == "s3" else {}
+        system, path = url_to_fs(address, **options)
+    return system, path
+
+
+def expand_pattern(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
+    """Return the files that a pattern with *, ? or [...] matches, sorted; a path without one, or of a file, as it is."""
+    text, address = str(path), address_of(path)
+    if not _MAGIC.search(text) or (address or "").startswith("http"):
+        return [path]
+    if address is None:
+        if Path(text).exists():
+            return [path]
+        matches = sorted(glob.glob(text, recursive=True))
+    else:
+        system, pattern = file_system(address)
+        with reading_error(shown_address(address)):
+            found = sorted(watched(system.glob, pattern))
+        matches = [system.unstrip_protocol(each) for each in found]
+    if not matches:
+        raise TaupiError(f"No file matches {shown_address(text)!r}. Check the pattern.")
+    return matches

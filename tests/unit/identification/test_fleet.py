@@ -1,0 +1,178 @@
+"""Fleets: links that arms share, friction of their own, arms with a fault, and arms that do not belong."""
+
+import json
+
+import numpy as np
+import pytest
+from command_line import taupi
+from runs_of_arms import arm, recorded
+
+import taupi as tp
+from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
+from taupi.identification.fleet.membership import strangers
+from taupi.identification.fleet.population import spread_of
+
+SETTINGS = {"cutoff_hz": 10, "slow": 0.02}
+ARMS, FAULTY, STRANGE = 9, "arm-3", "arm-6"
+
+
+def friction(k):
+    rng = np.random.default_rng(k)
+    return 0.5 * np.exp(0.15 * rng.normal(size=2)), 0.4 * np.exp(0.15 * rng.normal(size=2)), 0.1 * rng.normal(size=2)
+
+
+def log_of(k, seed, factor=1.0):
+    viscous, coulomb, offset = friction(k)
+    robot = arm(viscous, coulomb * np.array([1.0, factor]), offset)
+    if f"arm-{k}" == STRANGE:
+        robot = robot.with_parameters(robot.parameters.values * 1.5)
+    return recorded(seed, robot, noise=0.05)
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """Two logs of each arm; one arm's elbow gets a fault before its second log, another has other links."""
+    factors = {k: (1.0, 4.0 if f"arm-{k}" == FAULTY else 1.0) for k in range(ARMS)}
+    return {f"arm-{k}": [log_of(k, 2 * k + i, factors[k][i]) for i in range(2)] for k in range(ARMS)}
+
+
+@pytest.fixture(scope="module")
+def fleet(logs):
+    return tp.identify_fleet(tp.load("elbow2r"), logs, **SETTINGS)
+
+
+def test_eliminating_own_parameters_is_least_squares_of_all_at_once():
+    rng = np.random.default_rng(0)
+    own, shared, arms = 2, 3, 4
+    rows = [rng.normal(size=(20, own + shared + 1)) for _ in range(arms)]
+    solution = solve_arrow([ArmTriangle.of(r, own) for r in rows], [True] * arms, np.zeros(shared), np.zeros(own))
+    full = np.zeros((20 * arms, own * arms + shared))
+    for k, r in enumerate(rows):
+        at = slice(20 * k, 20 * (k + 1))
+        full[at, own * k : own * (k + 1)], full[at, own * arms :] = r[:, :own], r[:, own:-1]
+    z = np.concatenate([r[:, -1] for r in rows])
+    expected = np.linalg.lstsq(full, z, rcond=None)[0]
+    covariance = np.linalg.inv(full.T @ full)
+    assert np.allclose(np.concatenate([solution.own.ravel(), solution.shared.x]), expected, atol=1e-12)
+    for k in range(arms):
+        at = slice(own * k, own * (k + 1))
+        assert np.allclose(solution.covariances[k], covariance[at, at], atol=1e-12)
+        assert np.allclose(solution.cross[k], covariance[at, own * arms :], atol=1e-12)
+
+
+def test_an_arm_with_other_links_is_found_and_none_in_a_sound_fleet():
+    rng = np.random.default_rng(1)
+    x, arms = rng.normal(size=3), []
+    for k in range(8):
+        y = rng.normal(size=(60, 4))
+        tau = y @ np.concatenate([[k], x + (0.8 if k == 5 else 0.0)]) + rng.normal(size=60)
+        arms.append(ArmTriangle.of(np.column_stack([y, tau]), 1))
+    assert list(strangers(arms, [56.0] * 8)) == [5]
+    sound = [a for k, a in enumerate(arms) if k != 5]
+    assert strangers(sound, [56.0] * 7) == {}
+    assert strangers(arms[4:7], [56.0] * 3) == {}  # of three, nobody knows which
+
+
+def test_the_spread_is_that_between_arms_without_errors_of_estimates():
+    rng = np.random.default_rng(2)
+    truth = rng.normal(scale=0.3, size=400)
+    v = rng.uniform(0.1, 0.5, 400) ** 2
+    spread = spread_of("offset", truth + np.sqrt(v) * rng.normal(size=400), v)
+    assert not spread.logarithmic
+    assert abs(spread.deviation - 0.3) < 0.05
+    assert spread_of("offset", np.ones(4), np.ones(4)).deviation == np.inf
+
+
+def test_faults_and_strangers_are_named_and_since_when(fleet, logs):
+    assert list(fleet.strangers) == [STRANGE]
+    worst = fleet.outliers()[0]
+    assert (worst.arm, worst.parameter, worst.when) == (FAULTY, "elbow.coulomb", 1.0)
+    assert {o.arm for o in fleet.outliers(5.0)} == {FAULTY}
+    drift = fleet.drift("elbow.coulomb")[0]
+    assert drift.arm == FAULTY
+    assert drift.z > 5
+    assert abs(drift.slope - 3 * friction(3)[1][1]) < 0.3 * drift.slope
+
+
+def test_shared_links_are_nearer_to_the_truth_than_those_of_single_arms(fleet, logs):
+    robot = tp.load("elbow2r")
+    basis = fleet["arm-0"].basis
+    truth = basis.project(basis.standard.values)
+    shared = [basis.names.index(name) for name in fleet.shared]
+    pooled = np.linalg.norm(fleet["arm-0"].values[shared] - truth[shared])
+    terms = ("rotor", "viscous", "coulomb", "offset")
+    alone = [tp.identify(robot, logs[f"arm-{k}"], "wls", terms, **SETTINGS) for k in range(3)]
+    assert pooled < 0.5 * np.mean([np.linalg.norm(fit.values[shared] - truth[shared]) for fit in alone])
+    for name, (value, stderr) in fleet.shared.items():
+        assert abs(value - truth[basis.names.index(name)]) < 5 * stderr
+        assert value == fleet["arm-1"].values[basis.names.index(name)]
+
+
+def test_own_friction_is_within_its_errors(fleet):
+    z = []
+    for k in range(ARMS):
+        if f"arm-{k}" in (FAULTY, STRANGE):
+            continue
+        fit, (viscous, coulomb, offset) = fleet[f"arm-{k}"], friction(k)
+        truth = {"viscous": viscous, "coulomb": coulomb, "offset": offset}
+        for kind, values in truth.items():
+            for joint, value in zip(("shoulder", "elbow"), values, strict=True):
+                i = fit.basis.names.index(f"{joint}.{kind}")
+                z.append((fit.values[i] - value) / fit.stderr[i])
+    assert 0.5 < np.sqrt(np.mean(np.square(z))) < 1.6
+    assert np.mean(np.abs(z) < 1.96) > 0.8
+
+
+def test_a_fit_of_an_arm_is_as_any_other(fleet, logs, tmp_path):
+    fit = fleet["arm-2"]
+    assert fit.validate(logs["arm-2"][0]).relative < 0.05
+    tp.write_fit(fit, tmp_path / "fit.json")
+    assert np.array_equal(tp.load_fit(tmp_path / "fit.json").values, fit.values)
+    assert len(fit.logs) == 2
+    with pytest.raises(tp.TaupiError, match="No arm 'arm-99'"):
+        fleet["arm-99"]
+    with pytest.raises(tp.TaupiError, match=r"elbow\.coulomb"):
+        fleet.drift("elbow.coulom")
+
+
+def test_the_command_line_and_the_report(logs, tmp_path):
+    for name, several in logs.items():
+        (tmp_path / name).mkdir()
+        for i, log in enumerate(several):
+            tp.write_log(log, tmp_path / name / f"run-{i}.csv")
+    options = ["--cutoff", "10", "--slow", "0.02"]
+    done = taupi("fleet", "elbow2r", "--by", "{arm}/run-*.csv", "-o", "by", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    data = json.loads((tmp_path / "by" / "fleet.json").read_text())
+    assert list(data["strangers"]) == [STRANGE]
+    assert data["outliers"][0]["first_seen"] == "run-1.csv"
+    page = (tmp_path / "by" / "report.html").read_text()
+    assert f"{FAULTY}, elbow: coulomb is" in page
+    assert "seen first in run-1.csv" in page
+    assert f"{STRANGE} does not have the links of the others" in page
+    lines = [f'{name} = ["{name}/run-*.csv"]' for name in list(logs)[:3]]
+    (tmp_path / "fleet.toml").write_text("\n".join(lines))
+    done = taupi("fleet", "elbow2r", "fleet.toml", "-o", "out", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(tp.load_fit(tmp_path / "out" / "fits" / "arm-1.json").logs) == 2
+    again = taupi("fleet", "elbow2r", "fleet.toml", "-o", "out", *options, cwd=tmp_path)
+    assert again.returncode == 3
+    assert "--force" in again.stderr
+    neither = taupi("fleet", "elbow2r", "-o", "none", cwd=tmp_path)
+    assert "either a file of arms or --by" in neither.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"logs": {}}, "expected a mapping from arms to their logs"),
+        ({"own": ("viscos",)}, "viscos"),
+        ({"own": ()}, "expected the names of terms"),
+        ({"terms": ("viscous", "coulomb", "load")}, "depends on load"),
+        ({"when": {"arm-0": [1.0]}}, "expected 2 numbers, one for each log"),
+    ],
+)
+def test_wrong_fleets_are_refused(logs, change, message):
+    keywords = {"robot": tp.load("elbow2r"), "logs": logs} | SETTINGS | change
+    with pytest.raises(tp.TaupiError, match=message):
+        tp.identify_fleet(**keywords)

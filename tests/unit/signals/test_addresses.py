@@ -1,0 +1,141 @@
+"""Logs by address: a real S3 server and a real web server on this machine."""
+
+import functools
+import http.server
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import taupi
+from runs_of_arms import recorded, write_runs
+
+import taupi as tp
+from taupi.signals.formats import deadline, sources
+
+SKIP = "the extra `remote` is not installed: pip install 'taupi[remote]'"
+pytest.importorskip("s3fs", reason=SKIP, exc_type=ImportError)
+moto_server = pytest.importorskip("moto.server", reason="moto is not installed", exc_type=ImportError)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    write_runs(folder, 2)
+    for ending in (".csv", ".csv.gz", ".npz", ".mat"):
+        tp.write_log(recorded(0), folder / f"run{ending}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bucket(files):
+    """The address of a bucket with all files in a folder arm7, on a server that wants credentials."""
+    environment = {"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    patch = pytest.MonkeyPatch()
+    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in environment.items():
+        patch.setenv(name, value)
+    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import s3fs
+
+        system = s3fs.S3FileSystem()
+        system.mkdir("fleet")
+        for path in files.iterdir():
+            system.put_file(str(path), f"fleet/arm7/{path.name}")
+        yield "s3://fleet/arm7"
+    patch.undo()
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def web(files):
+    """The address of a web server without ranges."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(files))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["run-00.parquet", "run.csv", "run.csv.gz", "run.npz", "run.mat"])
+def test_a_log_is_the_same_by_address(bucket, web, files, name):
+    expected = tp.read_log(files / name)
+    for place in (bucket, Path(bucket), web):
+        log = tp.read_log(f"{place}/{name}")
+        assert np.array_equal(log.time, expected.time)
+        assert all(np.array_equal(log.signals[k], v) for k, v in expected.signals.items())
+        assert log.notes == expected.notes
+        assert log.source.path == sources.shown_address(f"{place}/{name}")
+
+
+def test_a_pattern_is_expanded_and_streams_read_the_same(bucket, files):
+    arm = tp.load("elbow2r")
+    expected = tp.identify(arm, sorted(files.glob("run-*.parquet")), "wls")
+    for stream in (None, True):
+        fit = tp.identify(arm, f"{bucket}/run-*.parquet", "wls", stream=stream, block=500)
+        assert np.abs(fit.values - expected.values).max() < 1e-9 * np.abs(expected.values).max()
+    assert [log.path for log in fit.logs] == [f"{bucket}/run-0{k}.parquet" for k in (0, 1)]
+    assert len({log.sha256 for log in fit.logs}) == 2
+    local = tp.identify(arm, str(files / "run-*.parquet"), "wls")
+    assert np.array_equal(local.values, expected.values)
+
+
+def test_signatures_and_passwords_are_recorded_nowhere(web, tmp_path):
+    address = web.replace("127", "me:hunter2@127") + "/run.csv?X-Signature=hunter2"
+    done = taupi("identify", "elbow2r", address, "--estimator", "wls", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
+    for path in (tmp_path / "out").iterdir():
+        assert "hunter2" not in path.read_text()
+    assert tp.load_fit(tmp_path / "out").logs[0].path == f"{web}/run.csv"
+    assert "hunter2" not in repr(sources.RemoteFile(address))
+    with pytest.raises(tp.TaupiError) as caught:
+        tp.read_log(address.replace("run.csv", "none.csv"))
+    assert "hunter2" not in str(caught.value)
+
+
+def test_wrong_addresses_are_told_in_a_sentence(bucket, monkeypatch):
+    cases = [
+        (f"{bucket}/none.csv", "There is nothing at s3://fleet/arm7/none.csv. Check the address."),
+        ("s3://nobucket/run.csv", "There is nothing at s3://nobucket/run.csv"),
+        ("http://127.0.0.1:1/run.csv", "http://127.0.0.1:1/run.csv cannot be read: "),
+    ]
+    for address, message in cases:
+        with pytest.raises(tp.TaupiError) as caught:
+            tp.read_log(address)
+        assert str(caught.value).startswith(message)
+    with pytest.raises(tp.TaupiError, match="No file matches 's3://fleet/arm7/none-"):
+        tp.identify(tp.load("elbow2r"), f"{bucket}/none-*.parquet")
+    with pytest.raises(tp.TaupiError, match="No file matches 'none-"):
+        tp.identify(tp.load("elbow2r"), "none-*.parquet")
+
+
+def test_a_silent_server_meets_our_deadline(monkeypatch):
+    monkeypatch.setattr(deadline, "DEADLINE_S", 0.2)
+    with (
+        pytest.raises(tp.TaupiError, match=r"there cannot be read: no answer for 0.2 s"),
+        deadline.reading_error("there"),
+    ):
+        deadline.watched(threading.Event().wait, 5)
+
+
+def test_without_the_extra_its_name_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(tp.TaupiError, match=r"needs the package s3fs.*pip install 'taupi\[remote\]'"):
+        tp.read_log("s3://bucket/run.csv")
+
+
+def test_a_windows_path_or_another_colon_is_no_address():
+    for path in ("C:/runs/a.csv", "C:\\runs\\a.csv", "run:1.csv", "file.csv", "mailto:x"):
+        assert sources.address_of(path) is None
