@@ -46,7 +46,6 @@ __all__ = [
     "Streaming",
     "TaupiError",
     "TaupiWarning",
-    "View",
     "Walker",
     "__version__",
     "base_parameters",
@@ -188,7 +187,6 @@ if TYPE_CHECKING:
     from taupi.regressors.operational import operational_regressor
     from taupi.reporting.figures import plot
     from taupi.reporting.report import report
-    from taupi.reporting.viewer.view import View
     from taupi.reporting.viewer.view import view
     from taupi.signals.check import check_log
     from taupi.signals.log import Log

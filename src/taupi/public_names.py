@@ -66,7 +66,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
-        "taupi.reporting.viewer.view": "view, View",
+        "taupi.reporting.viewer.view": "view",
         # Simulation.
         "taupi.simulation.plants.rigid_plant": "RigidPlant",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
@@ -211,6 +211,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.papers.study": "Reproduction",
     },
     "results": {
+        "taupi.reporting.viewer.view": "View",
         "taupi.model.parameters": "Parameters, ParameterLayout",
         "taupi.analysis.bound_results": "Bound, Bounds",
         "taupi.analysis.ellipses": "MassEllipses",

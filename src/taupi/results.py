@@ -46,6 +46,7 @@ __all__ = [
     "Tracking",
     "Trial",
     "Validation",
+    "View",
     "normalised_mean_error",
     "relative_errors",
 ]
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from taupi.model.parameters import ParameterLayout
     from taupi.model.parameters import Parameters
     from taupi.papers.study import Reproduction
+    from taupi.reporting.viewer.view import View
     from taupi.signals.check import Finding
     from taupi.signals.check import LogReport
     from taupi.simulation.run import Run

@@ -53,7 +53,7 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A link's centre of mass (3,) in m, and the solid ellipsoid of the same mass and inertia: its axes R and half-lengths (3,)."""
+    """A link's centre of mass (3,), m, and the solid ellipsoid of its mass and inertia: its axes R and half-lengths (3,)."""
 
     mass: float
     com: np.ndarray
@@ -82,7 +82,7 @@ def unit_tube() -> tuple[np.ndarray, np.ndarray]:
     """Return vertices and triangles of a tube of radius 1 from the origin to z = 1."""
     angles = np.linspace(0, 2 * np.pi, SIDES, endpoint=False)
     ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(SIDES)], axis=1)
-    vertices = np.concatenate([ring, ring + [0.0, 0.0, 1.0]])
+    vertices = np.concatenate([ring, ring + np.array([0.0, 0.0, 1.0])])
     k, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
     faces = np.concatenate(
         [np.stack([k, after, k + SIDES], axis=1), np.stack([after, after + SIDES, k + SIDES], axis=1)]

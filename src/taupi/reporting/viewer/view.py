@@ -24,7 +24,8 @@ FRAMES_PER_SECOND = 30
 class View:
     """A page that shows a robot, as `taupi.view` returns it; it is there until `close`, or the end of the program.
 
-    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion.
+    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot`
+    what it shows, and `track` what is played, None for nothing.
     """
 
     def __init__(self, server: Any, robot: Robot, track: Track | None) -> None:
@@ -59,16 +60,16 @@ class View:
         with self._lock:
             self.q = array
             self._place()
-            self._moving_sliders = True
             for slider, value in zip(self._sliders, array, strict=True):
                 slider.value = float(np.clip(value, slider.min, slider.max))
-            self._moving_sliders = False
 
     def seek(self, t: float) -> None:
         """Show the motion at time `t`, s from its beginning."""
         if self._track is None:
             raise TaupiError("This view has no motion: give one, as in taupi.view(robot, run).")
-        self.show(self._track.at(float(t)))
+        with self._lock:
+            self.show(self._track.at(float(t)))
+            self._clock.value = float(np.clip(t, 0.0, self._track.time[-1]))
 
     def wait(self) -> None:
         """Return when the view is closed, or when the program is interrupted."""
@@ -88,7 +89,9 @@ class View:
     def _draw(self) -> None:
         add, size = self._server.scene, self._scene.reach
         add.set_up_direction("+z")
-        add.add_grid("/floor", width=4 * size, height=4 * size, cell_size=size / 4, section_size=size)
+        add.add_grid("/floor", width=2 * size, height=2 * size, cell_size=size / 5, section_size=size)
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = (0.6 * size, -0.9 * size, 0.6 * size), (0.15 * size, 0.0, 0.3 * size)
         vertices, faces = unit_tube()
         radius = TUBE * size
         count = len(self._scene.pose(self.q).tubes)
@@ -123,31 +126,25 @@ class View:
     def numbers(self) -> str:
         """Return what is told beside the robot: the torque that holds it still, and the condition of its mass matrix."""
         g, M = self._gravity(self.q), self._mass(self.q)
-        torques = ", ".join(f"{v:.3g}" for v in g)
+        torques = ", ".join(f"{v:.3g}" for v in np.round(g, 9) + 0.0)
         return f"τ to hold still: {torques}\n\ncond(M): {np.linalg.cond(M):.3g}"
 
     # The controls -------------------------------------------------------------------------------------------------
 
     def _controls(self) -> None:
-        gui, self._sliders, self._moving_sliders = self._server.gui, [], False
+        gui, self._sliders = self._server.gui, []
         self._numbers = gui.add_markdown("")
         with gui.add_folder("Show"):
-            shown_parts = {
-                "frames": (True, lambda on: [setattr(f, "show_axes", on) for f in (*self._links, self._tip)]),
-                "centres of mass": (True, lambda on: [setattr(ball, "visible", on) for ball, _ in self._marks]),
-                "inertia ellipsoids": (False, lambda on: [setattr(shape, "visible", on) for _, shape in self._marks]),
-            }
-            for label, (initial, act) in shown_parts.items():
-                box = gui.add_checkbox(label, initial)
-                act(initial)
-                box.on_update(lambda event, act=act: act(event.target.value))
+            self._switch("frames", True, [*self._links, self._tip], "show_axes")
+            self._switch("centres of mass", True, [ball for ball, _ in self._marks], "visible")
+            self._switch("inertia ellipsoids", False, [shape for _, shape in self._marks], "visible")
         if self._track is not None:
             with gui.add_folder("Motion"):
                 self._playing = gui.add_checkbox("play", False)
                 self._speed = gui.add_slider("speed", 0.1, 4.0, 0.1, 1.0)
                 end = float(self._track.time[-1])
                 self._clock = gui.add_slider("time, s", 0.0, end, max(end / 1000, 1e-6), 0.0)
-                self._clock.on_update(lambda event: self.seek(event.target.value))
+                self._clock.on_update(self._sought)
         with gui.add_folder("Joints"):
             for joint in self._robot.driving_joints:
                 low = -np.pi if joint.limits.lower is None else float(joint.limits.lower)
@@ -157,10 +154,26 @@ class View:
                 slider.on_update(self._slid)
                 self._sliders.append(slider)
 
-    def _slid(self, _: Any) -> None:
+    def _switch(self, label: str, on: bool, handles: list[Any], attribute: str) -> None:
+        """Add a box that shows and hides parts of the scene."""
+
+        def act(shown_now: bool) -> None:
+            for handle in handles:
+                setattr(handle, attribute, shown_now)
+
+        act(on)
+        self._server.gui.add_checkbox(label, on).on_update(lambda event: act(event.target.value))
+
+    # Sliders also call back when this program moves them: such an event comes from no client.
+
+    def _sought(self, event: Any) -> None:
+        if event.client is not None:
+            self.seek(event.target.value)
+
+    def _slid(self, event: Any) -> None:
+        if event.client is None:
+            return
         with self._lock:
-            if self._moving_sliders:
-                return
             self.q = np.array([s.value for s in self._sliders])
             self._place()
 
@@ -172,7 +185,7 @@ class View:
             end = float(self._track.time[-1])
             while self._playing.value and not self._closed.wait(1 / FRAMES_PER_SECOND):
                 now = from_ + self._speed.value * (time.monotonic() - started)
-                self._clock.value = now % end if end > 0 else 0.0
+                self.seek(now % end)
 
     def __repr__(self) -> str:
         return f"View of {self._robot.name} at {self.url}"
@@ -185,6 +198,10 @@ def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int
     beside them is the torque that holds the robot still and the condition of its mass matrix. `motion` is a Log, a Run, a Trial
     or an Excitation to play. The page is served from this program at `host` and `port` (the next free one where it is taken)
     and fetches nothing from elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
+
+    >>> import taupi as tp
+    >>> page = tp.view(tp.load("puma560"))  # doctest: +SKIP
+    >>> page.show([0.0, 0.7, -0.4, 0.0, 0.5, 0.0])  # doctest: +SKIP
     """
     if not isinstance(robot, Robot):
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")

@@ -1,0 +1,107 @@
+"""The view in three dimensions: what it draws, what it plays, what it refuses, and the page in a real browser."""
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support import error
+
+import taupi as tp
+from taupi.errors import TaupiError
+from taupi.reporting.viewer.motion import track_of
+from taupi.reporting.viewer.scene import Scene, along, quaternion, unit_tube
+
+ARM = tp.load("puma560")
+Q = np.array([0.3, -0.7, 0.5, 0.2, 0.9, -0.4])
+LOG = tp.Log(np.array([5.0, 6.0, 7.0]), np.array([[0.0] * 6, [0.1] * 6, [0.4] * 6]), names=ARM.joint_names)
+
+
+def test_tubes_lead_from_the_base_to_the_tip():
+    pose = Scene(ARM).pose(Q)
+    tip = tp.forward_kinematics(ARM, "tip")(Q)
+    placed = np.asarray(tip[0] if isinstance(tip, tuple) else tip)
+    assert error(pose.tip[:, :3], placed[..., :3, :3]) < 1e-12
+    steps = np.linalg.norm(pose.tubes[1:, 0] - pose.tubes[:-1, 1], axis=1)
+    assert steps.max() < 1e-12 and error(pose.tubes[-1, 1], pose.tip[:, 3]) < 1e-12
+
+
+def test_ellipsoids_have_the_inertia_of_their_links():
+    for k, body in enumerate(Scene(ARM).bodies()):
+        pi = ARM.parameters.values[10 * k : 10 * k + 10]
+        if body is None:
+            assert pi[0] == 0
+            continue
+        a, b, c = body.lengths**2 * body.mass / 5
+        about_com = body.axes @ np.diag([b + c, a + c, a + b]) @ body.axes.T
+        shift = body.mass * (body.com @ body.com * np.eye(3) - np.outer(body.com, body.com))
+        xx, xy, xz, yy, yz, zz = pi[4:]
+        described = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        physical = np.linalg.eigvalsh(np.trace(described - shift) / 2 * np.eye(3) - described + shift).min() >= 0
+        assert not physical or error(about_com + shift, described) < 1e-9
+
+
+def test_turns_by_scipy():
+    rotations = Rotation.random(50, random_state=1)
+    for R, xyzw in zip(rotations.as_matrix(), rotations.as_quat(canonical=True), strict=True):
+        assert error(quaternion(R), xyzw[[3, 0, 1, 2]]) < 1e-12
+        wxyz, length = along(np.ones(3), np.ones(3) + 2 * R[:, 0])
+        assert length == pytest.approx(2.0)
+        assert error(Rotation.from_quat(wxyz[[1, 2, 3, 0]]).apply([0, 0, 1]), R[:, 0]) < 1e-9
+    down, _ = along(np.zeros(3), np.array([0.0, 0.0, -1.0]))
+    assert error(Rotation.from_quat(down[[1, 2, 3, 0]]).apply([0, 0, 1]), [0, 0, -1]) < 1e-12
+    vertices, faces = unit_tube()
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert ((normals * corners.mean(axis=1) * [1, 1, 0]).sum(axis=1) > 0).all()  # outwards
+
+
+def test_a_track_starts_at_zero_and_is_straight_between_samples():
+    track = track_of(LOG, ARM)
+    assert track.time.tolist() == [0.0, 1.0, 2.0]
+    assert error(track.at(1.5), np.full(6, 0.25)) < 1e-12 and error(track.at(99.0), np.full(6, 0.4)) < 1e-12
+    run = tp.simulate(tp.RigidPlant(ARM), duration=0.01, initial=Q)
+    assert error(track_of(tp.laws.Trial(run), ARM).q, run.q) == 0
+
+
+def test_what_it_refuses(monkeypatch):
+    with pytest.raises(TaupiError, match="expected a Robot"):
+        tp.view("puma560")
+    with pytest.raises(TaupiError, match="expected a Log, a Run, a Trial or an Excitation"):
+        tp.view(ARM, 3)
+    with pytest.raises(TaupiError, match="has 6 joints, elbow2r has 2"):
+        tp.view(tp.load("elbow2r"), LOG)
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(TaupiError, match=r"needs viser: pip install \"taupi\[view\]\""):
+        tp.view(ARM)
+
+
+def test_the_page_in_a_browser():
+    pytest.importorskip("viser", reason="the extra view is not installed")
+    browsers = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium is installed")
+    view = tp.view(ARM, LOG, port=8391)
+    try:
+        with browsers.sync_playwright() as playwright:
+            software = ["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"]
+            browser = playwright.chromium.launch(executable_path=chromium, args=software)
+            page, mistakes, elsewhere = browser.new_page(), [], []
+            page.on("pageerror", lambda e: mistakes.append(str(e)))
+            page.on("request", lambda r: elsewhere.append(r.url) if "127.0.0.1" not in r.url else None)
+            page.goto(view.url)
+            page.get_by_text("cond(M)").wait_for(timeout=30_000)
+            view.seek(1.5)
+            want = f"cond(M): {np.linalg.cond(tp.mass_matrix(ARM)(np.full(6, 0.25))):.3g}"
+            page.get_by_text(want).wait_for(timeout=10_000)
+            page.get_by_label("play").check(force=True)
+            page.wait_for_timeout(700)
+            assert not np.allclose(view.q, 0.25)
+            assert not mistakes and not [url for url in elsewhere if url.startswith("http")]
+            browser.close()
+        with pytest.raises(TaupiError, match="expected 6 finite numbers"):
+            view.show([1.0, 2.0])
+    finally:
+        view.close()
