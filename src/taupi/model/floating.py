@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 from taupi.errors import TaupiError
 from taupi.model.placement import IDENTITY
 from taupi.model.robot_parts import BASE, FREE, Frame, Joint, Link
+from taupi.model.scalars import is_symbolic
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
 
 FREE_JOINT = "base"
+
+
+def bolted_note(root: Link) -> str:
+    """Return the note of a reader on a root link with a mass that is taken as bolted to the ground."""
+    return f"{root.name} ({float(root.body[0]):.3g} kg) is taken as bolted to the ground"
+
+
 _VELOCITIES = 6
 
 
@@ -24,7 +32,9 @@ def floating_base(robot: Robot) -> Robot:
     root = robot.source.root or Link(_root_name(robot))
     joints, links, frames = let_go(robot.joints, robot.links, robot.frames, root)
     source = dataclasses.replace(robot.source, floating=True)
-    return robot._changed(joints=joints, links=links, frames=frames, source=source)
+    massive = robot.source.root is not None and not is_symbolic(root.body[0])
+    notes = tuple(note for note in robot.notes if not massive or note != bolted_note(root))
+    return robot._changed(joints=joints, links=links, frames=frames, source=source, notes=notes)
 
 
 def let_go(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from taupi.errors import Argument, TaupiWarning, warn
+from taupi.model.floating import bolted_note
 from taupi.model.formats.file_tree import Tree
 from taupi.model.massless import massless_sentence
 from taupi.model.robot import Robot
@@ -40,7 +41,7 @@ def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:
     root = robot.source.root
     if robot.floating or root is None or is_symbolic(root.body[0]) or not float(root.body[0]):
         return robot
-    sentence = f"{root.name} ({float(root.body[0]):.3g} kg) is taken as bolted to the ground"
+    sentence = bolted_note(root)
     branches = sum(j.parent == BASE for j in robot.joints)
     if branches > 1 and not asked:
         remedy = (Argument("floating", True), " lets it move; ", Argument("floating", False), " says that it is meant.")
