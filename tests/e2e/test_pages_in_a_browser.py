@@ -70,7 +70,7 @@ def test_the_readout_is_the_run(browser, run_page):
     box = figure.locator("svg").first.bounding_box()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
     text = figure.locator("output").text_content()
-    t, *values = (float(v) for v in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text.replace("−", "-")))
+    t, *values = (float(v) for v in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text))
     assert 0.4 < t < 0.8
     shown = np.interp(t, run.time, run.tau[:, 0])
     assert min(abs(v - shown) for v in values) < 0.02 * np.ptp(run.tau[:, 0]), text
