@@ -74,8 +74,9 @@ def identify_gains(
 
     `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
-    Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
+    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's
+    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or those by leaving out
+    stretches of time, whichever are larger.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -90,7 +91,7 @@ def identify_gains(
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
     known, frame = positive("mass", mass), carrying_frame(robot, at)
     _refuse_coupling(reading)
-    logs = [[_current_log(log, robot, reading, name) for log in log_list(several)] for several, name in
+    logs = [[_current_log(log, robot, reading, name) for log in log_list(several, name)] for several, name in
             ((unloaded, "unloaded"), (loaded, "loaded"))]  # fmt: skip
     stated = _stated_gains([log for several in logs for log in several])
     begin = np.where(np.isfinite(stated), stated, 1.0)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Residuals are correlated: of each stretch of so many seconds only the largest counts.
 _STRETCH = 0.5
+# Logs that last less, s, have no tail at all: of one stretch there is no quantile.
+_SHORTEST = 2 * _STRETCH
 # Above this quantile of the stretches' largest residuals, excesses are taken as those of a generalised Pareto distribution.
 _TAIL = 0.8
 # Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
@@ -204,9 +206,10 @@ def find_thresholds(
 ) -> Thresholds:
     """Return the thresholds of `joints` that stand below the speeds `standing` (n,), from `residuals` without contacts."""
     hours = sum(r.seconds for r in residuals) / 3600
-    if not hours > 0:
+    if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
-            "The logs have no duration.", remedy="Give logs of motions without contacts, of a minute or more."
+            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less foretells no rare residual.",
+            remedy="Give logs of motions without contacts, of a minute or more.",
         )
     n, rate = len(joints), calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
     edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]
