@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     pushed = friction_log(3)
     push = np.where((pushed.time > 3.0) & (pushed.time < 3.5), 8.0, 0.0)
     tp.write_log(pushed.with_(tau=pushed.tau - push[:, None] * [1.0, 0.4]), place / "pushed.csv")
+    tp.write_log(quiet.rows(slice(0, 1)), place / "one.csv")
     return place
 
 
@@ -65,6 +66,7 @@ def test_thresholds_bring_the_settings_of_their_observer(folder, tmp_path):
         (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--bandwidth", "5"], "--bandwidth and --thr"),
         (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--tracker"], "--tracker and --thresholds"),
         (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--false-alarms", "2"], "--false-alarms and"),
+        (["contacts", "fit.json", "one.csv", "--quiet", "quiet.csv"], "one.csv: log has 1 samples"),
         (["emit", "elbow2r", "tracker", "-o", "x"], "The tracker needs a fit"),
         (["emit", "fit.json", "tracker", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),
         (["emit", "elbow2r", "regressor", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),

@@ -75,11 +75,9 @@ def contacts(
         observer = tp.momentum_observer(source, 20.0 if bandwidth_hz is None else bandwidth_hz, tracker=tracker)
         alarms = 1.0 if false_alarms_per_hour is None else false_alarms_per_hour
         detector = observer.calibrated(_quiet_logs(source, quiet or [], reading), alarms)
+    by_log = {str(log): detector.contacts(_clean(log, source, reading)) for log in logs}
     if output is not None:
         write_thresholds(detector.thresholds, output, force)
-    by_log = {
-        str(log): detector.contacts(tp.clean_log(tp.read_log(log, source.robot, reading=reading))) for log in logs
-    }
     if as_json:
         plain = {log: [contact.to_dict() for contact in those] for log, those in by_log.items()}
         print(json.dumps({"thresholds": detector.thresholds.to_dict(), "contacts": plain}, indent=2))
@@ -102,11 +100,18 @@ def _refuse_beside_thresholds(options: Mapping[str, object]) -> None:
 
 def _quiet_logs(fit: Fit, quiet: list[Path], reading: Reading) -> list[Log]:
     """Return logs without contacts: those that are named, or those of the fit."""
-    import taupi as tp
-
     paths = quiet or [Path(log.path) for log in fit.logs if log.path and Path(log.path).exists()]
     if not paths:
         raise TaupiError(
             "The logs of the fit are not where they were.", remedy="Name logs without contacts: --quiet run.csv."
         )
-    return [tp.clean_log(tp.read_log(path, fit.robot, reading=reading)) for path in paths]
+    return [_clean(path, fit, reading) for path in paths]
+
+
+def _clean(path: Path, fit: Fit, reading: Reading) -> Log:
+    """Return the log in a file without gaps; errors name the file."""
+    import taupi as tp
+    from taupi.identification.rows.block_source import errors_naming
+
+    with errors_naming(path):
+        return tp.clean_log(tp.read_log(path, fit.robot, reading=reading))
