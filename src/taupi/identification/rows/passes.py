@@ -13,14 +13,16 @@ from taupi.identification.rows.block_source import BlockSource
 from taupi.identification.rows.compression import compress_recordings, with_speeds
 from taupi.identification.rows.pieces import Piece, piece_of
 from taupi.identification.rows.plan import Plan
-from taupi.identification.rows.recording import Recording
+from taupi.identification.rows.recording import SEEN, Recording
 from taupi.identification.rows.workers import Workers
 from taupi.signals.formats.sources import file_name
 from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 
-# What is left open is chosen from this many logs at most: more of them cost time, and change little.
+# What is left open is chosen from the beginnings of this many long logs, or of as many short ones as hold as many samples: more
+# of them cost time, and change little, but a few short runs may not show what all of them show.
 CHOICE_LOGS = 8
+_CHOICE_SAMPLES = CHOICE_LOGS * SEEN
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,18 @@ class OpenedLogs:
 
     def chosen(self, order: Sequence[int]) -> list[int]:
         """Return the indices of the open logs from which settings are chosen, the first ones in this `order`."""
-        return sorted([k for k in order if k in self.sources][:CHOICE_LOGS])
+        chosen: list[int] = []
+        for k in order:
+            if enough_for_choices([self.sources[j] for j in chosen]):
+                break
+            chosen += [k] if k in self.sources else []
+        return sorted(chosen)
+
+
+def enough_for_choices(sources: Sequence[BlockSource]) -> bool:
+    """Tell whether settings can be chosen from these logs: several, and enough samples."""
+    samples = sum(min(source.samples, SEEN) for source in sources)
+    return len(sources) >= CHOICE_LOGS and samples >= _CHOICE_SAMPLES
 
 
 class Passes(Protocol):
@@ -129,10 +142,10 @@ def open_logs(
     results: dict[int, BlockSource | TaupiError] = {}
     pending = list(order)
     while pending:
-        usable = sum(not isinstance(r, TaupiError) for r in results.values())
-        if not all_of_them and usable >= CHOICE_LOGS:
+        usable = [r for r in results.values() if not isinstance(r, TaupiError)]
+        if not all_of_them and enough_for_choices(usable):
             break
-        batch = sorted(pending if all_of_them else pending[: CHOICE_LOGS - usable])
+        batch = sorted(pending if all_of_them else pending[: max(CHOICE_LOGS - len(usable), 1)])
         pending = [k for k in pending if k not in batch]
         results |= dict(zip(batch, pool.map(attempt, batch), strict=True))
     bad = {k: SkippedLog(log_name(logs[k]), str(r)) for k, r in sorted(results.items()) if isinstance(r, TaupiError)}
