@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike, Vector
 from taupi.errors import Argument, TaupiError, shown
 from taupi.program.program import Port, Program
@@ -150,9 +151,9 @@ def held_torque(controller: ControllerLike, n: int, periods: int, rate: float) -
     if not (isinstance(controller, np.ndarray) or listed):
         return controller
     try:
-        samples = np.asarray(controller, dtype=float)
-    except (TypeError, ValueError):
-        return controller
+        samples = real_array("controller", controller)
+    except TaupiError:
+        return controller  # refused with what a controller may be
     if samples.ndim not in (2, 3) or samples.shape[-1] != n or samples.shape[-2] < periods:
         shape = f"(N, {n}) with N of {periods} or more"
         message = f" has shape {samples.shape}, expected {shape}: one row of torques per control period."

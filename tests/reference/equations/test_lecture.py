@@ -86,6 +86,8 @@ def test_stacked_newton_euler(case):
     assert error(tau - free, tp.jacobian(robot, kind="body")(q).T @ tip) < CLOSE
     with pytest.raises(tp.TaupiError, match="No frame 'hand'"):
         tp.closed_form.moving_base_dynamics(robot, tip_wrench=True, frame="hand")
+    with pytest.raises(tp.TaupiError, match="tip_wrench is 'body', expected True or False"):
+        tp.closed_form.moving_base_dynamics(robot, tip_wrench="body")
 
 
 def test_stacked_matrices(case):
@@ -181,6 +183,8 @@ def test_torque_samples():
         tp.simulate(plant, tau, duration=0.2, rate=rate)
     with pytest.raises(tp.TaupiError, match=r"expected \(N, 2\)"):
         tp.simulate(plant, np.zeros((100, 3)), duration=0.1, rate=rate)
+    with pytest.raises(tp.TaupiError, match="expected a law"):
+        tp.simulate(plant, np.zeros((100, 2), dtype=complex), duration=0.1, rate=rate)
     with pytest.raises(tp.TaupiError, match="not finite"):
         tp.simulate(plant, np.full((100, 2), np.nan), duration=0.1, rate=rate)
 
@@ -220,6 +224,8 @@ def test_bounds_as_formulas():
     slide = [{"a": 0, "alpha": 0, "d": 0, "theta": 0, "joint": "prismatic"}]
     with pytest.raises(tp.TaupiError, match="has slides"):
         tp.closed_form.bound_formulas(tp.Robot.from_dh(slide, links=[{"m": 1.0}]), (0.0, 1.0))
+    with pytest.raises(tp.TaupiError, match="robot is str, expected a Robot"):
+        tp.closed_form.bound_formulas("lecture2r")
 
 
 def test_forces_and_accelerations_as_arrows(tmp_path):

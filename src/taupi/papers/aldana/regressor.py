@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from taupi.dynamics.chain import require_robot
 from taupi.errors import Argument, TaupiError
 from taupi.model.load import load
 from taupi.model.robot import Robot
@@ -31,6 +32,7 @@ def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
     ((3, 25), True)
     """
     arm = load("planar3r") if robot is None else robot
+    require_robot(arm)
     known = {name: value for name, value in arm.symbols if value is not None}
     absent = [name for name in _SYMBOLS if name not in known]
     if absent:
