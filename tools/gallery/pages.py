@@ -47,7 +47,7 @@ def page(reproduction: Reproduction, folder: Path) -> str:
 
 
 def _figures(reproduction: Reproduction, story: Story, folder: Path) -> list[str]:
-    lines = ["## Its figures, redrawn", ""]
+    lines = ["## In pictures", "", _escaped(story.drawn), ""]
     for k, beginning in enumerate(story.pictures):
         picture = next(p for p in reproduction.pictures if p.title.startswith(beginning))
         file = f"images/{reproduction.study.name}-{k + 1}.svg"
