@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from taupi.dynamics.chain import require_robot
@@ -43,4 +44,5 @@ def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
     values = {name: float(value) for name, value in known.items()}
     p = {name: Fraction(float(numeric(text, values))) for name, text in P.items()}
     lengths = {name: Fraction(known[name]) for name in (*UNKNOWN, "g") if name in known}
-    return lump(document_model().bind(**p, **lengths), unknown=UNKNOWN, into=THETA)
+    lumped = lump(document_model().bind(**p, **lengths), unknown=UNKNOWN, into=THETA)
+    return replace(lumped, regressor=replace(lumped.regressor, name="operational_planar_3r_regressor"))
