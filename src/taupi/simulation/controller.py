@@ -142,10 +142,11 @@ class Controller:
         return () if program is None else tuple(p for p in program.outputs if p.name not in own)
 
 
-def held_torque(controller: ControllerLike, n: int, periods: int, rate: float) -> ControllerLike:
+def held_torque(controller: ControllerLike, n: int, periods: int, rate: float, several: bool = True) -> ControllerLike:
     """Return samples of torque (N, n), or (B, N, n) of B roll-outs, as a function of time that holds each for one control period.
 
-    Row i is held from i / `rate` on; there must be at least `periods` rows for `n` joints. Anything else is returned as it is.
+    Row i is held from i / `rate` on; there must be at least `periods` rows for `n` joints, of one roll-out unless `several` are
+    allowed. Anything else is returned as it is.
     """
     listed = isinstance(controller, list | tuple) and controller and all(np.ndim(row) == 1 for row in controller)
     if not (isinstance(controller, np.ndarray) or listed):
@@ -154,8 +155,9 @@ def held_torque(controller: ControllerLike, n: int, periods: int, rate: float) -
         samples = real_array("controller", controller)
     except TaupiError:
         return controller  # refused with what a controller may be
-    if samples.ndim not in (2, 3) or samples.shape[-1] != n or samples.shape[-2] < periods:
-        shape = f"(N, {n}) with N of {periods} or more"
+    if samples.ndim not in ((2, 3) if several else (2,)) or samples.shape[-1] != n or samples.shape[-2] < periods:
+        batch = f" or (roll-outs, N, {n})" if several else ""
+        shape = f"(N, {n}){batch} with N of {periods} or more"
         message = f" has shape {samples.shape}, expected {shape}: one row of torques per control period."
         remedy = ("Choose ", Argument("duration"), " and ", Argument("rate"), " so that there are at most N periods.")
         raise TaupiError(Argument("controller"), message, remedy=remedy)

@@ -71,7 +71,7 @@ def simulate(
     ((501, 2), True)
     """
     scenario = Scenario(plant, reference, horizon, sensors, single=True)
-    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate, several=False)
     controllers = [Controller.of(held, scenario.n, parameters)]
     batch = Batch.of(controllers, horizon, initial, inputs, seeds=[seed])
     if batch.size > 1:

@@ -183,6 +183,10 @@ def test_torque_samples():
         tp.simulate(plant, tau, duration=0.2, rate=rate)
     with pytest.raises(tp.TaupiError, match=r"expected \(N, 2\)"):
         tp.simulate(plant, np.zeros((100, 3)), duration=0.1, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"controller has shape \(2, 6, 2\), expected \(N, 2\) with N of 5 or more"):
+        tp.simulate(plant, np.stack([tau, tau]), duration=duration, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"expected \(N, 2\) or \(roll-outs, N, 2\) with N of 5 or more"):
+        tp.simulate_many(plant, tau[:3], duration=duration, rate=rate, initial=both)
     with pytest.raises(tp.TaupiError, match="expected a law"):
         tp.simulate(plant, np.zeros((100, 2), dtype=complex), duration=0.1, rate=rate)
     with pytest.raises(tp.TaupiError, match="not finite"):
