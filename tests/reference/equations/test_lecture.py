@@ -189,6 +189,8 @@ def test_torque_samples():
         tp.simulate_many(plant, tau[:3], duration=duration, rate=rate, initial=both)
     with pytest.raises(tp.TaupiError, match="expected a law"):
         tp.simulate(plant, np.zeros((100, 2), dtype=complex), duration=0.1, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"each held .* control='continuous' holds none. Use control='sampled'"):
+        tp.simulate(plant, tau, duration=duration, rate=rate, control="continuous")
     with pytest.raises(tp.TaupiError, match="not finite"):
         tp.simulate(plant, np.full((100, 2), np.nan), duration=0.1, rate=rate)
 
