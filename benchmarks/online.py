@@ -95,19 +95,25 @@ def felt(short: bool, fit: tp.Fit) -> dict[str, Any]:
     other = [recorded(s, 30.0) for s in ((21,) if short else range(21, 41))]
     pushed = [recorded(s, 2.0, (1.0, 1.3)) for s in range(50, 54 if short else 90)]
     robot = fit.robot_identified(anyway=True)
-    methods: dict[str, Callable[[tp.Log], np.ndarray]] = {
-        "momentum observer": tp.momentum_observer(fit, BANDWIDTH_HZ).external_torque,
-        "the same, friction tracked": tp.momentum_observer(fit, BANDWIDTH_HZ, tracker=True).external_torque,
-        "residual of inverse dynamics": lambda log: plain_residual(robot, log),
+    detectors = [
+        tp.momentum_observer(fit, BANDWIDTH_HZ, tracker=tracker).calibrated(quiet) for tracker in (False, True)
+    ]
+    standing = 2 * tp.momentum_observer(fit).model.widths
+    own = [
+        Residuals(np.abs(plain_residual(robot, log)), np.abs(log.qd), (log.time // 0.5).astype(int), log.duration)
+        for log in quiet
+    ]
+    methods: dict[str, tuple[Callable[[tp.Log], np.ndarray], Any]] = {
+        "momentum observer": (lambda log: detectors[0].levels(log)[0], detectors[0].thresholds),
+        "the same, friction tracked": (lambda log: detectors[1].levels(log)[0], detectors[1].thresholds),
+        "residual of inverse dynamics": (
+            lambda log: plain_residual(robot, log),
+            find_thresholds(robot.joint_names, standing, own, Calibration()),
+        ),
     }
     dry = np.array([float(joint.friction.coulomb) for joint in robot.joints])
-    standing = 2 * tp.momentum_observer(fit).model.widths
     results = {}
-    for name, method in methods.items():
-        seen = [
-            Residuals(np.abs(method(log)), np.abs(log.qd), (log.time // 0.5).astype(int), log.duration) for log in quiet
-        ]
-        thresholds = find_thresholds(robot.joint_names, standing, seen, Calibration())
+    for name, (method, thresholds) in methods.items():
         delays, missed = [], 0
         for log in pushed:
             when = alarms(method(log), log, thresholds, dry)

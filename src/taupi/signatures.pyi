@@ -544,8 +544,9 @@ def identify_gains(
 
     `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
-    Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
+    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's
+    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or those by leaving out
+    stretches of time, whichever are larger.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

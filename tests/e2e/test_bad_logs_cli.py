@@ -84,8 +84,8 @@ LOGS = {
 COLUMNS = "q = ['q1', 'q2']\ntau = ['tau1', 'tau2']\n"
 CURRENT = COLUMNS.replace("tau =", "current =")
 MAPPINGS = {
-    "syntax": ("q = [\n", "map.toml is not TOML"),
-    "binary": (b"\xff\xfe\x00", "map.toml is not TOML"),
+    "syntax": ("q = [\n", "map.toml is not valid TOML"),
+    "binary": (b"\xff\xfe\x00", "map.toml is not UTF-8 text"),
     "empty": ("", "map.toml is empty"),
     "key": ("speed = 'q1'\n", "No key 'speed' in map.toml"),
     "type": ("q = 3\n", "map.toml: q is 3, expected the name of a column"),

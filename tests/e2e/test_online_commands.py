@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     pushed = friction_log(3)
     push = np.where((pushed.time > 3.0) & (pushed.time < 3.5), 8.0, 0.0)
     tp.write_log(pushed.with_(tau=pushed.tau - push[:, None] * [1.0, 0.4]), place / "pushed.csv")
+    tp.write_log(quiet.rows(slice(0, 1)), place / "one.csv")
     return place
 
 
@@ -34,8 +35,21 @@ def test_contacts_are_found_and_thresholds_kept(folder):
     (contact,) = data["contacts"]["pushed.csv"]
     assert abs(contact["start"] - 3.0) < 0.06 and abs(contact["end"] - 3.5) < 0.1
     assert np.abs(np.array(contact["tau_ext"]) - [8.0, 3.2]).max() < 2.0
-    tracked = taupi(*words, "--tracker", "--bandwidth", "10", cwd=folder)
-    assert "pushed.csv: 1 contact\n" in tracked.stdout
+
+
+def test_thresholds_bring_the_settings_of_their_observer(folder, tmp_path):
+    file = tmp_path / "slow.json"
+    words = ("contacts", folder / "fit.json", folder / "pushed.csv")
+    quiet = ("--quiet", folder / "quiet.csv", "--tracker", "--bandwidth", "10", "-o", file)
+    first = taupi(*words, *quiet)
+    assert first.returncode == 0 and "pushed.csv: 1 contact\n" in first.stdout, first.stderr
+    assert taupi(*words, "--thresholds", file).stdout == first.stdout
+    done = taupi("emit", folder / "fit.json", "observer", "--thresholds", file, "-o", tmp_path / "shell")
+    assert done.returncode == 0, done.stderr
+    observer = tp.momentum_observer(tp.load_fit(folder / "fit.json"), 10, tracker=True)
+    detector = observer.calibrated(tp.clean_log(tp.read_log(folder / "quiet.csv")))
+    for path in tp.emit_component(detector, tmp_path / "python"):
+        assert (tmp_path / "shell" / path.name).read_text() == path.read_text(), path.name
 
 
 @pytest.mark.parametrize(
@@ -49,6 +63,10 @@ def test_contacts_are_found_and_thresholds_kept(folder):
         ),
         (["contacts", "fit.json", "pushed.csv", "--quiet", "quiet.csv", "--thresholds", "x.json"], "give one of them"),
         (["contacts", "fit.json", "pushed.csv", "--thresholds", "none.json"], "No file 'none.json'"),
+        (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--bandwidth", "5"], "--bandwidth and --thr"),
+        (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--tracker"], "--tracker and --thresholds"),
+        (["contacts", "fit.json", "pushed.csv", "--thresholds", "t.json", "--false-alarms", "2"], "--false-alarms and"),
+        (["contacts", "fit.json", "one.csv", "--quiet", "quiet.csv"], "one.csv: log has 1 samples"),
         (["emit", "elbow2r", "tracker", "-o", "x"], "The tracker needs a fit"),
         (["emit", "fit.json", "tracker", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),
         (["emit", "elbow2r", "regressor", "--thresholds", "t.json", "-o", "x"], "--thresholds go with the observer"),

@@ -73,6 +73,11 @@ def test_a_toml_file_holds_the_robot_with_the_payload(folder):
         (["gains", "puma560", "amperes.csv", "--loaded", "loaded_amperes.csv", "--mass", "0"], 3, "--mass is 0"),
         (["gains", "puma560", "loaded.csv", "--loaded", "loaded_amperes.csv", "--mass", "2"], 3, "current is missing"),
         (["gains", "puma560", "amperes.csv", "--mass", "2"], 2, "--loaded"),
+        (
+            ["gains", "puma560", "amperes.csv", "--loaded", "loaded_amperes.csv", "--mass", "2", "-o", "gains.json"],
+            3,
+            "--output is 'gains.json', expected a name ending in .toml",
+        ),
         (["compare", "loaded.csv", "fit.json"], 3, "loaded.csv is a log, not a fit. Name the robot, too: --robot"),
     ],
 )
@@ -101,3 +106,8 @@ def test_compare_says_what_has_changed(folder):
     data = json.loads(taupi("compare", "fit.json", "loaded.csv", "--json", cwd=folder).stdout)
     (mass,) = [c for c in data["changes"] if c["kind"] == "mass"]
     assert mass["value"] == pytest.approx(LOAD["mass"], rel=0.01) and mass["clear"]
+    twice = taupi("compare", "fit.json", "loaded.csv", "loaded.csv", cwd=folder)
+    assert twice.returncode == 0, twice.stderr
+    assert (
+        twice.stdout.startswith("loaded.csv, loaded.csv has, compared with fit.json: ") and "kg more on" in twice.stdout
+    )

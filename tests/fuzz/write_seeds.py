@@ -129,7 +129,8 @@ box = [[-1, -0.1, -0.1], [0, 0.1, 0.1]]
 hull = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 """
 KNOTS = '{"speeds": [0, 0.1, 1], "torques": [1, 2, 3], "standing": 0.05}'
-THRESHOLDS = f"""{{"schema": 1, "taupi": "0.1.0", "false_alarms_per_hour": 1.0, "breakaway": 1.5, "hours": 0.5, "alarms": 0,
+THRESHOLDS = f"""{{"schema": 2, "taupi": "0.1.0", "false_alarms_per_hour": 1.0, "breakaway": 1.5, "bandwidth_hz": 20.0,
+"tracked": false, "hours": 0.5, "alarms": 0,
 "joints": {{"shoulder": {KNOTS}, "elbow": {KNOTS}}}}}
 """
 SRDF = '<robot name="r"><group name="g"/><disable_collisions link1="a" link2="b" reason="Adjacent"/></robot>'

@@ -24,20 +24,24 @@ def study():
     return tp.papers.reproduce("kubozono")
 
 
+def rows_of(study, part):
+    return [row for row in study.rows if row.part == part]
+
+
 def cells(rows):
     return {row.what: row for row in rows}
 
 
 def test_every_cell_of_the_table_is_met(study):
-    rows = study.parts["Closed loops of 40 s"]
+    rows = rows_of(study, "Closed loops of 40 s")
     assert len(rows) == sum(cell is not None for line in PUBLISHED.values() for cell in line) == 36
     off = [row for row in rows if not row.agrees]
     assert [row.what for row in off] == ["planar, Walker, consistent: V(end)"] and len(BECAUSE) == 1
-    assert abs(off[0].ours - float(off[0].published)) < 0.005 + TWICE_ROUNDED
+    assert abs(off[0].ours - float(off[0].stated)) < 0.005 + TWICE_ROUNDED
 
 
 def test_v_falls_where_it_must_and_the_wrong_walker_fails(study):
-    rows = study.parts["What must hold along the runs"]
+    rows = rows_of(study, "What must hold along the runs")
     assert len(rows) == 13 and all(row.agrees for row in rows)
     torques = [row for row in rows if row.unit == "N m"]
     assert len(torques) == 4 and max(row.ours for row in torques) < 1e-10
@@ -46,13 +50,13 @@ def test_v_falls_where_it_must_and_the_wrong_walker_fails(study):
 
 
 def test_rates_with_exact_parameters_are_eight_and_twelve(study):
-    eight, printed_four, twelve, printed_six = study.parts["Rate of convergence"]
+    eight, printed_four, twelve, printed_six = rows_of(study, "Rate of convergence")
     assert abs(eight.ours - 8) < 1e-8 and abs(twelve.ours - 12) < 1e-8
     assert eight.agrees and twelve.agrees and not printed_four.agrees and not printed_six.agrees
 
 
 def test_equations_that_differ_are_those_of_the_errata(study):
-    rows = study.parts["Equations as printed, at random states of an arm of three joints"]
+    rows = rows_of(study, "Equations as printed, at random states of an arm of three joints")
     held = {row.source for row in rows if row.agrees}
     assert held == {"(9)", "(11)", "(12)", "(46)"}
     wrong = ["(4)", "(5)", "(7)", "(10)", "(13)", "(14), (15)", "(18)", "(23)", "(34)", "(41)", "(44)", "(48), (49)"]

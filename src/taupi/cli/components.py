@@ -10,7 +10,9 @@ from taupi.errors import TaupiError
 
 if TYPE_CHECKING:
     from taupi.identification.online.component import Component
+    from taupi.identification.online.contacts import ContactDetector
     from taupi.identification.results.fit import Fit
+    from taupi.model.robot import Robot
 
 
 def build_component(
@@ -22,26 +24,28 @@ def build_component(
     fit = _fit(source)
     if thresholds is not None and name != "observer":
         raise TaupiError(f"--thresholds go with the observer, got {name}.")
-    if fit is None:
-        if name != "observer":
-            raise TaupiError(
-                f"The {name} needs a fit, got {source!r}: the fit.json of taupi identify, or its directory."
-            )
-        observer = tp.momentum_observer(description.load(source), terms=terms)
-    elif terms:
+    if fit is not None and terms:
         raise TaupiError("--terms are those of the fit: leave them out.")
-    elif name == "tracker":
-        return fit.tracker()
-    elif name == "estimator":
-        return fit.recursive_estimator()
-    else:
-        observer = tp.momentum_observer(fit)
-    if thresholds is None:
-        return observer
+    if name == "observer":
+        subject = description.load(source) if fit is None else fit
+        own_terms = terms if fit is None else None
+        if thresholds is not None:
+            return read_detector(subject, thresholds, own_terms)
+        return tp.momentum_observer(subject, terms=own_terms)
+    if fit is None:
+        raise TaupiError(f"The {name} needs a fit, got {source!r}: the fit.json of taupi identify, or its directory.")
+    return fit.tracker() if name == "tracker" else fit.recursive_estimator()
+
+
+def read_detector(source: Fit | Robot, path: Path, terms: tuple[str, ...] | None = None) -> ContactDetector:
+    """Return the detector for a fit, or a robot with `terms`: thresholds in the file at `path`, and the observer they are for."""
+    import taupi as tp
     from taupi.identification.online.contacts import ContactDetector
     from taupi.identification.online.thresholds_file import read_thresholds
 
-    return ContactDetector(observer, read_thresholds(thresholds, observer.robot))
+    thresholds = read_thresholds(path, source if isinstance(source, tp.Robot) else source.robot)
+    observer = tp.momentum_observer(source, thresholds.bandwidth_hz, terms, thresholds.tracked)
+    return ContactDetector(observer, thresholds)
 
 
 def _fit(source: str) -> Fit | None:

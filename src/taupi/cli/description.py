@@ -44,6 +44,14 @@ class Description(Settings):
         loaded: Robot = tp.load(robot, **{name: value for name, value in changes.items() if value is not None})
         return loaded
 
+    def words(self) -> list[str]:
+        """Return the options as they are typed; those that the user did not change are left out."""
+        typed = [word for name in self.lock for word in ("--lock", name)]
+        typed += ["--tip", self.tip] if self.tip is not None else []
+        typed += [] if self.snap else ["--no-snap"]
+        typed += [] if self.floating is None else ["--floating" if self.floating else "--no-floating"]
+        return typed + [word for pair in self.xacro for word in ("--xacro", pair)]
+
 
 def _arguments(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return arguments by name from texts NAME=VALUE."""

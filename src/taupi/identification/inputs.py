@@ -33,12 +33,15 @@ DEFAULT_TERMS = ("rotor", "viscous", "coulomb", "offset", "load", "curve")
 ELASTIC_TERMS = ("coulomb", "viscous", "offset")
 
 
-def log_list(logs: LogsLike) -> list[LogLike]:
-    """Return one log, or several, as a list; patterns such as runs/*.csv are expanded, in the order of names."""
+def log_list(logs: LogsLike, name: str = "logs") -> list[LogLike]:
+    """Return one log, or several, as a list; patterns such as runs/*.csv are expanded, in the order of names.
+
+    `name` is that of the argument.
+    """
     if isinstance(logs, Log | str | os.PathLike):
         logs = [logs]
     if not isinstance(logs, Sequence) or len(logs) == 0:
-        raise TaupiError(Argument("logs"), f" is {shown(logs)}, expected a Log, a path, or a list of them.")
+        raise TaupiError(Argument(name), f" is {shown(logs)}, expected a Log, a path, or a list of them.")
     return [each for log in logs for each in (expand_pattern(log) if isinstance(log, str | os.PathLike) else [log])]
 
 

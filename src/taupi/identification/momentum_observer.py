@@ -20,8 +20,9 @@ def momentum_observer(
     """Return an observer of the torque from outside: dr/dt = K (tau_ext - r), with K = 2 pi bandwidth (De Luca & Mattone 2003).
 
     `source` is a fit, whose parameters and terms it takes, or a robot with its own parameters and with `terms` of its joints,
-    none by default. `bandwidth_hz` (20 Hz by default) is how fast it follows: 63 % of a sudden contact after 1 / K = 8 ms; noise
-    grows with it. With `tracker` the friction of a fit follows the robot, learnt while there is no contact; the default is False.
+    none by default; elastic joints of a robot are taken as rigid, `tau` as the torque of the joints. `bandwidth_hz` (20 Hz by
+    default) is how fast it follows: 63 % of a sudden contact after 1 / K = 8 ms; noise grows with it. With `tracker` the friction
+    of a fit follows the robot, learnt while there is no contact; the default is False.
 
     The observer is used sample by sample (`init`, `step`), over a log (`external_torque`), as a program (`program`), as C
     (`taupi.emit_component`), and with thresholds from logs without contacts to find contacts (`calibrated`).

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from taupi.model.robot_parts import FREE, MULTIPLE, Joint
+from taupi.model.robot_parts import BASE, FREE, MULTIPLE, Joint
 
 
 class Coordinates:
-    """What follows from the joints of a robot for the order of q and qd."""
+    """What follows from the joints of a robot alone: the order of q and qd, which are elastic, how links hang together."""
 
     joints: tuple[Joint, ...]
 
@@ -67,3 +67,21 @@ class Coordinates:
     def position_index(self, coordinate: int) -> int:
         """Return where in q the joint starts that starts at `coordinate` in qd: each quaternion before it adds one."""
         return coordinate + sum(j.coordinate < coordinate for j in self.multiple_joints)
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether every joint is mounted on the link before it."""
+        return all(j.parent == i - 1 for i, j in enumerate(self.joints))
+
+    @property
+    def elastic_joints(self) -> tuple[str, ...]:
+        """The names of the joints that have a spring between motor and link, in the order of q."""
+        return tuple(j.name for j in self.driving_joints if j.transmission.elastic)
+
+    def path(self, link: int) -> tuple[int, ...]:
+        """Return the joints from the base to link number `link`, base first."""
+        result: list[int] = []
+        while link != BASE:
+            result.append(link)
+            link = self.joints[link].parent
+        return tuple(reversed(result))

@@ -146,11 +146,6 @@ class Robot(Coordinates):
         flat = tuple(v for link in self.links for v in link.body)
         return Parameters(ParameterLayout.of_links(self.link_names), flat, self.symbols)
 
-    @property
-    def is_serial(self) -> bool:
-        """Whether every joint is mounted on the link before it."""
-        return all(j.parent == i - 1 for i, j in enumerate(self.joints))
-
     def frame(self, name: str) -> Frame:
         """Return the frame called `name`: a link's own frame, one fixed to a link, or "tip".
 
@@ -176,14 +171,6 @@ class Robot(Coordinates):
         if capsule.link not in known:
             raise unknown("link", capsule.link, ("base", *known), f"{self.name}, of a capsule")
         return self.frame(capsule.link)
-
-    def path(self, link: int) -> tuple[int, ...]:
-        """Return the joints from the base to link number `link`, base first."""
-        result: list[int] = []
-        while link != BASE:
-            result.append(link)
-            link = self.joints[link].parent
-        return tuple(reversed(result))
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
@@ -244,11 +231,6 @@ class Robot(Coordinates):
         ('shoulder',)
         """
         return self._changed(joints=with_drives(self.joints, values, joints, self.name))
-
-    @property
-    def elastic_joints(self) -> tuple[str, ...]:
-        """The names of the joints that have a spring between motor and link, in the order of q."""
-        return tuple(j.name for j in self.driving_joints if j.transmission.elastic)
 
     def with_coupling(self, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> Robot:
         """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles behind the gears.

@@ -74,14 +74,14 @@ def _pane(
         f'<rect class="body-pane" x="{place * _PANE + 4:.0f}" y="4" width="{side:.0f}" height="{side:.0f}" rx="8"/>'
     ]
     flat = shape[pair]
-    told = np.isfinite(np.diag(load.stderr.inertia)).all()
+    determined = np.isfinite(np.diag(load.stderr.inertia)).all()
     if flat.any():
         values, v = np.linalg.eigh(flat @ flat.T)
         a, b = scale * np.sqrt(np.clip(values[::-1], 0.0, None))
         angle = -math.degrees(math.atan2(v[1, 1], v[0, 1]))
         turn = f"rotate({angle:.2f} {cx:.1f} {cy:.1f})"
         parts.append(
-            f'<ellipse class="body-shape{"" if told else " guess"}" cx="{cx:.1f}" cy="{cy:.1f}" rx="{a:.1f}" ry="{b:.1f}" '
+            f'<ellipse class="body-shape{"" if determined else " guess"}" cx="{cx:.1f}" cy="{cy:.1f}" rx="{a:.1f}" ry="{b:.1f}" '
             f'transform="{turn}"/>'
         )
     length = 0.16 * (_PANE - 2 * _MARGIN)

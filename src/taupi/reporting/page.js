@@ -83,7 +83,7 @@
     const inside = (u) => c.seen[0] + u * (c.seen[1] - c.seen[0]);
     let from = null, mark = null, cursor = null;
     frame.addEventListener("pointerdown", function (event) { from = at(event); frame.setPointerCapture(event.pointerId); });
-    frame.addEventListener("pointermove", function (event) {
+    const read = function (event) {
       const u = at(event), x = inside(u);
       if (!cursor) cursor = put(c.svg, "line", { class: "cursor", y1: T, y2: H - B, "pointer-events": "none" });
       cursor.setAttribute("x1", L + u * (W - L - R)); cursor.setAttribute("x2", L + u * (W - L - R));
@@ -99,15 +99,17 @@
         if (!mark) mark = put(c.svg, "rect", { class: "chosen", y: T, height: H - T - B, "pointer-events": "none" });
         mark.setAttribute("x", L + Math.min(u, from) * (W - L - R)); mark.setAttribute("width", Math.abs(u - from) * (W - L - R));
       }
-    });
+    };
+    frame.addEventListener("pointermove", read);
     frame.addEventListener("pointerleave", function () { c.out.textContent = ""; if (cursor) { cursor.remove(); cursor = null; } });
     frame.addEventListener("pointerup", function (event) {
       const u = at(event), a = inside(Math.min(u, from)), b = inside(Math.max(u, from));
       if (mark) { mark.remove(); mark = null; }
       if (from !== null && Math.abs(u - from) > 0.01 && b - a > 20) together(c, a, b);
       from = null;
+      read(event);  // another time is below the pointer now
     });
-    frame.addEventListener("dblclick", () => together(c, 0, SPAN));
+    frame.addEventListener("dblclick", function (event) { together(c, 0, SPAN); read(event); });
   }
   document.addEventListener("film", function (event) {  // a film of the arm shows where it is
     for (const c of charts) {

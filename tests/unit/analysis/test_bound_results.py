@@ -23,7 +23,8 @@ def lecture():
 def test_result_prints_a_table_and_travels_as_json(lecture):
     text = repr(lecture)
     assert "joint1 -1.571 .. 1.571" in text.splitlines()[0]
-    assert [line.split()[0] for line in text.splitlines()[4:]] == list(lecture.names)
+    assert [line.split()[0] for line in text.splitlines()[4:-2]] == list(lecture.names)
+    assert text.splitlines()[-1].startswith("With values for L1, L2, g, m1, m2")
     data = json.loads(json.dumps(lecture.to_dict()))
     assert data["bounds"][0]["name"] == "mu1"
     assert data["range"]["joint1"] == list(QUARTER)

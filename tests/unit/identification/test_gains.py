@@ -68,6 +68,24 @@ def test_stated_gains_are_only_where_the_search_begins(runs):
     assert (np.abs(gains.values - runs[0].values) < 0.5 * runs[0].stderr).all()
 
 
+def test_currents_that_count_the_other_way_have_negative_gains(runs):
+    """The sign is that of the stated gains; nothing else changes."""
+    sign, stated = np.array([1, -1, 1, 1, -1, 1]), np.array([70.0, 60.0, 45.0, 5.0, 6.0, 4.5])
+    logs = [
+        log.with_(current=log.current * sign, tau=log.current * stated) for log in map(as_currents, (UNLOADED, LOADED))
+    ]
+    gains = tp.identify_gains(PUMA, *logs, mass=LOAD["mass"])
+    assert np.allclose(gains.stated, sign * stated)
+    assert (np.abs(gains.values - sign * runs[0].values) < 0.5 * runs[0].stderr).all()
+    assert 0 < gains.gain_uncertainty < 0.03
+    assert gains.rows()[2][5] == "-60" and (gains.intervals()[:, 0] < gains.values).all()
+
+
+def test_exchanged_logs_are_refused_as_such():
+    with pytest.raises(NotIdentifiedError, match=r"The robot is lighter in .* than in .*logs with the load as loaded"):
+        tp.identify_gains(PUMA, as_currents(LOADED), as_currents(UNLOADED), mass=LOAD["mass"])
+
+
 def test_errors_of_gains_allow_for_noise_that_lasts(runs):
     """Currents that are off by 5 % for 2 s at a time."""
 
@@ -136,6 +154,8 @@ def test_bad_settings_are_refused(change, words):
 def test_logs_without_currents_are_refused():
     with pytest.raises(TaupiError, match="loaded: current is missing in the log, which has q, tau"):
         tp.identify_gains(PUMA, as_currents(UNLOADED), LOADED, mass=2.0)
+    with pytest.raises(TaupiError, match=r"loaded is \[\], expected a Log, a path"):
+        tp.identify_gains(PUMA, as_currents(UNLOADED), [], mass=2.0)
     with pytest.raises(TaupiError, match="unloaded holds 3"):
         tp.identify_gains(PUMA, [3], as_currents(LOADED), mass=2.0)
     with pytest.raises(TaupiError, match="robot is 'puma560'"):

@@ -74,3 +74,5 @@ def test_fits_of_other_robots_are_refused():
         tp.what_changed(fit(), tp.estimators.WeightedLeastSquares().fit(tp.estimators.build_problem(other, log)))
     with pytest.raises(TaupiError, match="first is 3, expected a Fit"):
         tp.what_changed(3, log)
+    with pytest.raises(TaupiError, match="second is 3, expected a Log, a path"):
+        tp.what_changed(fit(), 3)

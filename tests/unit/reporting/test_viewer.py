@@ -1,10 +1,10 @@
 """The view in three dimensions: what it draws, what it plays, what it refuses, and the page in a real browser."""
 
-import shutil
 import sys
 
 import numpy as np
 import pytest
+from browser import chromium, opened
 from scipy.spatial.transform import Rotation
 from support import error
 
@@ -79,19 +79,10 @@ def test_what_it_refuses(monkeypatch):
 
 def test_the_page_in_a_browser():
     pytest.importorskip("viser", reason="the extra view is not installed")
-    browsers = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium is installed")
-    view = tp.view(ARM, LOG, port=8391)
-    try:
-        with browsers.sync_playwright() as playwright:
-            software = ["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"]
-            browser = playwright.chromium.launch(executable_path=chromium, args=software)
-            page, mistakes, elsewhere = browser.new_page(), [], []
-            page.on("pageerror", lambda e: mistakes.append(str(e)))
-            page.on("request", lambda r: elsewhere.append(r.url) if "127.0.0.1" not in r.url else None)
-            page.goto(view.url)
+    with chromium() as browser:
+        view = tp.view(ARM, LOG, port=8391)
+        try:
+            page, mistakes, fetched = opened(browser, view.url)
             page.get_by_text("cond(M)").wait_for(timeout=30_000)
             view.seek(1.5)
             want = f"cond(M): {np.linalg.cond(tp.mass_matrix(ARM)(np.full(6, 0.25))):.3g}"
@@ -99,9 +90,8 @@ def test_the_page_in_a_browser():
             page.get_by_label("play").check(force=True)
             page.wait_for_timeout(700)
             assert not np.allclose(view.q, 0.25)
-            assert not mistakes and not [url for url in elsewhere if url.startswith("http")]
-            browser.close()
-        with pytest.raises(TaupiError, match="expected 6 finite numbers"):
-            view.show([1.0, 2.0])
-    finally:
-        view.close()
+            assert not mistakes and all(url.startswith((view.url, "data:", "blob:")) for url in fetched)
+            with pytest.raises(TaupiError, match="expected 6 finite numbers"):
+                view.show([1.0, 2.0])
+        finally:
+            view.close()

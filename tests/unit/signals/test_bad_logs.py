@@ -186,7 +186,7 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(TaupiError, match=r"is of no known format|is a directory"):
         tp.read_log(tmp_path)
     for bad in (None, 3, "", "a\0b"):
-        with pytest.raises(TaupiError, match=r"path is .*, expected the path of a log"):
+        with pytest.raises(TaupiError, match=r"path is .*, expected the path or address of a log"):
             tp.read_log(bad)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(TaupiError, match="is not a regular file"):

@@ -6,7 +6,7 @@ To add a command, add its file, and its name below. What is heavy to import is i
 
 # In the order of the help: robots, their programs, motions, logs and fits, simulation and control, studies, the installation.
 COMMANDS = (
-    *("info", "view", "convert", "regressor", "base", "bounds"),
+    *("init", "info", "view", "convert", "regressor", "base", "bounds"),
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
     *("payload", "gains", "contacts"),

@@ -21,7 +21,11 @@ def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="A fit.json, or the directory that holds it; or a log.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another fit of the same robot, or a log.")],
     logs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[LOG...]", help="Logs on which two fits are to be compared, too.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="[LOG...]",
+            help="Logs on which two fits are to be compared, too; or more logs like B.",
+        ),
     ] = None,
     *,
     at: FrameOption = None,
@@ -45,10 +49,11 @@ def compare(
     import taupi as tp
 
     a = tp.load_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
-    if not logs:
-        other = tp.load_fit(second) if _is_fit(second) else second
+    if not logs or not _is_fit(second):
+        later = [second, *(logs or [])]
+        other = tp.load_fit(second) if _is_fit(second) else later
         changes = tp.what_changed(a, other, at=at, reading=reading, **preparation)
-        changes = changes.named(str(first), str(second))
+        changes = changes.named(str(first), ", ".join(map(str, later)))
         print(json.dumps(changes.to_dict(), indent=2) if as_json else repr(changes))
         return
     b = tp.load_fit(second)

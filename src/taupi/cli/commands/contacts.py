@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from taupi.cli.components import read_detector
 from taupi.cli.options import FitArgument, ForceOption, JsonOption, LogsArgument
 from taupi.errors import TaupiError
 from taupi.signals.reading import Reading
 
 if TYPE_CHECKING:
-    from taupi.identification.online.contacts import ContactDetector
-    from taupi.identification.online.observer import MomentumObserver
+    from collections.abc import Mapping
+
+    from taupi.identification.results.fit import Fit
+    from taupi.signals.log import Log
 
 QuietOption = Annotated[
     list[Path] | None,
@@ -24,7 +27,12 @@ QuietOption = Annotated[
     ),
 ]
 ThresholdsOption = Annotated[
-    Path | None, typer.Option("--thresholds", metavar="FILE.json", help="Thresholds that -o wrote, instead of --quiet.")
+    Path | None,
+    typer.Option(
+        "--thresholds",
+        metavar="FILE.json",
+        help="Thresholds that -o wrote, with the settings of their observer, instead of --quiet.",
+    ),
 ]
 
 
@@ -34,13 +42,15 @@ def contacts(
     *,
     quiet: QuietOption = None,
     thresholds: ThresholdsOption = None,
-    bandwidth_hz: Annotated[float, typer.Option("--bandwidth", help="How fast the observer follows, Hz.")] = 20.0,
+    bandwidth_hz: Annotated[
+        float | None, typer.Option("--bandwidth", help="How fast the observer follows, Hz; 20 by default.")
+    ] = None,
     tracker: Annotated[
         bool, typer.Option("--tracker", help="Let friction follow the robot while nobody touches it.")
     ] = False,
     false_alarms_per_hour: Annotated[
-        float, typer.Option("--false-alarms", help="Alarms without a contact to accept, per hour.")
-    ] = 1.0,
+        float | None, typer.Option("--false-alarms", help="Alarms without a contact to accept, per hour; 1 by default.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="File for the thresholds.")
     ] = None,
@@ -57,13 +67,17 @@ def contacts(
     import taupi as tp
     from taupi.identification.online.thresholds_file import write_thresholds
 
-    observer = tp.momentum_observer(tp.load_fit(fit), bandwidth_hz, tracker=tracker)
-    detector = _detector(observer, fit, quiet or [], thresholds, false_alarms_per_hour, reading)
+    source, options = tp.load_fit(fit), {"--quiet": quiet, "--bandwidth": bandwidth_hz, "--tracker": tracker or None}
+    if thresholds is not None:
+        _refuse_beside_thresholds({**options, "--false-alarms": false_alarms_per_hour})
+        detector = read_detector(source, thresholds)
+    else:
+        observer = tp.momentum_observer(source, 20.0 if bandwidth_hz is None else bandwidth_hz, tracker=tracker)
+        alarms = 1.0 if false_alarms_per_hour is None else false_alarms_per_hour
+        detector = observer.calibrated(_quiet_logs(source, quiet or [], reading), alarms)
+    by_log = {str(log): detector.contacts(_clean(log, source, reading)) for log in logs}
     if output is not None:
         write_thresholds(detector.thresholds, output, force)
-    by_log = {
-        str(log): detector.contacts(tp.clean_log(tp.read_log(log, observer.robot, reading=reading))) for log in logs
-    }
     if as_json:
         plain = {log: [contact.to_dict() for contact in those] for log, those in by_log.items()}
         print(json.dumps({"thresholds": detector.thresholds.to_dict(), "contacts": plain}, indent=2))
@@ -77,27 +91,27 @@ def contacts(
         )
 
 
-def _detector(
-    observer: MomentumObserver,
-    fit: Path,
-    quiet: list[Path],
-    thresholds: Path | None,
-    false_alarms: float,
-    reading: Reading,
-) -> ContactDetector:
-    """Return the detector with thresholds from a file, from quiet logs, or from the logs of the fit."""
-    import taupi as tp
-    from taupi.identification.online.contacts import ContactDetector
-    from taupi.identification.online.thresholds_file import read_thresholds
+def _refuse_beside_thresholds(options: Mapping[str, object]) -> None:
+    """Refuse options that would not count, since a file of thresholds holds what they state."""
+    for option, value in options.items():
+        if value is not None and value != []:
+            raise TaupiError(f"{option} and --thresholds are both given: give one of them.")
 
-    if thresholds is not None:
-        if quiet:
-            raise TaupiError("--quiet and --thresholds are both given: give one of them.")
-        return ContactDetector(observer, read_thresholds(thresholds, observer.robot))
-    paths = quiet or [Path(log.path) for log in tp.load_fit(fit).logs if log.path and Path(log.path).exists()]
+
+def _quiet_logs(fit: Fit, quiet: list[Path], reading: Reading) -> list[Log]:
+    """Return logs without contacts: those that are named, or those of the fit."""
+    paths = quiet or [Path(log.path) for log in fit.logs if log.path and Path(log.path).exists()]
     if not paths:
         raise TaupiError(
             "The logs of the fit are not where they were.", remedy="Name logs without contacts: --quiet run.csv."
         )
-    logs = [tp.clean_log(tp.read_log(path, observer.robot, reading=reading)) for path in paths]
-    return observer.calibrated(logs, false_alarms)
+    return [_clean(path, fit, reading) for path in paths]
+
+
+def _clean(path: Path, fit: Fit, reading: Reading) -> Log:
+    """Return the log in a file without gaps; errors name the file."""
+    import taupi as tp
+    from taupi.identification.rows.block_source import errors_naming
+
+    with errors_naming(path):
+        return tp.clean_log(tp.read_log(path, fit.robot, reading=reading))

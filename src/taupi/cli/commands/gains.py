@@ -11,6 +11,7 @@ import typer
 
 from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, FrameOption, JsonOption, LogsArgument, RobotArgument
+from taupi.errors import Argument, TaupiError
 from taupi.files import refuse_to_overwrite, write_text
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.reading import Reading
@@ -46,6 +47,10 @@ def gains(
     from taupi.signals.motor_table import with_gains
 
     if output is not None:
+        if output.suffix != ".toml":
+            raise TaupiError(
+                Argument("output"), f" is {str(output)!r}, expected a name ending in .toml; --json prints JSON."
+            )
         refuse_to_overwrite(output, force)
     arm = description.load(robot)
     result = tp.identify_gains(arm, logs, loaded, mass=mass, at=at, reading=reading, preparation=preparation)

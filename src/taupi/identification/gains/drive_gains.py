@@ -74,8 +74,9 @@ def identify_gains(
 
     `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins. Gains are on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
-    Errors are those of the model, or those by leaving out stretches of time, whichever are larger.
+    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's
+    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or those by leaving out
+    stretches of time, whichever are larger.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -90,7 +91,7 @@ def identify_gains(
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
     known, frame = positive("mass", mass), carrying_frame(robot, at)
     _refuse_coupling(reading)
-    logs = [[_current_log(log, robot, reading, name) for log in log_list(several)] for several, name in
+    logs = [[_current_log(log, robot, reading, name) for log in log_list(several, name)] for several, name in
             ((unloaded, "unloaded"), (loaded, "loaded"))]  # fmt: skip
     stated = _stated_gains([log for several in logs for log in several])
     begin = np.where(np.isfinite(stated), stated, 1.0)
@@ -128,7 +129,9 @@ def _current_log(log: LogLike, robot: Robot, reading: Reading, name: str) -> Log
 
 
 def _stated_gains(logs: Sequence[Log]) -> np.ndarray:
-    """Return torque per ampere (n,) as the logs state it, the ratio of tau to current; NaN without torques."""
+    """Return torque per ampere (n,) as the logs state it, the ratio of tau to current, negative for currents that count the
+    other way; NaN without torques.
+    """
     ratios = []
     for log in logs:
         if log.tau is None or log.current is None:
@@ -136,7 +139,7 @@ def _stated_gains(logs: Sequence[Log]) -> np.ndarray:
         power = np.nansum(log.current**2, axis=0)
         ratios.append(np.nansum(log.tau * log.current, axis=0) / np.where(power > 0, power, np.nan))
     ratio = np.median(ratios, axis=0)
-    return np.where(ratio > 0, ratio, np.nan)
+    return np.where(ratio != 0, ratio, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +227,18 @@ class _Calibration:
         pieces = rows_of_logs(problem.base, self.loaded, solution.x + self.mass * self.columns[:, 0])
         load = difference(pieces, solution.x, self.columns, spread, prior, noise)
         error = float(np.sqrt(load.covariance[0, 0]))
+        if load.values[0] < -_SEEN * error:
+            raise NotIdentifiedError(
+                f"The robot is lighter in {', '.join(r.source.name for r in self.loaded)} than in "
+                f"{', '.join(r.source.name for r in problem.recordings)}.",
+                remedy=(
+                    "Give logs with the load as ",
+                    Argument("loaded"),
+                    ", and others as ",
+                    Argument("unloaded"),
+                    "; a current that counts against its joint needs a negative torque_per_ampere in the mapping.",
+                ),
+            )
         if load.values[0] < _SEEN * error:
             raise NotIdentifiedError(
                 f"No load is seen in {', '.join(r.source.name for r in self.loaded)}: {load.values[0]:.3g} kg with a standard "

@@ -62,7 +62,7 @@ class GainEstimate:
     @property
     def gain_uncertainty(self) -> float:
         """The share by which masses are off because gains are: the error of the best known one, for `identify_payload`."""
-        return float((self.stderr / self.values).min())
+        return float((self.stderr / np.abs(self.values)).min())
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
         """Return confidence intervals (n, 2), with Student's t, since stretches of time are few.
@@ -107,7 +107,7 @@ class GainEstimate:
         result: list[tuple[str, ...]] = [("joint", "gain", "±", "95 % interval", "unit", "stated", "change")]
         for k, (low, high) in enumerate(self.intervals()):
             stated = float(self.stated[k])
-            known = np.isfinite(stated) and stated > 0
+            known = np.isfinite(stated)
             result.append(
                 (
                     self.names[k],

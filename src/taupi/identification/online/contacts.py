@@ -12,6 +12,7 @@ import numpy as np
 from taupi.checks import positive
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.errors import TaupiError
 from taupi.identification.online.component import Component
 from taupi.identification.online.contact_force import ContactForce, contact_force
 from taupi.identification.online.observer import MomentumObserver, ObserverState
@@ -87,6 +88,16 @@ class ContactDetector(Component):
         "tau_ext: the torque (N m) or force (N) that the surroundings exert on each joint; level: above 1 where it is a contact."
     )
     results: ClassVar[tuple[str, ...]] = ("tau_ext", "level")
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds for the residual of another observer, which would promise false alarms that are not its own."""
+        own = (self.observer.bandwidth_hz, self.observer.tracker is not None)
+        if own != (self.thresholds.bandwidth_hz, self.thresholds.tracked):
+            raise TaupiError(
+                f"The thresholds are for an observer {_observer_words(self.thresholds.bandwidth_hz, self.thresholds.tracked)}, "
+                f"this one is {_observer_words(*own)}.",
+                remedy="Take the same settings, or find thresholds for these: observer.calibrated(logs).",
+            )
 
     @property
     def robot(self) -> Robot:
@@ -190,3 +201,8 @@ class ContactDetector(Component):
 
     def __repr__(self) -> str:
         return f"{self.observer!r}\n{self.thresholds!r}"
+
+
+def _observer_words(bandwidth_hz: float, tracked: bool) -> str:
+    """Return the settings of an observer in words."""
+    return f"of {bandwidth_hz:g} Hz {'with' if tracked else 'without'} a tracker of friction"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -21,7 +22,7 @@ from taupi.program.program import Constants, Port, Program, trace
 from taupi.signals.log import Log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from taupi.identification.online.contacts import ContactDetector
 
@@ -77,8 +78,11 @@ class MomentumObserver(Component):
         With `q` and `qd` (..., n) it is that of a robot in this state, so that the first step counts already.
         """
         vector = self.start()
-        if q is None or qd is None:
+        if q is None and qd is None:
             return ObserverState(vector)
+        if q is None or qd is None:
+            name, other = ("q", "qd") if q is None else ("qd", "q")
+            raise TaupiError(Argument(name), f" is missing, {other} is there: the momentum needs both, or neither.")
         p = np.asarray(self._momentum(q, qd))
         vector = np.broadcast_to(vector, (*p.shape[:-1], len(vector))).copy()
         n = self.robot.n
@@ -144,7 +148,12 @@ class MomentumObserver(Component):
         from taupi.identification.online.thresholds import Calibration, calibrated
 
         calibration = Calibration(false_alarms_per_hour, breakaway)
-        return calibrated(self, [logs] if isinstance(logs, Log) else list(logs), calibration)
+        several = [logs] if isinstance(logs, Log) else logs
+        if not isinstance(several, Sequence) or not all(isinstance(log, Log) for log in several):
+            raise TaupiError(
+                Argument("logs"), f" is {shown(logs)}, expected a Log or a list of them: taupi.read_log(...)."
+            )
+        return calibrated(self, several, calibration)
 
     # The program --------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as cs
 import numpy as np
 
-from taupi.checks import not_negative, positive
+from taupi.checks import not_negative, positive, truth
 from taupi.dynamics.types import Expression, Vector
 from taupi.errors import Argument, TaupiError
 from taupi.identification.online.model import interpolated
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Residuals are correlated: of each stretch of so many seconds only the largest counts.
 _STRETCH = 0.5
+# Logs that last less, s, have no tail at all: of one stretch there is no quantile.
+_SHORTEST = 2 * _STRETCH
 # Above this quantile of the stretches' largest residuals, excesses are taken as those of a generalised Pareto distribution.
 _TAIL = 0.8
 # Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
@@ -64,6 +66,8 @@ class Thresholds:
         calibration: What was asked for.
         hours: How long the logs are that they were found from, h.
         alarms: How many alarms there were in these logs, with these thresholds.
+        bandwidth_hz: The bandwidth of the observer whose residual they are for, Hz; 20 by default.
+        tracked: Whether friction follows the robot in that observer; False by default.
     """
 
     joints: tuple[str, ...]
@@ -73,6 +77,8 @@ class Thresholds:
     calibration: Calibration
     hours: float
     alarms: int = 0
+    bandwidth_hz: float = 20.0
+    tracked: bool = False
 
     def at(self, qd: Vector, dry: Vector) -> Vector:
         """Return the thresholds (n,) over SX, at velocities `qd` (n,) of joints that can hold `dry` (n,) of friction at rest."""
@@ -109,7 +115,8 @@ class Thresholds:
             }
             for j, name in enumerate(self.joints)
         }
-        return {**self.calibration.to_dict(), "hours": self.hours, "alarms": self.alarms, "joints": joints}
+        observer = {"bandwidth_hz": self.bandwidth_hz, "tracked": self.tracked}
+        return {**self.calibration.to_dict(), **observer, "hours": self.hours, "alarms": self.alarms, "joints": joints}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Thresholds:
@@ -123,6 +130,8 @@ class Thresholds:
             Calibration(data["false_alarms_per_hour"], data["breakaway"]),
             data["hours"],
             data["alarms"],
+            positive("bandwidth_hz", data["bandwidth_hz"]),
+            truth("tracked", data["tracked"]),
         )
 
     def __repr__(self) -> str:
@@ -141,11 +150,37 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
 
     if not logs:
         raise TaupiError(Argument("logs"), " is empty, expected logs of motions without contacts.")
-    residuals = [Residuals.of(observer, log) for log in logs]
-    thresholds = find_thresholds(observer.robot.joint_names, _STANDS * observer.model.widths, residuals, calibration)
+    thresholds = _from_residuals(replace(observer, tracker=None), observer, logs, calibration)
+    if observer.tracker is not None:
+        thresholds = _with_tracker(observer, logs, thresholds)
     detector = ContactDetector(observer, thresholds)
     alarms = sum(len(detector.contacts(log)) for log in logs)
-    return ContactDetector(observer, Thresholds(**{**vars(thresholds), "alarms": alarms}))
+    return ContactDetector(observer, replace(thresholds, alarms=alarms))
+
+
+def _with_tracker(observer: MomentumObserver, logs: Sequence[Log], plain: Thresholds) -> Thresholds:
+    """Return thresholds while friction is followed: at least those without a tracker, `plain`.
+
+    A tracker knows nothing when it starts, and learns below a share of the thresholds only; thresholds of what it leaves once it
+    has learnt would be exceeded before, and would then keep it from learning.
+    """
+    from taupi.identification.online.contacts import ContactDetector
+
+    tracked = replace(plain, tracked=True)
+    torques = _from_residuals(ContactDetector(observer, tracked), observer, logs, plain.calibration).torques
+    return replace(tracked, torques=np.maximum(plain.torques, torques))
+
+
+def _from_residuals(
+    component: MomentumObserver | ContactDetector,
+    observer: MomentumObserver,
+    logs: Sequence[Log],
+    calibration: Calibration,
+) -> Thresholds:
+    """Return thresholds from what a `component`, the `observer` or its detector, sees in `logs` without contacts."""
+    residuals = [Residuals.of(component, observer, log) for log in logs]
+    result = find_thresholds(observer.robot.joint_names, _STANDS * observer.model.widths, residuals, calibration)
+    return replace(result, bandwidth_hz=observer.bandwidth_hz)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +193,10 @@ class Residuals:
     seconds: float
 
     @classmethod
-    def of(cls, observer: MomentumObserver, log: Log) -> Residuals:
-        """Return what an `observer` sees in a `log`."""
+    def of(cls, component: MomentumObserver | ContactDetector, observer: MomentumObserver, log: Log) -> Residuals:
+        """Return what a `component`, the `observer` or its detector, sees in a `log`."""
         seconds, signals = observer.log_signals(log)
-        residual = observer.over(seconds, signals)["tau_ext"]
+        residual = component.over(seconds, signals)["tau_ext"]
         time = log.time - log.time[0]
         return cls(np.abs(residual), np.abs(signals[1]), (time // _STRETCH).astype(int), log.duration)
 
@@ -171,9 +206,10 @@ def find_thresholds(
 ) -> Thresholds:
     """Return the thresholds of `joints` that stand below the speeds `standing` (n,), from `residuals` without contacts."""
     hours = sum(r.seconds for r in residuals) / 3600
-    if not hours > 0:
+    if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
-            "The logs have no duration.", remedy="Give logs of motions without contacts, of a minute or more."
+            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less foretells no rare residual.",
+            remedy="Give logs of motions without contacts, of a minute or more.",
         )
     n, rate = len(joints), calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
     edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]

@@ -14,7 +14,7 @@ from taupi.model.robot import Robot
 from taupi.schema import conformed
 from taupi.version import __version__
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class JointData(TypedDict):
@@ -31,6 +31,8 @@ class ThresholdsData(TypedDict):
     joints: dict[str, JointData]
     hours: float
     alarms: int
+    bandwidth_hz: float
+    tracked: bool
 
 
 def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force: bool = False) -> None:

@@ -36,11 +36,11 @@ from taupi.threads import small_algebra
 _PASSES = 3
 # A payload probably extends over this share of the arm's reach: the scale for what a log cannot tell.
 _SIZE = 0.25
-# A parameter counts as told by the log if its standard error is below that of a body smaller than expected by this factor.
-_TOLD = 0.15
-# A mass is not told by the log if its error is a larger share than this of the arm's mass, or, where the error is that of a
+# A parameter counts as determined by the log if its standard error is below that of a body smaller than expected by this factor.
+_DETERMINED = 0.15
+# A mass is not determined by the log if its error is a larger share than this of the arm's mass, or, where the error is that of a
 # guess at the centre of mass, of the mass itself.
-_UNTOLD = 0.1
+_UNCERTAIN = 0.1
 
 
 @takes(reading=Reading, preparation=PREDICTION_CHANGES)
@@ -90,28 +90,28 @@ def identify_payload(
         pieces = rows_of_logs(fit.basis, recordings, fit.values + columns @ theta)
         expected = body_scale(mass, size)
         prior = np.where(np.arange(10) == 0, np.inf, expected)
-        found = difference(pieces, fit.values, columns, spread, prior, noise)
-        theta, error = found.values, float(np.sqrt(found.covariance[0, 0]))
+        estimate = difference(pieces, fit.values, columns, spread, prior, noise)
+        theta, error = estimate.values, float(np.sqrt(estimate.covariance[0, 0]))
         mass = max(abs(float(theta[0])), error, 1e-6)
         if not depends and abs(mass - expected[0]) < 0.1 * mass:
             break
-    _refuse_untold(fit.robot, found)
-    determined = _told(np.sqrt(np.diag(found.covariance)), mass, size)
+    _refuse_undetermined(fit.robot, estimate)
+    determined = _determined(np.sqrt(np.diag(estimate.covariance)), mass, size)
     determined[1:] &= theta[0] > 2 * error  # nothing has neither a centre nor an inertia
-    body = likely_body(theta, found.covariance, size)
+    body = likely_body(theta, estimate.covariance, size)
     names = tuple(r.source.name for r in recordings)
     return PayloadEstimate(
         fit=fit,
         frame=frame.name,
         parameters=body,
-        covariance=found.covariance + gain_covariance(found, body, gain),
+        covariance=estimate.covariance + gain_covariance(estimate, body, gain),
         determined=determined,
         gain_uncertainty=gain,
-        relative=found.relative,
-        before=found.before,
+        relative=estimate.relative,
+        before=estimate.before,
         logs=names,
-        notes=(*_fit_notes(fit), *_notes(found, body, determined, gain, names)),
-        noise=found.noise,
+        notes=(*_fit_notes(fit), *_notes(estimate, body, determined, gain, names)),
+        noise=estimate.noise,
     )
 
 
@@ -174,7 +174,7 @@ def total_mass(robot: Robot) -> float:
     return float(sum(values[robot.parameters.layout.link(i)][0] for i in range(len(robot.links))))
 
 
-def gain_covariance(found: Difference, body: np.ndarray, gain: float) -> np.ndarray:
+def gain_covariance(estimate: Difference, body: np.ndarray, gain: float) -> np.ndarray:
     """Return the covariance (10, 10) by uncertain gains: one factor on all torques, and one on those of each joint.
 
     The first scales all ten parameters. The second moves the centre of mass and the inertia; as a whole they leave the mass as
@@ -182,24 +182,24 @@ def gain_covariance(found: Difference, body: np.ndarray, gain: float) -> np.ndar
     """
     common = np.outer(body, body)
     mass = body[0] if body[0] != 0 else 1.0
-    apart = found.by_joint - np.outer(found.by_joint[:, 0] / mass, body)
+    apart = estimate.by_joint - np.outer(estimate.by_joint[:, 0] / mass, body)
     return np.asarray(gain**2 * (common + apart.T @ apart))
 
 
-def _told(errors: np.ndarray, mass: float, size: float) -> np.ndarray:
+def _determined(errors: np.ndarray, mass: float, size: float) -> np.ndarray:
     """Return which of ten parameters with these `errors` a log tells; a product of inertia only beside its two moments."""
-    told = errors < np.where(np.arange(10) == 0, np.inf, body_scale(mass, _TOLD * size))
-    moments = {i: told[4 + ENTRIES.index((i, i))] for i in range(3)}
+    clear = errors < np.where(np.arange(10) == 0, np.inf, body_scale(mass, _DETERMINED * size))
+    moments = {i: clear[4 + ENTRIES.index((i, i))] for i in range(3)}
     return np.concatenate(
-        [told[:4], [t and moments[i] and moments[j] for t, (i, j) in zip(told[4:], ENTRIES, strict=True)]]
+        [clear[:4], [c and moments[i] and moments[j] for c, (i, j) in zip(clear[4:], ENTRIES, strict=True)]]
     )
 
 
-def _refuse_untold(robot: Robot, found: Difference) -> None:
+def _refuse_undetermined(robot: Robot, estimate: Difference) -> None:
     """Refuse a payload whose mass the log does not tell, and a log in which the robot is lighter than its fit."""
-    mass, error = float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))
-    guessed = found.guessed[0, 0] > 0.5 * error**2 and error > _UNTOLD * abs(mass)
-    if guessed or error > max(abs(mass), _UNTOLD * max(total_mass(robot), 1.0)):
+    mass, error = float(estimate.values[0]), float(np.sqrt(estimate.covariance[0, 0]))
+    guessed = estimate.guessed[0, 0] > 0.5 * error**2 and error > _UNCERTAIN * abs(mass)
+    if guessed or error > max(abs(mass), _UNCERTAIN * max(total_mass(robot), 1.0)):
         raise NotIdentifiedError(
             f"The log does not tell the mass of a payload: {mass:.3g} kg with a standard error of {error:.2g} kg.",
             remedy="Record a motion in which gravity turns the arm, and its wrist, up and down.",
@@ -219,21 +219,21 @@ def _fit_notes(fit: Fit) -> list[str]:
 
 
 def _notes(
-    found: Difference, body: np.ndarray, determined: np.ndarray, gain: float, names: tuple[str, ...]
+    estimate: Difference, body: np.ndarray, determined: np.ndarray, gain: float, names: tuple[str, ...]
 ) -> list[str]:
     notes = [
-        f"the relative error of the torque in {', '.join(names)} falls from {found.before:.2%} to {found.relative:.2%} with the "
-        "payload"
+        f"the relative error of the torque in {', '.join(names)} falls from {estimate.before:.2%} to {estimate.relative:.2%} "
+        "with the payload"
     ]
     if gain:
         notes.append(
             f"masses scale with the gains of the drives, which may be off by {gain:.1%} (gain_uncertainty); a known mass "
             "calibrates them: taupi gains"
         )
-    if determined[1:4].any() and why_not_physical(tuple(map(Fraction, found.values.tolist()))):
+    if determined[1:4].any() and why_not_physical(tuple(map(Fraction, estimate.values.tolist()))):
         notes.append(
-            f"no real body has the parameters that fit best (mass {found.values[0]:.4g} kg): these are of a likely one that can "
-            "exist"
+            f"no real body has the parameters that fit best (mass {estimate.values[0]:.4g} kg): these are of a likely one that "
+            "can exist"
         )
     if determined[1:4].any() and not determined[4:].any():
         notes.append("the inertia is not determined: the log has too little acceleration of the wrist")

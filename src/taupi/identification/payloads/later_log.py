@@ -28,17 +28,18 @@ def later_recordings(
     records: Sequence[LogRecord],
     logs: LogsLike,
     reading: Reading,
+    name: str = "log",
 ) -> tuple[Recording, ...]:
     """Return recordings of `logs`, prepared like those of a fit of `base`, of which there are `records`, with their cutoff.
 
-    Rows of joints that are slower than those of the fit are left out.
+    Rows of joints that are slower than those of the fit are left out. `name` is that of the argument with the logs.
     """
     if base.elastic:
         raise TaupiError(
             f"{base.robot.name} was identified with elastic joints, whose changes are not worked out.",
             remedy=("Identify it as rigid: ", Argument("elastic", False), "."),
         )
-    return tuple(_recording(base, preparation, records, log, reading) for log in log_list(logs))
+    return tuple(_recording(base, preparation, records, log, reading) for log in log_list(logs, name))
 
 
 def _recording(

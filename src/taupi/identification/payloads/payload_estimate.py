@@ -122,8 +122,8 @@ class PayloadEstimate:
             raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
         # By Satterthwaite (1946): the part by noise has the degrees of freedom of the stretches, the rest is as stated.
         error = np.asarray(self.stderr)
-        told = np.isfinite(error)
-        share = np.where(told, np.asarray(self._errors(self.noise)), 0.0) / np.where(told & (error > 0), error, 1.0)
+        known = np.isfinite(error)
+        share = np.where(known, np.asarray(self._errors(self.noise)), 0.0) / np.where(known & (error > 0), error, 1.0)
         freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)
         return PayloadErrors(error * t.ppf(0.5 + level / 2, freedom))
 
@@ -131,9 +131,9 @@ class PayloadEstimate:
         """Return the standard errors of mass, centre of mass and inertia, for a covariance of the ten parameters."""
         jacobian = self._jacobian
         errors = np.sqrt(np.clip(np.einsum("ik,kl,il->i", jacobian, covariance, jacobian), 0.0, None))
-        told = self.determined.copy()
-        told[4:] &= told[1:4].all()
-        return PayloadErrors(np.where(told, errors, np.inf))
+        determined = self.determined.copy()
+        determined[4:] &= determined[1:4].all()
+        return PayloadErrors(np.where(determined, errors, np.inf))
 
     @cached_property
     def _jacobian(self) -> np.ndarray:

@@ -65,13 +65,13 @@ def what_changed(
     frame, names = carrying_frame(before.robot, at), _name(first, "the fit")
     columns, friction = _columns(before.basis, frame)
     if isinstance(second, Fit):
-        found, other = _between_fits(before, second, columns, friction), "the other fit"
+        estimate, other = _between_fits(before, second, columns, friction, frame), "the other fit"
     else:
         settings = dataclasses.replace(before.preparation, **preparation)
-        recordings = later_recordings(before.basis, settings, before.logs, second, reading)
-        found, other = _since_fit(before, recordings, columns, friction, frame), _logs_name(second)
-    changes = _changes(before, found, friction, frame)
-    return ChangeList(names, other, changes, tuple(_temperature(before, found, friction)))
+        recordings = later_recordings(before.basis, settings, before.logs, second, reading, "second")
+        estimate, other = _since_fit(before, recordings, columns, friction, frame), _logs_name(second)
+    changes = _changes(before, estimate, friction, frame)
+    return ChangeList(names, other, changes, tuple(_temperature(before, estimate, friction)))
 
 
 def _name(fit: object, default: str) -> str:
@@ -106,13 +106,13 @@ def _since_fit(fit: Fit, recordings: Any, columns: np.ndarray, friction: list[in
     mass, values = 0.1 * max(total_mass(fit.robot), 1.0), fit.values
     for _ in range(3):
         pieces = rows_of_logs(fit.basis, recordings, values)
-        found = difference(pieces, fit.values, columns, spread, _priors(fit, friction, mass, frame), noise)
-        mass = max(abs(float(found.values[0])), float(np.sqrt(found.covariance[0, 0])), 1e-6)
-        values = fit.values + columns[:, :10] @ found.values[:10]
-    return found
+        estimate = difference(pieces, fit.values, columns, spread, _priors(fit, friction, mass, frame), noise)
+        mass = max(abs(float(estimate.values[0])), float(np.sqrt(estimate.covariance[0, 0])), 1e-6)
+        values = fit.values + columns[:, :10] @ estimate.values[:10]
+    return estimate
 
 
-def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[int]) -> Difference:
+def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[int], frame: Frame) -> Difference:
     """Return the changes of body and friction between two fits, by least squares in the metric of both covariances."""
     if first.robot.joint_names != second.robot.joint_names or first.basis.elastic or second.basis.elastic:
         raise TaupiError(
@@ -136,8 +136,8 @@ def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[i
     a = np.hstack([columns, np.eye(len(first.values))[:, others]])[i]
     y = second.values[j] - first.values[i]
     metric = inverse(covariance)
-    frame = 0.1 * max(total_mass(first.robot), 1.0)
-    prior = np.concatenate([[0.0], 1 / body_scale(frame, 0.3)[1:] ** 2, np.zeros(a.shape[1] - 10)])
+    expected = body_scale(0.1 * max(total_mass(first.robot), 1.0), body_size(first.robot, frame))
+    prior = np.concatenate([[0.0], 1 / expected[1:] ** 2, np.zeros(a.shape[1] - 10)])
     cov = inverse(a.T @ metric @ a + np.diag(prior))
     theta = cov @ (a.T @ metric @ y)
     k = 10 + len(friction)
@@ -147,17 +147,17 @@ def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[i
     )
 
 
-def _changes(fit: Fit, found: Difference, friction: list[int], frame: Frame) -> tuple[Change, ...]:
+def _changes(fit: Fit, estimate: Difference, friction: list[int], frame: Frame) -> tuple[Change, ...]:
     """Return mass, friction at the largest speed and constant torque of each joint, by their distance from zero."""
-    covariance, entries = found.covariance, fit.basis.parameters.layout.entries
-    changes = [Change("mass", frame.name, float(found.values[0]), float(np.sqrt(covariance[0, 0])), 0.0, "kg")]
+    covariance, entries = estimate.covariance, fit.basis.parameters.layout.entries
+    changes = [Change("mass", frame.name, float(estimate.values[0]), float(np.sqrt(covariance[0, 0])), 0.0, "kg")]
     units = {
         n: "N" if j.prismatic else "N m" for n, j in zip(fit.robot.joint_names, fit.robot.driving_joints, strict=True)
     }
     for owner in dict.fromkeys(entries[k].owner for k in friction):
         speed = fit.speeds.get(owner, 1.0)
         for kind, weight_of in (("friction", {"coulomb": 1.0, "viscous": speed}), ("offset", {"offset": 1.0})):
-            weights = np.zeros(len(found.values))
+            weights = np.zeros(len(estimate.values))
             for place, k in enumerate(friction):
                 if entries[k].owner == owner:
                     weights[10 + place] = weight_of.get(entries[k].kind, 0.0)
@@ -166,11 +166,11 @@ def _changes(fit: Fit, found: Difference, friction: list[int], frame: Frame) -> 
             before = float(weights[10:] @ fit.values[friction])
             error = float(np.sqrt(max(weights @ covariance @ weights, 0.0)))
             unit, at = units.get(owner, "N m"), speed if kind == "friction" else 0.0
-            changes.append(Change(kind, owner, float(weights @ found.values), error, before, unit, at))
+            changes.append(Change(kind, owner, float(weights @ estimate.values), error, before, unit, at))
     return tuple(sorted(changes, key=lambda c: -c.distance))
 
 
-def _temperature(fit: Fit, found: Difference, friction: list[int]) -> list[str]:
+def _temperature(fit: Fit, estimate: Difference, friction: list[int]) -> list[str]:
     """Return a note if viscous friction changes in one direction at most joints, as it does with temperature."""
     entries = fit.basis.parameters.layout.entries
     viscous = [p for p, k in enumerate(friction) if entries[k].kind == "viscous"]
@@ -178,9 +178,9 @@ def _temperature(fit: Fit, found: Difference, friction: list[int]) -> list[str]:
         return []
     at = [10 + p for p in viscous]
     size = fit.values[[friction[p] for p in viscous]]
-    errors = np.sqrt(np.diag(found.covariance))[at]
-    shares = np.where(size > 0, found.values[at] / np.where(size > 0, size, 1.0), 0.0)
-    clear = (np.abs(found.values[at]) > 2 * errors) & (size > 0)
+    errors = np.sqrt(np.diag(estimate.covariance))[at]
+    shares = np.where(size > 0, estimate.values[at] / np.where(size > 0, size, 1.0), 0.0)
+    clear = (np.abs(estimate.values[at]) > 2 * errors) & (size > 0)
     words = {-1: "less at most joints, as when gears have warmed up", 1: "more at most joints, as when they are colder"}
     for sign, meaning in words.items():
         which = clear & (np.sign(shares) == sign)

@@ -24,7 +24,8 @@ from taupi.identification.results.spring_table import spring_table
 from taupi.input_files import parse_json, printable, read_bytes
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
-from taupi.model.robot_parts import Source
+from taupi.model.parameters import LINK_SIZE
+from taupi.model.robot_parts import Link, Source
 from taupi.model.scalars import exact
 from taupi.schema import conformed
 from taupi.tables import table
@@ -135,6 +136,8 @@ def _source_data(source: Source) -> dict[str, Any] | None:
         "tip": source.tip,
         "snap": source.snap,
         "merged": {name: list(others) for name, others in source.merged},
+        "root": source.root and {"name": source.root.name, "body": [str(value) for value in source.root.body]},
+        "floating": source.floating,
         "text": source.text,
     }
 
@@ -145,15 +148,26 @@ def _source_from_data(data: Mapping[str, Any] | None, default: Source) -> Source
         return default
     if _hash(data["text"]) != data["sha256"]:
         raise TaupiError("the text of its source was changed since it was written: the sha256 differs. Identify again.")
-    lock = tuple((name, _fraction(value, name)) for name, value in data["lock"].items())
+    lock = tuple((name, _fraction(value, f"lock of {name}")) for name, value in data["lock"].items())
     merged = tuple((name, tuple(others)) for name, others in data["merged"].items())
-    return Source(data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
+    own = (data["format"], data["path"], data["text"], merged, lock, data["tip"], bool(data["snap"]))
+    return Source(*own, _root_from_data(data.get("root")), data.get("floating"))
 
 
-def _fraction(text: str, name: str) -> Fraction:
-    value = exact(text, f"lock of {name}")
+def _root_from_data(data: Mapping[str, Any] | None) -> Link | None:
+    """Return the link that is bolted to the ground; None if the file states none, as older ones do."""
+    if data is None:
+        return None
+    body = tuple(_fraction(value, f"body of {data['name']}") for value in data["body"])
+    if len(body) != LINK_SIZE:
+        raise TaupiError(f"body of {data['name']} has {len(body)} parameters, expected {LINK_SIZE}.")
+    return Link(data["name"], body)
+
+
+def _fraction(text: str, what: str) -> Fraction:
+    value = exact(text, what)
     if not isinstance(value, Fraction):
-        raise TaupiError(f"lock of {name} is {shown(text)}, expected a number.")
+        raise TaupiError(f"{what} is {shown(text)}, expected a number.")
     return value
 
 

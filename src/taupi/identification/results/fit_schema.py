@@ -81,9 +81,14 @@ class Provenance(TypedDict, total=False):
     runs: list[OlderLogRecord]
 
 
-class SourceData(TypedDict):
-    """The description that a robot was read from."""
+class RootData(TypedDict):
+    """The link that is bolted to the ground, with its ten parameters as exact numbers."""
 
+    name: str
+    body: list[str]
+
+
+class _SourceData(TypedDict):
     format: str
     path: str
     sha256: str
@@ -92,6 +97,13 @@ class SourceData(TypedDict):
     snap: bool
     merged: dict[str, list[str]]
     text: str
+
+
+class SourceData(_SourceData, total=False):
+    """The description that a robot was read from."""
+
+    root: RootData | None
+    floating: bool | None
 
 
 class _FitData(TypedDict):

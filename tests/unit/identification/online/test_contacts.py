@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fits import friction_fit, friction_log
 from online import panda, panda_log, panda_observer
 from support import error
 
@@ -66,7 +67,7 @@ def test_thresholds_are_kept_in_a_file_and_say_what_logs_can_show(quiet, tmp_pat
     assert "10 false alarms per hour" in thresholds.sentence
     write_thresholds(thresholds, tmp_path / "t.json")
     again = read_thresholds(tmp_path / "t.json", panda())
-    assert repr(again) == repr(thresholds)
+    assert repr(again) == repr(thresholds) and again.to_dict() == thresholds.to_dict()
     log = panda_log(4, 3.0, PUSH)
     same = ContactDetector(detector.observer, again)
     assert error(same.levels(log)[1], detector.levels(log)[1]) == 0
@@ -77,6 +78,29 @@ def test_thresholds_are_kept_in_a_file_and_say_what_logs_can_show(quiet, tmp_pat
     (tmp_path / "no.json").write_text("{}")
     with pytest.raises(tp.TaupiError, match="holds no thresholds"):
         read_thresholds(tmp_path / "no.json", panda())
+
+
+def test_thresholds_belong_to_the_residual_of_one_observer(quiet, tmp_path):
+    thresholds = tp.momentum_observer(panda(), bandwidth_hz=8).calibrated(quiet).thresholds
+    write_thresholds(thresholds, tmp_path / "t.json")
+    again = read_thresholds(tmp_path / "t.json", panda())
+    assert (again.bandwidth_hz, again.tracked) == (8.0, False)
+    with pytest.raises(tp.TaupiError, match=r"for an observer of 8 Hz without a tracker.*this one is of 20 Hz without"):
+        ContactDetector(tp.momentum_observer(panda()), again)
+    tracked = panda_observer(tracker=True).calibrated(quiet).thresholds
+    assert tracked.tracked
+    with pytest.raises(tp.TaupiError, match="with a tracker of friction, this one is of 20 Hz without"):
+        ContactDetector(panda_observer(), tracked)
+
+
+def test_thresholds_with_a_tracker_hold_before_it_has_learnt(quiet):
+    """Those of a residual that has always learnt would be too low: an alarm in the quiet log, here and in the elbow's."""
+    tracked, plain = (panda_observer(tracker).calibrated(quiet) for tracker in (True, False))
+    assert (tracked.thresholds.torques >= plain.thresholds.torques).all()
+    assert tracked.thresholds.alarms == 0 and not tracked.contacts(panda_log(4, 3.0))
+    log = friction_log(2)
+    elbow = tp.momentum_observer(friction_fit(), 10, tracker=True).calibrated(log)
+    assert elbow.thresholds.alarms == 0 and not elbow.contacts(log) and not elbow.contacts(friction_log(3))
 
 
 def test_tails_extrapolate_to_rare_events():

@@ -112,6 +112,13 @@ def test_refusals():
         observer.step(observer.init(), rest, [np.nan, 0.0], rest, 0.01)
     with pytest.raises(tp.TaupiError, match="log is 1, expected a Log"):
         observer.external_torque(1)
+    with pytest.raises(tp.TaupiError, match="qd is missing, q is there: the momentum needs both, or neither"):
+        observer.init(rest)
+    with pytest.raises(tp.TaupiError, match=r"logs is 'quiet\.csv', expected a Log or a list of them"):
+        observer.calibrated("quiet.csv")
+    short = tp.Log([0.0, 0.1], np.zeros((2, 2)), qd=np.zeros((2, 2)), tau=np.zeros((2, 2)))
+    with pytest.raises(tp.TaupiError, match=r"The logs last 0\.1 s, expected at least 1 s.*a minute or more"):
+        observer.calibrated(short)
     with pytest.raises(tp.TaupiError, match="does not step forwards"):
         observer.external_torque(tp.Log([0.0, 0.0], np.zeros((2, 2)), tau=np.zeros((2, 2))))
     with pytest.raises(tp.TaupiError, match="tau of the log has missing values"):

@@ -57,7 +57,7 @@ def _model(robot: Robot) -> Any:
     file = Path(robot.source.path)
     if not file.is_file():
         raise TaupiError(f"{file} is not there any more: its geometry is needed.", remedy="Load the robot again.")
-    return compiled(file)
+    return compiled(file)[0]
 
 
 def _shape(model: MjModel, g: int, link: str, place: str) -> Shape:

@@ -20,7 +20,7 @@ class BodySection:
     def fields(self, content: Any) -> dict[str, str]:
         """Return figures, sentence and picture."""
         load = content.load
-        half, told = load.intervals(), np.isfinite(load.stderr.inertia).any()
+        half, determined = load.intervals(), np.isfinite(load.stderr.inertia).any()
         tiles = [
             figure(f"{load.mass:.4g} kg", f"mass, 95 % interval ± {half.mass:.2g} kg", "" if load.present else "warn"),
             figure(f"{1000 * float(np.linalg.norm(load.com)):.0f} mm", f"from {load.frame} to the centre of mass"),
@@ -29,7 +29,7 @@ class BodySection:
         ]
         shape = (
             "The ellipsoid is solid and has the same mass and inertia as the payload."
-            if told
+            if determined
             else "The log does not tell the inertia: the dashed ellipsoid is a likely body, not a measured one."
         )
         return {

@@ -1,0 +1,64 @@
+"""`taupi init`: the mapping reads a log, and the script's commands exist and fit together."""
+
+import re
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+from command_line import taupi
+
+import taupi as tp
+
+
+@pytest.fixture
+def folder(tmp_path):
+    done = taupi("init", "elbow2r", "-o", "my arm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "next: sh my arm/loop.sh design" in done.stderr
+    return tmp_path / "my arm"
+
+
+def test_the_mapping_reads_a_log(folder, tmp_path):
+    t = np.arange(20) / 100
+    rows = np.column_stack([t, np.sin(t), np.cos(t), 2 * t, 3 * t])
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header="t,q1,q2,tau1,tau2", comments="")
+    log = tp.read_log(tmp_path / "run.csv", tp.load("elbow2r"), columns=folder / "columns.toml")
+    assert log.names == tp.load("elbow2r").joint_names
+    assert np.abs(log.q - rows[:, 1:3]).max() < 1e-12 and np.abs(log.tau - rows[:, 3:]).max() < 1e-12
+
+
+def test_the_script_is_shell_and_its_commands_and_options_exist(folder):
+    script = folder / "loop.sh"
+    assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+    usage = subprocess.run(["sh", script], capture_output=True, text=True, check=True).stdout
+    assert "design | check | fit | export" in usage
+    lines = re.findall(r"^  (taupi .*?)(?: ;;)?$", script.read_text(), re.MULTILINE)
+    assert len(lines) == 5
+    for line in lines:
+        _, command, *words = shlex.split(line)
+        text = taupi(command, "--help").stdout
+        for option in (word for word in words if word.startswith("-")):
+            assert re.search(rf"(^|\s|,){option}\b", text), (command, option)
+
+
+def test_how_the_robot_is_read_is_in_the_script_and_nothing_is_overwritten(tmp_path):
+    file = tmp_path / "it's; a $(robot).urdf"
+    parts = "".join(
+        f"<link name='l{k}'><inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/>"
+        "</inertial></link>"
+        for k in range(3)
+    )
+    joints = "".join(
+        f"<joint name='j {k}' type='continuous'><parent link='l{k}'/><child link='l{k + 1}'/>"
+        "<axis xyz='0 1 0'/></joint>"
+        for k in range(2)
+    )
+    file.write_text(f"<robot name='arm'>{parts}{joints}</robot>")
+    done = taupi("init", file.name, "--lock", "j 1", "--no-snap", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first = next(x for x in (tmp_path / "out" / "loop.sh").read_text().splitlines() if x.startswith("ROBOT="))
+    assert shlex.split(first, comments=True) == [f"ROBOT={file}"]
+    assert (tmp_path / "out" / "loop.sh").read_text().count(" --lock 'j 1' --no-snap ") == 4
+    again = taupi("init", "puma560", "-o", "out", cwd=tmp_path)
+    assert again.returncode == 3 and "--force" in again.stderr
