@@ -9,9 +9,12 @@ import difflib
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taupi.errors import Argument, TaupiError, shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Check = Callable[[str, Any], Any]
 
@@ -110,3 +113,21 @@ def one_or_each(check: Check) -> Check:
         return tuple(check(name, item) for item in value) if isinstance(value, list | tuple) else check(name, value)
 
     return every
+
+
+def real_array(name: str, value: Any) -> np.ndarray:
+    """Return an array of real numbers as float64; not-a-number and infinity pass.
+
+    >>> real_array("mass", ["heavy"])
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: mass is ['heavy'], expected an array of real numbers.
+    """
+    import numpy as np
+
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        return array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of real numbers.") from None

@@ -1,6 +1,7 @@
 """`taupi control` and `taupi emit ROBOT controller` from outside."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -218,6 +219,12 @@ def test_what_sensors_saw_is_a_log_and_a_late_payload_is_said(tmp_path):
     assert np.allclose(seen.q / 1e-3, np.rint(seen.q / 1e-3)) and not np.allclose(
         truth.q / 1e-3, np.rint(truth.q / 1e-3)
     )
+
+
+def test_the_example_of_a_task_in_the_help_runs(tmp_path):
+    (line,) = [line for line in taupi("control", "--help").stdout.splitlines() if "--task planar" in line]
+    done = taupi(*shlex.split(line)[1:], "--duration", "0.5", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_law_of_a_task(tmp_path):

@@ -99,11 +99,11 @@ def test_operational_programs(tmp_path, monkeypatch):
         ("operational-planar-3r-regressor", tp.operational.planar_3r_regressor(arm).regressor(*state)),
     ):
         task = ["--task", "planar"] if name == "operational-regressor" else []
-        words = ["emit", "planar3r", name, *task, "--language", "python", "--name", "ours", "-o", name]
+        words = ["emit", "planar3r", name, *task, "--language", "python", "-o", name]
         done = taupi(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        scope = {}
-        exec((tmp_path / name / "ours.py").read_text(), scope)
-        assert np.allclose(scope["ours"](*state), wanted)
+        function, scope = name.replace("-", "_"), {}
+        exec((tmp_path / name / f"{function}.py").read_text(), scope)
+        assert np.allclose(scope[function](*state), wanted)
     done = taupi("emit", "planar3r", "regressor", "--task", "planar", "-o", "out", cwd=tmp_path)
     assert done.returncode == 3 and "takes no --task" in done.stderr

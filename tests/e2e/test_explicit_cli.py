@@ -34,6 +34,15 @@ def test_latex_and_markdown():
     assert text.startswith("### gravity_torque\n\n$$\n") and form.latex() in text
 
 
+def test_computer_algebra_and_time():
+    program = tp.bias_torque(tp.load("lecture2r"))
+    words = ("explicit", "lecture2r", "--what", "bias-torque", "--format")
+    assert printed(*words, "maple") == program.maple() + "\n"
+    assert printed(*words, "mathematica", "--time", "t") == program.mathematica(time="t") + "\n"
+    assert printed(*words, "text", "--time", "s") == program.explicit().text(time="s") + "\n"
+    assert "Derivative(q1(s), s)" in printed(*words, "sympy", "--time", "s")
+
+
 def test_sympy_reads_its_own_output():
     names = {"Matrix": sympy.Matrix, "g": sympy.Symbol("g")}
     formulas = sympy.sympify(printed(*GRAVITY, "--format", "sympy"), locals=names)
@@ -128,6 +137,9 @@ def test_lump_into_prescribed_parameters():
         (["explicit", "elbow2"], "Did you mean 'elbow2r'"),
         (["explicit", "elbow2r", "--what", "masss-matrix"], "Did you mean 'mass-matrix'"),
         (["explicit", "elbow2r", "--format", "tex"], "Known: text, latex, markdown, html, sympy"),
+        (["explicit", "elbow2r", "--format", "html", "--time", "t"], "--time is for the formats text, latex, sympy"),
+        (["explicit", "elbow2r", "--time", "2t"], "time is '2t', expected a name"),
+        (["explicit", "elbow2r", "--time", "q1"], "time is 'q1', a name that the formulas have already"),
         (["explicit", "elbow2r", "--link", "foream"], "Did you mean 'forearm'"),
         (["explicit", "elbow2r", "--link", "forearm", "--what", "mass-matrix"], "leave out --what"),
         (["explicit", "elbow2r", "--link", "forearm", "--form", "slotine"], "Did you mean 'slotine-li'"),

@@ -73,6 +73,11 @@ def test_the_error_is_that_of_the_vectors():
     assert tp.results.normalised_mean_error(vectors["estimated"], vectors["real"]) == errors.mean()
     with pytest.raises(tp.TaupiError, match=r"values has shape \(2,\)"):
         tp.results.normalised_mean_error([1.0, 2.0], [1.0, 2.0, 3.0])
+    for bad, sentence in ((["a"], "values is .*, expected an array of real numbers"), ([], "values has shape")):
+        with pytest.raises(tp.TaupiError, match=sentence):
+            tp.results.normalised_mean_error(bad, [1.0])
+    with pytest.raises(tp.TaupiError, match="truth has shape"):
+        tp.results.normalised_mean_error([], [])
     assert errors[moving].mean() == pytest.approx(vectors["nme_without_fs"], rel=1e-12)
     # The same by the arm's own parameters, in whatever order they are.
     bench, values = Planar().bench, {line.name: float(line.estimated) for line in published.TABLE_1}
@@ -178,7 +183,8 @@ def test_friction_cannot_be_better_than_its_floor(outcome):
 def test_rows_of_two_joints(outcome, steps):
     rows = planar_rows(outcome)
     assert {row.what for row in rows if not row.agrees} <= DIFFER
-    assert all(row.explained and row.source for row in rows)
+    assert all(row.accounted and row.source for row in rows)
+    assert [row.what for row in rows if not row.explained] == ["NME at SN = 20"]
     assert len(steps) == 9
     tables = planar_tables(outcome)
     assert [len(t.rows) for t in tables.values()] == [14, len(outcome.estimates), 5]

@@ -56,6 +56,15 @@ def test_the_readme_has_the_counts_of_the_command():
         assert replaced(text, "nothing").count("nothing\n\n" + END) == 1 and BEGIN in text
 
 
+def test_a_page_says_which_pictures_are_the_papers():
+    """Three documents have no figure of a motion: their pages may not call ours theirs."""
+    for name, story in STORIES.items():
+        text = (ROOT / f"docs/gallery/{name}.md").read_text(encoding="utf-8").replace("\\_", "_")
+        assert f"## In pictures\n\n{story.drawn}\n\n![" in text, name
+    without = {name for name, story in STORIES.items() if "Redrawn" not in story.drawn}
+    assert without == {"gabiccini2009", "kubozono", "aldana"}
+
+
 def test_every_problem_is_three_sentences():
     for story in STORIES.values():
         assert len(re.findall(r"[.?](?= |$)", re.sub(r"\bq\.", "q", story.problem))) == 3, story.title

@@ -47,7 +47,7 @@ def page(reproduction: Reproduction, folder: Path) -> str:
 
 
 def _figures(reproduction: Reproduction, story: Story, folder: Path) -> list[str]:
-    lines = ["## Its figures, redrawn", ""]
+    lines = ["## In pictures", "", _escaped(story.drawn), ""]
     for k, beginning in enumerate(story.pictures):
         picture = next(p for p in reproduction.pictures if p.title.startswith(beginning))
         file = f"images/{reproduction.study.name}-{k + 1}.svg"
@@ -97,10 +97,13 @@ def draw(picture: Picture, path: Path) -> None:
 
 
 def _slips(rows: Sequence[Row]) -> list[str]:
-    """Return the rows of the paper that differ, with the reason."""
-    differ = [row for row in rows if not row.agrees]
+    """Return the rows of the paper that differ, with the reason, or what was tried to find one."""
     lines = ["## Its slips, and what else differs", ""]
-    return [*lines, *(f"- **{_escaped(row.what)}**: {_escaped(row.because)}." for row in differ), ""]
+    for row in rows:
+        if not row.agrees:
+            reason = row.because or f"the reason is not known; {row.tried}"
+            lines.append(f"- **{_escaped(row.what)}**: {_escaped(reason)}.")
+    return [*lines, ""]
 
 
 def _table(table: Table) -> list[str]:
@@ -116,7 +119,7 @@ def _markdown(heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str
 def _cut(text: str) -> str:
     return (
         text
-        if len(text) <= LONGEST or " " not in text[:LONGEST] or "because" in text
+        if len(text) <= LONGEST or " " not in text[:LONGEST] or "because" in text or "unknown reason" in text
         else text[:LONGEST].rpartition(" ")[0] + " ..."
     )
 

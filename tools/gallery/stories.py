@@ -19,6 +19,7 @@ class Story:
     pictures: tuple[str, ...]
     tables: tuple[str, ...]
     more: str
+    drawn: str  # which pictures are the document's, redrawn, and which are ours
     own: str = ""  # the name of a picture that `pages` draws beside those of the study
     lead: bool = False  # its first note stands at the top
     slow: bool = False  # its commands take a minute: the tests of pages do not run them
@@ -42,6 +43,7 @@ STORIES = {
         ("blocks",),
         "[tutorial](../tutorials/gabiccini-elbow.md), [equations](../concepts/equations.md#gabiccini), "
         "[errata](../concepts/errata.md)",
+        "The paper draws no motion. This is ours: the torque of one joint by its Y_r, as printed and as corrected.",
     ),
     "lecture": Story(
         "A lecture's arm of two links",
@@ -58,6 +60,8 @@ STORIES = {
         (),
         "[tutorial](../tutorials/lecture-2r.md), [equations](../concepts/equations.md#the-lecture), "
         "[errata](../concepts/errata.md)",
+        "Redrawn: unit accelerations of the tip, and the forces that they take. Ours: how far the lecture's Euler "
+        "scheme is off in our simulation.",
         own="arrows",
     ),
     "kubozono": Story(
@@ -75,6 +79,8 @@ STORIES = {
         (),
         "[tutorial](../tutorials/kubozono-forms.md), [equations](../concepts/equations.md#kubozono), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
+        "The paper has no simulation. These are [reference runs](../concepts/reference-runs.md) of our own; in the "
+        "last picture Walker's adaptation lacks the gamma-term.",
         slow=True,
     ),
     "aldana": Story(
@@ -93,6 +99,8 @@ STORIES = {
         ("theta",),
         "[tutorial](../tutorials/aldana-3r.md), [equations](../concepts/equations.md#aldana), "
         "[errata](../concepts/errata.md)",
+        "The paper has no simulation. This is ours: the force at the tip along a motion, by its regressor as "
+        "printed and as corrected.",
     ),
     "zollo2014": Story(
         "Robots with elastic joints, identified",
@@ -123,6 +131,8 @@ STORIES = {
         ("planar_noise", "table_3", "table_4", "table_5", "table_6"),
         "[tutorial](../tutorials/zollo-elastic.md), [equations](../concepts/equations.md#zollo), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
+        "Redrawn, on motions of our own, since the paper's are not printed: torques, positions, and links beside "
+        "motors. Ours: the line that is seen of the friction, and Table 2 as a picture.",
         lead=True,
         slow=True,
     ),

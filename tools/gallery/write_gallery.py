@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from gallery.pages import page
 from gallery.stories import STORIES
 from taupi.papers.registry import STUDIES, reproduce, study
+from taupi.papers.study import Count
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs/gallery"
@@ -42,10 +43,7 @@ def counts_table(counts: dict[str, dict[str, dict[str, int]]], prefix: str = "")
 def _words(count: dict[str, int]) -> str:
     if not count["rows"]:
         return "none"
-    rest = f", {count['known']} differ for a known reason" if count["known"] else ""
-    return f"{count['agree']} of {count['rows']} agree{rest}" + (
-        f", {count['unknown']} differ" if count["unknown"] else ""
-    )
+    return ", ".join([f"{count['agree']} of {count['rows']} agree", *Count(**count).differing])
 
 
 def replaced(text: str, table: str) -> str:

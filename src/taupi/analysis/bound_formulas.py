@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.analysis.joint_range import RangeLike, joint_range
+from taupi.dynamics.chain import require_robot
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix
 from taupi.dynamics.types import Formula
@@ -30,6 +31,7 @@ def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
     >>> limits["c_1"], limits["g_1"]
     (L1*L2*m2, g*(L1*m1 + L1*m2 + 2*L2*m2))
     """
+    require_robot(robot)
     if robot.multiple_joints:
         raise TaupiError(f"{robot.name} has a free or ball joint: bound what its joints do on robot.fixed_base().")
     spans = joint_range(robot, range)

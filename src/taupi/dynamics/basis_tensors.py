@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, TaupiError, shown
 
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
 
@@ -54,10 +55,16 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
     >>> B.shape, bool(B[3, 1, 2] == A[1, 2, 3])
     ((4, 2, 3), True)
     """
-    values = np.asarray(tensor)
-    order = [int(k) - 1 for k in levels]
-    if sorted(order) != list(range(values.ndim)):
-        numbers = "".join(str(k + 1) for k in range(values.ndim))
+    try:
+        values = np.asarray(tensor)
+    except ValueError:  # rows of different lengths
+        raise TaupiError(Argument("tensor"), f" is {shown(tensor)}, expected an array.") from None
+    try:
+        order = [int(k) - 1 for k in levels]
+    except (TypeError, ValueError):
+        order = []
+    if not values.ndim or sorted(order) != list(range(values.ndim)):
+        numbers = "".join(str(k + 1) for k in range(values.ndim)) or "12, 123, ..."
         message = f" is {levels!r}, expected a permutation of {numbers}: the tensor has {values.ndim} levels."
         raise TaupiError(Argument("levels"), message)
     return np.transpose(values, np.argsort(order))
@@ -67,7 +74,7 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
 
 
 def _sized(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
+    array = real_array(name, value)
     if not any(array.shape[-len(shape) :] == shape for shape in shapes):
         expected = " or ".join(f"(..., {', '.join(map(str, shape))})" for shape in shapes)
         raise TaupiError(Argument(name), f" has shape {array.shape}, expected {expected}.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import casadi as cs
 
+from taupi.checks import truth
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.types import SX, Matrix, Vector
@@ -176,7 +177,7 @@ def newton_euler_motion(robot: Robot, tip_wrench: bool = False, frame: str = "ti
     ((12,), [0.0, 0.0, 1.0], True)
     """
     robot.frame(frame)
-    inputs = [*_BASE_INPUTS, *([_TIP] if tip_wrench else [])]
+    inputs = [*_BASE_INPUTS, *([_TIP] if truth("tip_wrench", tip_wrench) else [])]
 
     def body(chain: Chain, *state: Vector) -> tuple[Vector, ...]:
         motion = _moving(chain, frame if tip_wrench else None, state)
@@ -203,7 +204,7 @@ def moving_base_dynamics(robot: Robot, tip_wrench: bool = False, frame: str = "t
     True
     """
     robot.frame(frame)
-    inputs = [*_BASE_INPUTS, *([_TIP] if tip_wrench else [])]
+    inputs = [*_BASE_INPUTS, *([_TIP] if truth("tip_wrench", tip_wrench) else [])]
 
     def body(chain: Chain, *state: Vector) -> Vector:
         return _moving(chain, frame if tip_wrench else None, state).torque

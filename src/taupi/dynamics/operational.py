@@ -34,9 +34,10 @@ def check_rank(robot: Robot, task: Task, frame: str, rows: int) -> None:
     states = np.random.default_rng(0).uniform(-1.5, 1.5, (8, robot.n))
     rank = max(np.linalg.matrix_rank(j) for j in jacobian(robot, frame=frame, task=task).compile("numpy")(states))
     if rank < rows:
-        raise TaupiError(
-            f"The task's Jacobian has rank {rank} of {rows} everywhere on {robot.name}: choose fewer coordinates."
-        )
+        name = repr(task) if isinstance(task, str) else "of your own"
+        message = f" {name} has {rows} coordinates, but its Jacobian has rank {rank} everywhere on {robot.name}"
+        remedy = "Choose fewer coordinates: 'xy' or 'planar' of an arm that moves in a plane."
+        raise TaupiError(Argument("task"), f"{message}: no operational mass exists.", remedy=remedy)
 
 
 def checked_task(robot: Robot, task: Task, frame: str) -> int:

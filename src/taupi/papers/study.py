@@ -27,7 +27,8 @@ class Row:
     `what` is compared, `stated` is the source's text, `unit` its unit and `source` where a reader finds it. `own` says that the
     source is one of our own reference runs, not the paper. `ours` is the result of the literal reading, which is what the verdict
     is about; `recommended`, where there is one, that of a better way. `rule` says in words when they agree, `tolerance` how far a
-    number may be from the stated one. `because` says why they differ, where that is known. `part` is the heading it stands under.
+    number may be from the stated one. `because` says why they differ, where that is known; where it is not, `tried` says what was
+    looked into. `part` is the heading it stands under.
     """
 
     what: str
@@ -42,19 +43,29 @@ class Row:
     recommended: float | str | None = None
     part: str = ""
     own: bool = False
+    tried: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agrees", bool(self.agrees))
 
     @property
     def verdict(self) -> str:
-        """The result of the comparison: agrees, or differs and why."""
-        return "agrees" if self.agrees else f"differs, because {self.because}" if self.because else "differs"
+        """The result of the comparison: agrees, or differs and why, or what was tried to find out why."""
+        if self.agrees:
+            return "agrees"
+        if self.because:
+            return f"differs, because {self.because}"
+        return f"differs, for an unknown reason: {self.tried}" if self.tried else "differs"
 
     @property
     def explained(self) -> bool:
         """Whether it agrees, or differs for a known reason."""
         return self.agrees or bool(self.because)
+
+    @property
+    def accounted(self) -> bool:
+        """Whether it agrees, or differs and says why, or says what was tried to find out."""
+        return self.explained or bool(self.tried)
 
     @property
     def digits(self) -> int:
@@ -247,9 +258,14 @@ class Count:
         return cls(len(rows), agree, known, len(rows) - agree - known)
 
     def __str__(self) -> str:
-        rest = [f"{self.known} differ for a known reason"] * bool(self.known)
-        rest += [f"{self.unknown} differ"] * bool(self.unknown)
-        return f"{self.rows} compared: " + ", ".join([f"{self.agree} agree", *rest]) if self.rows else "none"
+        agree = f"{self.agree} {'agrees' if self.agree == 1 else 'agree'}"
+        return f"{self.rows} compared: " + ", ".join([agree, *self.differing]) if self.rows else "none"
+
+    @property
+    def differing(self) -> list[str]:
+        """How many differ for a known reason and for an unknown one, in words; what is none is left out."""
+        kinds = ((self.known, "a known"), (self.unknown, "an unknown"))
+        return [f"{n} {'differs' if n == 1 else 'differ'} for {kind} reason" for n, kind in kinds if n]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,7 +273,8 @@ class Reproduction:
     """A `study` rerun: `rows` beside ours, `tables` by name, `pictures`, and `notes` in words.
 
     `paper` are the rows of the paper's own figures and formulas, `reference` those of our own reference runs; `counts` has the
-    count of each. `seconds` is how long it took. `holds` says whether every row agrees, or differs for a known reason.
+    count of each. `seconds` is how long it took. `holds` says whether every row agrees, or differs and is
+    accounted for: by its reason, or by what was tried to find one.
     `write(folder)` writes all of it to files.
     """
 
@@ -285,8 +302,8 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Whether every row agrees, or differs for a known reason."""
-        return all(row.explained for row in self.rows)
+        """Whether every row agrees, or differs and is accounted for."""
+        return all(row.accounted for row in self.rows)
 
     @property
     def summary(self) -> str:

@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike, Vector
 from taupi.errors import Argument, TaupiError, shown
 from taupi.program.program import Port, Program
+from taupi.simulation.horizon import Horizon
 
 _WANTED = ("q_des", "qd_des", "qdd_des")
 ControllerLike: TypeAlias = Any  # a law, a Program, a function (t, q, qd) -> tau, a Controller, or None
@@ -141,25 +143,34 @@ class Controller:
         return () if program is None else tuple(p for p in program.outputs if p.name not in own)
 
 
-def held_torque(controller: ControllerLike, n: int, periods: int, rate: float) -> ControllerLike:
+def held_torque(controller: ControllerLike, n: int, horizon: Horizon, several: bool = True) -> ControllerLike:
     """Return samples of torque (N, n), or (B, N, n) of B roll-outs, as a function of time that holds each for one control period.
 
-    Row i is held from i / `rate` on; there must be at least `periods` rows for `n` joints. Anything else is returned as it is.
+    Row i is held from i / rate of the `horizon` on; there must be a row per control period for `n` joints, of one roll-out
+    unless `several` are allowed. Anything else is returned as it is.
     """
     listed = isinstance(controller, list | tuple) and controller and all(np.ndim(row) == 1 for row in controller)
     if not (isinstance(controller, np.ndarray) or listed):
         return controller
     try:
-        samples = np.asarray(controller, dtype=float)
-    except (TypeError, ValueError):
-        return controller
-    if samples.ndim not in (2, 3) or samples.shape[-1] != n or samples.shape[-2] < periods:
-        shape = f"(N, {n}) with N of {periods} or more"
+        samples = real_array("controller", controller)
+    except TaupiError:
+        return controller  # refused with what a controller may be
+    periods, rate = horizon.steps, horizon.rate
+    if samples.ndim not in ((2, 3) if several else (2,)) or samples.shape[-1] != n or samples.shape[-2] < periods:
+        batch = f" or (roll-outs, N, {n})" if several else ""
+        shape = f"(N, {n}){batch} with N of {periods} or more"
         message = f" has shape {samples.shape}, expected {shape}: one row of torques per control period."
         remedy = ("Choose ", Argument("duration"), " and ", Argument("rate"), " so that there are at most N periods.")
         raise TaupiError(Argument("controller"), message, remedy=remedy)
     if not np.isfinite(samples).all():
         raise TaupiError(Argument("controller"), " has torques that are not finite.")
+    if horizon.continuous:  # the last stage of a fixed step would see the next sample
+        message = " is an array of torques, each held for one control period: "
+        control = (Argument("control", "continuous"), " holds none.")
+        raise TaupiError(
+            Argument("controller"), message, *control, remedy=("Use ", Argument("control", "sampled"), ".")
+        )
 
     def torque_samples(t: float, *state: np.ndarray) -> np.ndarray:
         # Times are sums of periods: what is missing to a whole one is rounding.

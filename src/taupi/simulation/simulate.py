@@ -71,7 +71,7 @@ def simulate(
     ((501, 2), True)
     """
     scenario = Scenario(plant, reference, horizon, sensors, single=True)
-    held = held_torque(controller, scenario.n, horizon.steps, horizon.rate)
+    held = held_torque(controller, scenario.n, horizon, several=False)
     controllers = [Controller.of(held, scenario.n, parameters)]
     batch = Batch.of(controllers, horizon, initial, inputs, seeds=[seed])
     if batch.size > 1:
@@ -196,7 +196,7 @@ def _scenario(
 
 
 def _controllers(controller: ControllerLike, scenario: Scenario, parameters: ArrayLike | None) -> list[Controller]:
-    held = held_torque(controller, scenario.n, scenario.horizon.steps, scenario.horizon.rate)
+    held = held_torque(controller, scenario.n, scenario.horizon)
     laws = held if isinstance(held, list | tuple) else [held]
     return [Controller.of(law, scenario.n, parameters) for law in laws]
 

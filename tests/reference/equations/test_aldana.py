@@ -159,3 +159,5 @@ def test_the_regressor_of_25_parameters(case):
     assert np.allclose(longer.regressor(q, qd, V, Vd), Y)  # no length in Y
     with pytest.raises(tp.TaupiError, match="has no m1, m2, m3"):
         tp.operational.planar_3r_regressor(tp.load("elbow2r"))
+    with pytest.raises(tp.TaupiError, match="robot is str, expected a Robot"):
+        tp.operational.planar_3r_regressor("planar3r")

@@ -62,6 +62,11 @@ def test_generalised_transpose():
             assert result[index] == A[tuple(index[k] for k in order)]
     with pytest.raises(tp.TaupiError, match="levels is '123', expected a permutation of 1234"):
         tp.closed_form.generalised_transpose(A, "123")
+    for levels in (3, None, ("a", "b", "c", "d")):
+        with pytest.raises(tp.TaupiError, match=r"levels is .*, expected a permutation of 1234"):
+            tp.closed_form.generalised_transpose(A, levels)
+    with pytest.raises(tp.TaupiError, match=r"tensor is .*, expected an array"):
+        tp.closed_form.generalised_transpose([[1, 2], [3]], "12")
 
 
 def test_momentum(case):

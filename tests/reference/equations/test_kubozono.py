@@ -93,6 +93,9 @@ def test_spatial_operators():
     for call, bad in ((form.spatial_cross, [1, 2, 3]), (form.skew, np.eye(2)), (form.spatial_inertia, np.ones(6))):
         with pytest.raises(tp.TaupiError, match="has shape"):
             call(bad)
+    for bad in ("abc", ["a"] * 6, [1j] * 6, [[1.0, 2.0], [3.0]]):
+        with pytest.raises(tp.TaupiError, match=r"b is .*, expected an array of real numbers"):
+            form.spatial_cross(bad)
 
 
 def test_parameter_matrices():

@@ -86,6 +86,8 @@ def test_stacked_newton_euler(case):
     assert error(tau - free, tp.jacobian(robot, kind="body")(q).T @ tip) < CLOSE
     with pytest.raises(tp.TaupiError, match="No frame 'hand'"):
         tp.closed_form.moving_base_dynamics(robot, tip_wrench=True, frame="hand")
+    with pytest.raises(tp.TaupiError, match="tip_wrench is 'body', expected True or False"):
+        tp.closed_form.moving_base_dynamics(robot, tip_wrench="body")
 
 
 def test_stacked_matrices(case):
@@ -181,6 +183,14 @@ def test_torque_samples():
         tp.simulate(plant, tau, duration=0.2, rate=rate)
     with pytest.raises(tp.TaupiError, match=r"expected \(N, 2\)"):
         tp.simulate(plant, np.zeros((100, 3)), duration=0.1, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"controller has shape \(2, 6, 2\), expected \(N, 2\) with N of 5 or more"):
+        tp.simulate(plant, np.stack([tau, tau]), duration=duration, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"expected \(N, 2\) or \(roll-outs, N, 2\) with N of 5 or more"):
+        tp.simulate_many(plant, tau[:3], duration=duration, rate=rate, initial=both)
+    with pytest.raises(tp.TaupiError, match="expected a law"):
+        tp.simulate(plant, np.zeros((100, 2), dtype=complex), duration=0.1, rate=rate)
+    with pytest.raises(tp.TaupiError, match=r"each held .* control='continuous' holds none. Use control='sampled'"):
+        tp.simulate(plant, tau, duration=duration, rate=rate, control="continuous")
     with pytest.raises(tp.TaupiError, match="not finite"):
         tp.simulate(plant, np.full((100, 2), np.nan), duration=0.1, rate=rate)
 
@@ -220,6 +230,8 @@ def test_bounds_as_formulas():
     slide = [{"a": 0, "alpha": 0, "d": 0, "theta": 0, "joint": "prismatic"}]
     with pytest.raises(tp.TaupiError, match="has slides"):
         tp.closed_form.bound_formulas(tp.Robot.from_dh(slide, links=[{"m": 1.0}]), (0.0, 1.0))
+    with pytest.raises(tp.TaupiError, match="robot is str, expected a Robot"):
+        tp.closed_form.bound_formulas("lecture2r")
 
 
 def test_forces_and_accelerations_as_arrows(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,14 +91,23 @@ def test_verdicts():
     assert compared("C", "plus", "", 1e-12).agrees and not compared("C", "plus", "", 1e-3).agrees
 
 
+def test_an_unknown_reason_is_counted_apart_and_says_what_was_tried():
+    rows = reproduction().rows
+    open_row = replace(rows[-1], tried="a smaller motion is no nearer")
+    result = reproduction(rows=(*rows[:-1], open_row))
+    assert open_row.verdict == "differs, for an unknown reason: a smaller motion is no nearer"
+    assert result.holds and not open_row.explained and result.counts["paper"] == Count(3, 1, 1, 1)
+
+
 def test_a_reproduction_holds_where_nothing_is_unexplained():
     result = reproduction()
-    words = "The paper's figures and formulas, 3 compared: 1 agree, 1 differ for a known reason, 1 differ"
-    assert not result.holds and result.summary == f"{words}; Own reference runs, 1 compared: 1 agree"
+    words = "3 compared: 1 agrees, 1 differs for a known reason, 1 differs for an unknown reason"
+    own = "Own reference runs, 1 compared: 1 agrees"
+    assert not result.holds and result.summary == f"The paper's figures and formulas, {words}; {own}"
     assert result.counts == {"paper": Count(3, 1, 1, 1), "reference": Count(1, 1, 0, 0)}
     known = reproduction(rows=result.rows[:2])
     assert known.holds and known.summary.endswith(
-        "2 compared: 1 agree, 1 differ for a known reason; Own reference runs, none"
+        "2 compared: 1 agrees, 1 differs for a known reason; Own reference runs, none"
     )
     text = str(result)
     assert text.startswith("mine: Somebody: A study") and "5.19       5.185  J" in text and "- Nothing else." in text

@@ -474,6 +474,23 @@ def test_mathematica_says_the_same():
     assert tp.gravity_torque(arm).mathematica().startswith("gout = ")  # g is gravity's symbol already
 
 
+def test_names_that_become_one_are_refused():
+    """Mathematica has no underscores in names: a formula in which two symbols are one would be wrong."""
+    row = {"a": "L_1", "alpha": 0, "d": 0, "theta": 0}
+    arm = tp.Robot.from_dh([row, row | {"a": "L1"}], links=[{"m": 1.0}] * 2)
+    with pytest.raises(tp.TaupiError, match=r"'L_1' and 'L1' are both 'L1'|'L1' and 'L_1' are both 'L1'"):
+        tp.mass_matrix(arm).mathematica()
+    assert "L_1" in tp.mass_matrix(arm).maple()
+
+
+def test_the_name_of_time_is_free():
+    program = tp.bias_torque(tp.load("lecture2r"))
+    for write in (program.mathematica, program.maple, program.latex, program.sympy):
+        for name in ("q1", "qd2", "L1"):
+            with pytest.raises(tp.TaupiError, match=f"time is '{name}', a name that the formulas have already"):
+                write(time=name)
+
+
 def test_maple_says_the_same():
     """Read with ^ as a power: vectors, matrices, arrays, named sub-terms."""
     arm = tp.load("lecture2r")

@@ -18,6 +18,10 @@ from taupi.files import write_text
 FormatOption = Annotated[
     str, typer.Option("--format", help="text, latex, markdown, html, sympy, mathematica or maple.")
 ]
+TimeOption = Annotated[
+    str | None,
+    typer.Option("--time", help="Write coordinates as functions of it, such as t, and velocities as derivatives."),
+]
 LinkOption = Annotated[str | None, typer.Option("--link", help="Show X, W, Z of this link of the regressor.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Keep the columns that vanish for every motion.")]
 ValuesOption = Annotated[bool, typer.Option("--values", help="Put numbers for the symbols that have some.")]
@@ -37,6 +41,7 @@ def explicit(
     what: WhatOption = "regressor",
     form: FormOption = None,
     format: FormatOption = "text",
+    time: TimeOption = None,
     link: LinkOption = None,
     full: FullOption = False,
     values: ValuesOption = False,
@@ -55,10 +60,12 @@ def explicit(
     \b
     taupi explicit elbow2r --what regressor --form slotine-li --format latex
     taupi explicit lecture2r --what coriolis-matrix --short
+    taupi explicit lecture2r --what bias-torque --format mathematica --time t
     """
     import taupi as tp
-    from taupi.cli.show.formulas import formulas_text
+    from taupi.cli.show.formulas import check_format, formulas_text
 
+    check_format(format, time)
     arm = description.load(robot)
     notation: dict[str, Any] = {"values": values, "names": names, "short": short}
     notation |= {"digits": digits, "intermediates": intermediates}
@@ -71,7 +78,7 @@ def explicit(
         if program.parameters is not None and len(program.outputs[0].shape) == 2 and not full:
             program = program.reduced()  # a regressor: the columns that act
         formulas = program.explicit(**notation)
-    _print_or_write(formulas_text(formulas, format), output, force)
+    _print_or_write(formulas_text(formulas, format, time), output, force)
 
 
 def _print_or_write(text: str, output: Path | None, force: bool) -> None:

@@ -25,7 +25,7 @@ def reproduce(
 ) -> None:
     """Rerun a published study: what its paper prints, and our own reference runs, beside ours, in two tables.
 
-    Exit 4 where a row differs for an unknown reason.
+    Exit 4 where a row differs that the study does not account for.
 
     \b
     taupi reproduce

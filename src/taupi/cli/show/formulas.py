@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from taupi.errors import unknown
+from taupi.errors import TaupiError, unknown
 from taupi.program.explicit.form import Explicit
 from taupi.regressors.lump import Lumped
 
@@ -32,22 +32,32 @@ def _page(formulas: Explicit) -> str:
     return _PAGE.format(title=escape(formulas.name.replace("_", " ")), body=heading + formulas.html())
 
 
-FORMATS: dict[str, Callable[[Explicit], str]] = {
-    "text": Explicit.text,
-    "latex": Explicit.latex,
-    "markdown": Explicit.markdown,
-    "html": _page,
-    "sympy": lambda e: repr(e.sympy()),
+# In the first ones coordinates may be functions of time.
+TIMED: dict[str, Callable[[Explicit, str | None], str]] = {
+    "text": lambda e, time: e.text(time=time),
+    "latex": lambda e, time: e.latex(time=time),
+    "sympy": lambda e, time: repr(e.sympy(time)),
     "mathematica": Explicit.mathematica,
     "maple": Explicit.maple,
 }
+FORMATS = ("text", "latex", "markdown", "html", "sympy", "mathematica", "maple")
 
 
-def formulas_text(formulas: Explicit, format: str) -> str:
-    """Return formulas in a format; as text, with a line that says what the columns are."""
+def check_format(format: str, time: str | None) -> None:
+    """Refuse a format that is not known, and `time` in one that does not write it."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    text = FORMATS[format](formulas)
+    if time is not None and format not in TIMED:
+        raise TaupiError(f"--time is for the formats {', '.join(TIMED)}, got {format}.")
+
+
+def formulas_text(formulas: Explicit, format: str, time: str | None = None) -> str:
+    """Return formulas in a format, of coordinates that depend on `time`; as text, with a line that says what the columns are."""
+    if format == "markdown":
+        return formulas.markdown()
+    if format == "html":
+        return _page(formulas)
+    text = TIMED[format](formulas, time)
     if format == "text" and formulas.columns:
         columns = ", ".join(f"{k + 1} {name}" for k, name in enumerate(formulas.columns))
         text = f"columns: {columns}\n{text}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
 
@@ -16,11 +17,12 @@ def relative_errors(values: ArrayLike, truth: ArrayLike) -> np.ndarray:
     >>> relative_errors([3.0, 0.5], [2.0, 0.0]).tolist()
     [0.5, 0.5]
     """
-    got, real = np.asarray(values, dtype=float), np.asarray(truth, dtype=float)
-    if got.shape[-1:] != real.shape[-1:]:
-        raise TaupiError(
-            Argument("values"), f" has shape {got.shape}, expected that of the truth, (..., {real.shape[-1]})."
-        )
+    got, real = real_array("values", values), real_array("truth", truth)
+    if not real.size:
+        raise TaupiError(Argument("truth"), f" has shape {real.shape}, expected (..., p): one value per parameter.")
+    if got.shape[-1:] != real.shape[-1:] or not got.size:
+        expected = f"(..., {real.shape[-1]})" if real.ndim else "()"
+        raise TaupiError(Argument("values"), f" has shape {got.shape}, expected that of the truth, {expected}.")
     off: np.ndarray = np.abs(got - real) / np.where(real == 0, 1.0, np.abs(real))
     return off
 

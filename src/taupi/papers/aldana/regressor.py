@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
+from taupi.dynamics.chain import require_robot
 from taupi.errors import Argument, TaupiError
 from taupi.model.load import load
 from taupi.model.robot import Robot
@@ -31,6 +33,7 @@ def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
     ((3, 25), True)
     """
     arm = load("planar3r") if robot is None else robot
+    require_robot(arm)
     known = {name: value for name, value in arm.symbols if value is not None}
     absent = [name for name in _SYMBOLS if name not in known]
     if absent:
@@ -41,4 +44,5 @@ def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
     values = {name: float(value) for name, value in known.items()}
     p = {name: Fraction(float(numeric(text, values))) for name, text in P.items()}
     lengths = {name: Fraction(known[name]) for name in (*UNKNOWN, "g") if name in known}
-    return lump(document_model().bind(**p, **lengths), unknown=UNKNOWN, into=THETA)
+    lumped = lump(document_model().bind(**p, **lengths), unknown=UNKNOWN, into=THETA)
+    return replace(lumped, regressor=replace(lumped.regressor, name="operational_planar_3r_regressor"))

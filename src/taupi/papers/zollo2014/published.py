@@ -57,7 +57,7 @@ def resembling(what: str, reference: Reference, ours: float, because: str = "") 
     return between(what, text, ours, low, high, reason, because=because)
 
 
-SPREAD = "so far it varies with motions and gains"
+SPREAD = "it varies that much with motions and gains"
 ROUNDING = 1e-10  # what errors of exact signals stay below
 
 

@@ -68,7 +68,11 @@ def matched(planar: planar_study.Outcome, puma: dict[int, puma_study.Outcome]) -
     errors = [row for row in rows if "NME" in row.what or "normalised mean error" in row.what]
     estimates = [row for row in rows if row.source == TABLE_1 and "real" in row.what]
     met, missed = (
-        [f"{row.what} ({row.stated}; ours {shown(row.ours, 3)})" for row in errors if row.agrees is a]
+        [
+            f"{'PUMA 560: ' * row.part.startswith('PUMA')}{row.what} ({row.stated}; ours {shown(row.ours, 3)})"
+            for row in errors
+            if row.agrees is a
+        ]
         for a in (True, False)
     )
     near = sum(row.agrees for row in estimates)

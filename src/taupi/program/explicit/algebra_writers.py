@@ -14,10 +14,14 @@ from taupi.program.explicit.writers import LatexWriter, TextWriter
 _DERIVATIVES = {"": 0, "d": 1, "dd": 2}
 
 
-def checked_time(time: str | None) -> str | None:
-    """Return the name of time, or None; refuse what is no name."""
+def checked_time(time: str | None, atoms: Sequence[Atom] = ()) -> str | None:
+    """Return the name of time, or None; refuse what is no name, and the name of anything else in the formulas' `atoms`."""
     if time is not None and not (isinstance(time, str) and time.isidentifier()):
         raise TaupiError(Argument("time"), f" is {time!r}, expected a name such as 't', or None.")
+    coordinates = {moving[0] for moving in map(in_time, atoms) if moving is not None}
+    if time in coordinates | {symbol_name(atom) for atom in atoms if atom.kind == "symbol"}:
+        message = f" is {time!r}, a name that the formulas have already."
+        raise TaupiError(Argument("time"), message, remedy="Choose another, such as 'time'.")
     return time
 
 
@@ -166,3 +170,16 @@ def shaped_lists(flat: Sequence[str], shape: tuple[int, ...]) -> Any:
         return flat[0]
     size = len(flat) // shape[0]
     return [shaped_lists(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+
+
+def distinct_names(write: MathematicaWriter | MapleWriter, names: Sequence[str]) -> set[str]:
+    """Return symbols as a language writes them; refuse two that it would write the same, such as m_1 and m1 in Mathematica."""
+    written: dict[str, str] = {}
+    for name in names:
+        other = written.setdefault(write.name(name), name)
+        if other != name:
+            message = (
+                f"{other!r} and {name!r} are both {write.name(name)!r} there, where names have no such characters."
+            )
+            raise TaupiError(message, remedy="Rename one of the symbols.")
+    return set(written)

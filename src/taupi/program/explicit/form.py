@@ -15,6 +15,7 @@ from taupi.program.explicit.algebra_writers import (
     TimedLatex,
     TimedText,
     checked_time,
+    distinct_names,
     shaped_lists,
 )
 from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
@@ -85,7 +86,7 @@ class Explicit:
         from taupi.program.explicit.to_sympy import TimedConverter, TreeConverter
         from taupi.program.targets.explicit import shaped
 
-        name = checked_time(time)
+        name = checked_time(time, self.alphabet.ring.atoms)
         convert = TreeConverter(self.alphabet) if name is None else TimedConverter(self.alphabet, name)
         results = [
             shaped([convert(e.tree) for e in self.entries if e.output == port.name], port) for port in self.ports
@@ -174,8 +175,8 @@ class Explicit:
 
     def _algebra(self, kind: type[MathematicaWriter] | type[MapleWriter], time: str | None) -> str:
         write = kind(self.alphabet, self.digits)
-        write.time = checked_time(time)
-        symbols = {write.name(symbol_name(a)) for a in self.alphabet.ring.atoms if a.kind == "symbol"}
+        write.time = checked_time(time, self.alphabet.ring.atoms)
+        symbols = distinct_names(write, [symbol_name(a) for a in self.alphabet.ring.atoms if a.kind == "symbol"])
         lines = [write.listed(name, write.sum(tree)) for name, tree in self.definitions]
         for port in self.ports:
             entries = [write.sum(e.tree) for e in self.entries if e.output == port.name]
@@ -184,7 +185,8 @@ class Explicit:
         return "\n".join(lines)
 
     def _writer(self, plain: type[W], timed: type[W], time: str | None) -> W:
-        kind = plain if checked_time(time) is None else type("Timed", (timed,), {"time": time})
+        name = checked_time(time, self.alphabet.ring.atoms)
+        kind = plain if name is None else type("Timed", (timed,), {"time": time})
         return kind(self.alphabet, self.digits, self.short)
 
     def __str__(self) -> str:

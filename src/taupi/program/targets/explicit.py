@@ -23,7 +23,8 @@ def build(program: Program, values: bool = False, time: str | None = None) -> Ca
     def run() -> Any:
         expansion = expand(program, symbolic_constants(program, values))
         convert = Converter(expansion.ring)
-        functions = time_functions(expansion.ring, time) if time else {}
+        name = checked_time(time, expansion.ring.atoms)
+        functions = time_functions(expansion.ring, name) if name else {}
         results = tuple(
             shaped([convert(p).xreplace(functions) if functions else convert(p) for p in flat], port)
             for flat, port in zip(expansion.outputs, program.outputs, strict=True)
