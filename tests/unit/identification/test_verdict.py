@@ -47,13 +47,13 @@ def log(arm):
     return fourier(arm[1], FRICTION, 5, 4000, 200.0, noise=0.3)
 
 
-def judged(robot, log, **settings):
+def judged(robot, log, terms=FRICTION, **settings):
     """Return the verdict on a fit, whose warning is expected."""
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TaupiWarning)
-        return tp.identify(robot, log, terms=FRICTION, **settings).verdict
+        return tp.identify(robot, log, terms=terms, **settings).verdict
 
 
 def test_a_good_fit_has_a_good_verdict(arm, log):
@@ -279,3 +279,18 @@ def test_spikes_stand_out_by_more_than_the_others_range(x, rows):
 def test_a_fast_joint_does_not_turn():
     assert not rules.turns(np.cumsum(np.full(50, 2 * np.pi))).any()  # every row: degrees, or a rate far too low
     assert not rules.turns(np.sin(np.arange(200.0) / 10)).any()
+
+
+def test_a_joint_whose_torque_is_mostly_friction_is_no_sign_turned_round():
+    """The last joint of an arm hardly needs torque: what a trial leaves of its friction may look like a negative inertia."""
+    terms, rng = ("viscous", tp.terms.Coulomb(0.02)), np.random.default_rng(1)
+    arm = tp.load("panda").with_friction(viscous=[1, 1, 1, 1, 0.5, 0.5, 0.5], coulomb=[0.6] * 4 + [0.3] * 3)
+    middle, omega = np.array([0, -0.3, 0, -1.8, 0, 1.8, 0.5]), np.array([0.7, 1.3, 2.1]) * rng.uniform(0.8, 1.2)
+    motion = tp.Sinusoids(middle, rng.uniform(0.1, 0.25, (7, 3)), omega, rng.uniform(0, 6, (7, 3)))
+    law, plant = tp.ComputedTorque(arm, terms=terms), tp.RigidPlant(arm, terms=terms)
+    run = tp.simulate(plant, law, motion, duration=20.0, rate=1000)
+    qd, tau = run.qd + 5e-4 * rng.normal(size=run.qd.shape), run.tau + 0.1 * rng.normal(size=run.tau.shape)
+    verdict = judged(
+        arm, tp.Log(run.time, run.q, qd=qd, tau=tau, names=arm.joint_names), ("viscous", "coulomb"), cutoff_hz=20
+    )
+    assert not {"sign", "swapped"} & set(verdict.causes), verdict

@@ -14,8 +14,8 @@ from taupi.identification.solve import Solution, solve
 CERTAIN = 5.0
 # Weight of what the description explains among candidates that explain the log alike: descriptions are rough.
 DESCRIBED = 0.1
-# Rows per independent one: there are ten per period of the cutoff, and two would tell the same.
-OVERSAMPLED = 5.0
+# Stretches of time from which standard errors are taken: each is a few periods of the motion, or more.
+STRETCHES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +104,8 @@ class TrialRows:
             return nothing, Errors.none(n)
         squares = np.array([float(np.sum((y @ solution.x - z) ** 2)) for y, z in parts])
         joints = np.sqrt(squares) * weights
-        noise = np.sqrt(float(np.sum(joints**2)) * OVERSAMPLED / max(n * len(self.tau) - columns, 1))
         inertias = self.inertia @ solution.x
-        deviations = np.linalg.norm(self.inertia @ solution.spread, axis=1) * noise
+        deviations = self._deviations(solution, weights, matrix)
         certain = inertias / np.where(deviations > 0, deviations, np.inf)
         described = np.array(
             [self._described(*part, w) if w else np.nan for w, part in zip(weights, parts, strict=True)]
@@ -114,6 +113,19 @@ class TrialRows:
         described = described if np.nansum(np.abs(self.links)) else np.zeros(0)
         total = float(np.sqrt(squares.sum() / powers.sum()))
         return solution, Errors(joints, total, inertias, certain, described)
+
+    def _deviations(self, solution: Solution, weights: np.ndarray, torque: np.ndarray) -> np.ndarray:
+        """Return the standard errors (n,) of the inertias, from how much the stretches of time of the rows disagree.
+
+        Noise differs from joint to joint, and what a trial leaves of friction lasts longer than a row: sum_b g_b g_b' over
+        stretches b, with g_b the gradient of the squares of that stretch, is honest about both.
+        """
+        residual = (self.y @ solution.x - self.tau @ torque.T) * weights**2
+        gradients = np.einsum("mn,mnp->mp", residual, self.y) @ solution.spread
+        starts = np.linspace(0, len(gradients), min(STRETCHES, len(gradients)), endpoint=False).astype(int)
+        sums = np.add.reduceat(gradients, starts, axis=0)
+        freedom = max(1 - solution.spread.shape[1] / residual.size, 0.1)
+        return np.asarray(np.linalg.norm(self.inertia @ solution.spread @ sums.T, axis=1) / np.sqrt(freedom))
 
     def _described(self, y: np.ndarray, z: np.ndarray, weight: float) -> float:
         """Return the relative error of a joint's rows with the links of the description."""
