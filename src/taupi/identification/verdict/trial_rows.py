@@ -14,6 +14,8 @@ from taupi.identification.solve import Solution, solve
 CERTAIN = 5.0
 # Weight of what the description explains among candidates that explain the log alike: descriptions are rough.
 DESCRIBED = 0.1
+# Rows per independent one: there are ten per period of the cutoff, and two would tell the same.
+OVERSAMPLED = 5.0
 # Stretches of time from which standard errors are taken: each is a few periods of the motion, or more.
 STRETCHES = 20
 
@@ -105,8 +107,12 @@ class TrialRows:
         squares = np.array([float(np.sum((y @ solution.x - z) ** 2)) for y, z in parts])
         joints = np.sqrt(squares) * weights
         inertias = self.inertia @ solution.x
-        deviations = self._deviations(solution, weights, matrix)
-        certain = inertias / np.where(deviations > 0, deviations, np.inf)
+        white, disagreement = self._deviations(solution, weights, matrix)
+        certain = inertias / np.where(white > 0, white, np.inf)
+        # Negative inertias of several joints confirm each other; that of one alone may be friction that the trial left.
+        alone = np.flatnonzero(certain < -CERTAIN)
+        if len(alone) == 1:
+            certain[alone] = inertias[alone] / np.maximum(white, disagreement)[alone]
         described = np.array(
             [self._described(*part, w) if w else np.nan for w, part in zip(weights, parts, strict=True)]
         )
@@ -114,18 +120,22 @@ class TrialRows:
         total = float(np.sqrt(squares.sum() / powers.sum()))
         return solution, Errors(joints, total, inertias, certain, described)
 
-    def _deviations(self, solution: Solution, weights: np.ndarray, torque: np.ndarray) -> np.ndarray:
-        """Return the standard errors (n,) of the inertias, from how much the stretches of time of the rows disagree.
+    def _deviations(self, solution: Solution, weights: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return two estimates of the standard errors (n,) of the inertias.
 
-        Noise differs from joint to joint, and what a trial leaves of friction lasts longer than a row: sum_b g_b g_b' over
-        stretches b, with g_b the gradient of the squares of that stretch, is honest about both.
+        One takes noise as white and alike at all joints, in shares of their torque. The other is told by how much stretches of
+        time disagree, sum_b g_b g_b' with g_b the gradient of the squares of a stretch: noise differs from joint to joint, and
+        what a trial leaves of friction lasts longer than a row.
         """
-        residual = (self.y @ solution.x - self.tau @ torque.T) * weights**2
-        gradients = np.einsum("mn,mnp->mp", residual, self.y) @ solution.spread
+        residual = (self.y @ solution.x - self.tau @ torque.T) * weights
+        gradients = np.einsum("mn,n,mnp->mp", residual, weights, self.y) @ solution.spread
         starts = np.linspace(0, len(gradients), min(STRETCHES, len(gradients)), endpoint=False).astype(int)
         sums = np.add.reduceat(gradients, starts, axis=0)
-        freedom = max(1 - solution.spread.shape[1] / residual.size, 0.1)
-        return np.asarray(np.linalg.norm(self.inertia @ solution.spread @ sums.T, axis=1) / np.sqrt(freedom))
+        freedom = max(residual.size - solution.spread.shape[1], 0.1 * residual.size)
+        directions = self.inertia @ solution.spread
+        white = np.linalg.norm(directions, axis=1) * np.sqrt(np.sum(residual**2) * OVERSAMPLED / freedom)
+        disagreement = np.linalg.norm(directions @ sums.T, axis=1) * np.sqrt(residual.size / freedom)
+        return white, disagreement
 
     def _described(self, y: np.ndarray, z: np.ndarray, weight: float) -> float:
         """Return the relative error of a joint's rows with the links of the description."""
