@@ -36,9 +36,11 @@ class View:
         self.q = np.zeros(robot.n)
         self._draw()
         self._controls()
+        self._player: threading.Thread | None = None
         if track is not None:
             self.seek(0.0)
-            threading.Thread(target=self._play, daemon=True).start()
+            self._player = threading.Thread(target=self._play, daemon=True)
+            self._player.start()
         else:
             self.show(self.q)
 
@@ -82,6 +84,8 @@ class View:
     def close(self) -> None:
         """Take the page down."""
         self._closed.set()
+        if self._player is not None:
+            self._player.join()  # it may be drawing
         self._server.stop()
 
     # The scene ----------------------------------------------------------------------------------------------------
