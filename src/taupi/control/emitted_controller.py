@@ -10,12 +10,8 @@ import numpy as np
 from taupi.control.law import Law
 from taupi.errors import Argument, TaupiError
 from taupi.program.emit import emit, write_sources
-from taupi.program.emitters.c_package import Package
+from taupi.program.emitters.c_package import STEP_SECONDS, STEPS, Package
 from taupi.program.port import Port
-
-# Steps of the harness, and the time between them, s.
-STEPS = 20
-STEP_SECONDS = 1e-3
 
 
 def emit_controller(

@@ -62,12 +62,12 @@ def build_floating(inputs: FitInputs) -> Problem:
 
 
 def _logs(inputs: FitInputs) -> list[Log]:
-    for log in inputs.logs:
-        if not isinstance(log, Log):
-            raise TaupiError(
-                Argument("logs"), " of a floating robot have a base, for which files have no columns yet: give a Log."
-            )
-    return list(inputs.logs)  # type: ignore[arg-type]
+    logs = [log for log in inputs.logs if isinstance(log, Log)]
+    if len(logs) < len(inputs.logs):
+        raise TaupiError(
+            Argument("logs"), " of a floating robot have a base, for which files have no columns yet: give a Log."
+        )
+    return logs
 
 
 def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,7 @@ class OnlineState:
 S = TypeVar("S", bound=OnlineState)
 
 
-class Component:
+class Component(ABC):
     """A step that runs beside a robot: `program` has the inputs `signals`, `state` and `dt`, and `state_next` as last output."""
 
     name: ClassVar[str] = "component"
@@ -43,17 +44,17 @@ class Component:
     results: ClassVar[tuple[str, ...]] = ()
 
     @property
+    @abstractmethod
     def robot(self) -> Robot:
         """The robot beside which it runs, with its parameters."""
-        raise NotImplementedError
 
+    @abstractmethod
     def program(self) -> Program:
         """Return the step as a program: results and `state_next` of the signals, `state` and `dt`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self) -> np.ndarray:
         """Return the state (size,) that it starts with."""
-        raise NotImplementedError
 
     @cached_property
     def size(self) -> int:
@@ -61,9 +62,9 @@ class Component:
         return len(self.start())
 
     @property
+    @abstractmethod
     def described_state(self) -> tuple[str, ...]:
         """What each entry of the state is, in words; the emitted source says it."""
-        raise NotImplementedError
 
     def package(self, name: str) -> Package:
         """Return what is emitted as C, with functions and files called `name`."""

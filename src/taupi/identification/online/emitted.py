@@ -10,10 +10,7 @@ import numpy as np
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.online.component import Component
 from taupi.program.emit import emit, write_sources
-
-# Steps of the harness, and the time between them, s.
-STEPS = 20
-STEP_SECONDS = 1e-3
+from taupi.program.emitters.c_package import STEP_SECONDS, STEPS
 
 
 def emit_component(

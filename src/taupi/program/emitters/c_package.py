@@ -14,6 +14,9 @@ from taupi.program.program import Program
 
 # C and Python differ by the last bits of sine and cosine.
 AGREE = 1e-12
+# Steps of a harness, and the time between them, s.
+STEPS = 20
+STEP_SECONDS = 1e-3
 
 _HEADER = """/* {name}: {title}, {n} joints, {size} numbers of state.
  *

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from taupi.errors import Argument, TaupiError
 from taupi.program.explicit.polynomial_ring import Atom
@@ -42,7 +42,8 @@ class TimedText(TextWriter):
 
     time = "t"
 
-    def symbol(self, atom: Atom) -> str:  # noqa: D102
+    def symbol(self, atom: Atom) -> str:
+        """Return an input or a parameter by its name."""
         moving = in_time(atom)
         if moving is None:
             return symbol_name(atom)
@@ -56,7 +57,8 @@ class TimedLatex(LatexWriter):
 
     time = "t"
 
-    def symbol(self, atom: Atom) -> str:  # noqa: D102
+    def symbol(self, atom: Atom) -> str:
+        """Return an input or a parameter by its name."""
         return super().symbol(atom) + (f"({self.time})" if atom.rank else "")
 
 
@@ -64,7 +66,7 @@ class MathematicaWriter(TextWriter):
     """Mathematica: -L1*L2*m2*qd1*Sin[q2]/2, or q1'[t] in place of qd1 where `time` is set."""
 
     time: str | None = None
-    _names = {  # noqa: RUF012
+    _names: ClassVar[dict[str, str]] = {
         "fabs": "Abs",
         "fmin": "Min",
         "fmax": "Max",
@@ -76,27 +78,32 @@ class MathematicaWriter(TextWriter):
     }
     _reserved = frozenset((*"CDEIKNO", "Gamma", "Pi", "Beta", "Zeta"))
 
-    def symbol(self, atom: Atom) -> str:  # noqa: D102
+    def symbol(self, atom: Atom) -> str:
+        """Return an input or a parameter by its name."""
         moving = in_time(atom) if self.time else None
         if moving is None:
             return self.name(symbol_name(atom))
         return f"{self.name(moving[0])}{chr(39) * moving[1]}[{self.time}]"
 
-    def name(self, name: str) -> str:  # noqa: D102
+    def name(self, name: str) -> str:
+        """Return a name that the language takes, and does not use itself."""
         letters = re.sub(r"[^A-Za-z0-9]", "", name)  # an underscore is a pattern, a dot a product
         return f"{letters}own" if letters in self._reserved else letters
 
-    def function(self, op: str, arguments: list[str]) -> str:  # noqa: D102
+    def function(self, op: str, arguments: list[str]) -> str:
+        """Return a call of a function."""
         if op == "atan2":  # arguments are the other way round
             arguments = arguments[::-1]
             op = "atan"
         name = self._names.get(op, op[:1].upper() + op[1:])
         return f"{name}[{', '.join(arguments)}]" if op != "inv" else f"1/({arguments[0]})"
 
-    def power(self, base: str, exponent: int) -> str:  # noqa: D102
+    def power(self, base: str, exponent: int) -> str:
+        """Return a base to the power of a whole number."""
         return f"{base}^{exponent}"
 
-    def number(self, x: Any) -> str:  # noqa: D102
+    def number(self, x: Any) -> str:
+        """Return a number."""
         return super().number(x).replace("e", "*^")
 
     def listed(self, name: str, entries: Any) -> str:
@@ -108,7 +115,7 @@ class MapleWriter(TextWriter):
     """Maple: -L1*L2*m2*qd1*sin(q2)/2, or diff(q1(t), t) in place of qd1 where `time` is set."""
 
     time: str | None = None
-    _names = {  # noqa: RUF012
+    _names: ClassVar[dict[str, str]] = {
         "fabs": "abs",
         "fmin": "min",
         "fmax": "max",
@@ -121,25 +128,29 @@ class MapleWriter(TextWriter):
     }
     _reserved = frozenset(("D", "I", "O", "gamma", "Pi"))
 
-    def symbol(self, atom: Atom) -> str:  # noqa: D102
+    def symbol(self, atom: Atom) -> str:
+        """Return an input or a parameter by its name."""
         moving = in_time(atom) if self.time else None
         if moving is None:
             return self.name(symbol_name(atom))
         inner = f"{self.name(moving[0])}({self.time})"
         return inner if not moving[1] else f"diff({inner}, {', '.join([self.time or ''] * moving[1])})"
 
-    def name(self, name: str) -> str:  # noqa: D102
+    def name(self, name: str) -> str:
+        """Return a name that the language takes, and does not use itself."""
         letters = re.sub(r"[^A-Za-z0-9_]", "_", name)
         return f"{letters}_own" if letters in self._reserved else letters
 
-    def function(self, op: str, arguments: list[str]) -> str:  # noqa: D102
+    def function(self, op: str, arguments: list[str]) -> str:
+        """Return a call of a function."""
         if op == "inv":
             return f"1/({arguments[0]})"
         if op in ("constpow", "pow"):
             return f"({arguments[0]})^({arguments[1]})"
         return f"{self._names.get(op, op)}({', '.join(arguments)})"
 
-    def power(self, base: str, exponent: int) -> str:  # noqa: D102
+    def power(self, base: str, exponent: int) -> str:
+        """Return a base to the power of a whole number."""
         return f"{base}^{exponent}"
 
     def listed(self, name: str, entries: Any) -> str:
