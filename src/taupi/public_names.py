@@ -288,6 +288,19 @@ def homes(namespace: str) -> dict[str, tuple[str, str]]:
     return table
 
 
+def handed_on(namespace: str, name: str) -> Any:
+    """Return a public name of another room, for a method that is one line: `fit.to_pinocchio(model)` is a bridge's function.
+
+    Rooms import downwards; what an object of a lower room offers as a method, and a higher room does, is looked up in the table
+    of public names when it is called.
+
+    >>> handed_on("elastic", "mass_matrix").__name__
+    'elastic_mass_matrix'
+    """
+    module, attribute = homes(namespace)[name]
+    return getattr(import_module(module), attribute)
+
+
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a namespace, which import a public name when it is first used.
 
