@@ -63,6 +63,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.payloads.identify_body": "identify_payload",
         "taupi.identification.gains.drive_gains": "identify_gains",
         "taupi.identification.payloads.what_has_changed": "what_changed",
+        # Ways into other tools.
+        "taupi.bridges.mujoco.write": "write_mjcf",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -205,6 +207,12 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
         "taupi.simulation.run_summary": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
+    },
+    "bridges": {
+        "taupi.bridges.mujoco.write": "write_mjcf, MjcfExport",
+        "taupi.bridges.mujoco.engine": "MujocoModel",
+        "taupi.bridges.compare": "compare_with, check_mjcf",
+        "taupi.identification.results.other_models": "ModelComparison",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
