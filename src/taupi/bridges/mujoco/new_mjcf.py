@@ -51,6 +51,7 @@ class _Writer:
             "  </default>",
             "  <worldbody>",
             "    " + _element("light", {"pos": "0 0 3", "dir": "0 0 -1"}),
+            *self._pedestal(),
             *self._sites(BASE, "    "),
             *(line for k, j in enumerate(robot.joints) if j.parent == BASE for line in self._body(k, "    ")),
             "  </worldbody>",
@@ -102,13 +103,21 @@ class _Writer:
         """Return what is drawn of a link: a ball at its joint, and sticks to the joints that it carries."""
         size = self.thickness
         shapes = [_element("geom", {"type": "sphere", "size": numbers_text([1.6 * size]), "rgba": "0.2 0.3 0.5 1"})]
-        for child in children:
-            joint = self.robot.joints[child]
-            end = matrix_of(joint.before @ joint.after, self.values)[:3, 3]
-            if np.linalg.norm(end) > 0.1 * size:
-                ends = numbers_text([0, 0, 0, *end])
-                shapes.append(_element("geom", {"type": "capsule", "fromto": ends, "size": numbers_text([size])}))
-        return shapes
+        joints = [self.robot.joints[child] for child in children]
+        ends = [matrix_of(joint.before @ joint.after, self.values)[:3, 3] for joint in joints]
+        return [*shapes, *(self._stick(np.zeros(3), end) for end in ends if np.linalg.norm(end) > 0.1 * size)]
+
+    def _pedestal(self) -> list[str]:
+        """Return what is drawn of the base: sticks to the joints that it carries."""
+        base = matrix_of(self.robot.base, self.values)
+        first = [j for j in self.robot.joints if j.parent == BASE and j.kind != FREE]
+        ends = [(base @ matrix_of(j.before @ j.after, self.values))[:3, 3] for j in first]
+        away = [end for end in ends if np.linalg.norm(end - base[:3, 3]) > 0.1 * self.thickness]
+        return ["    " + self._stick(base[:3, 3], end) for end in away]
+
+    def _stick(self, start: np.ndarray, end: np.ndarray) -> str:
+        ends = numbers_text([*start, *end])
+        return _element("geom", {"type": "capsule", "fromto": ends, "size": numbers_text([self.thickness])})
 
     def _sites(self, link: int, indent: str) -> list[str]:
         base = matrix_of(self.robot.base, self.values) if link == BASE else np.eye(4)
