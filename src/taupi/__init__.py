@@ -51,6 +51,7 @@ __all__ = [
     "base_parameters",
     "bias_torque",
     "bounds",
+    "bridges",
     "catalogue",
     "check_log",
     "christoffel_symbols",
@@ -114,11 +115,13 @@ __all__ = [
     "what_changed",
     "write_fit",
     "write_log",
+    "write_mjcf",
     "write_toml",
     "write_urdf",
 ]
 
 if TYPE_CHECKING:
+    from taupi import bridges
     from taupi import closed_form
     from taupi import elastic
     from taupi import ensembles
@@ -134,6 +137,7 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.bridges.mujoco.write import write_mjcf
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
