@@ -51,6 +51,7 @@ __all__ = [
     "base_parameters",
     "bias_torque",
     "bounds",
+    "bridges",
     "catalogue",
     "check_log",
     "christoffel_symbols",
@@ -94,6 +95,7 @@ __all__ = [
     "operational_dynamics",
     "operational_regressor",
     "papers",
+    "parametric",
     "plot",
     "potential_energy",
     "prepare",
@@ -119,6 +121,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from taupi import bridges
     from taupi import closed_form
     from taupi import elastic
     from taupi import ensembles
@@ -154,6 +157,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.mass_matrix import mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics
+    from taupi.dynamics.parametric import parametric
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
     from taupi.excitation.geometry.watched import clearance_of as clearance

@@ -32,6 +32,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.coriolis": "coriolis_matrix",
         "taupi.dynamics.energy": "kinetic_energy, potential_energy",
         "taupi.dynamics.operational": "operational_dynamics",
+        "taupi.dynamics.parametric": "parametric",
         "taupi.analysis.bounds": "bounds",
         "taupi.analysis.properties": "properties",
         # Regressors, and what can be identified.
@@ -157,6 +158,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.program.port": "Port",
         "taupi.program.constants": "Constants",
         "taupi.program.accumulator": "Accumulator",
+    },
+    "bridges": {
+        "taupi.bridges.jax_function": "JaxFunction",
+        "taupi.bridges.torch_function": "TorchFunction",
     },
     "signals": {
         "taupi.signals.log": "Log",
