@@ -116,6 +116,7 @@ __all__ = [
     "what_changed",
     "write_fit",
     "write_log",
+    "write_mjcf",
     "write_toml",
     "write_urdf",
 ]
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.bridges.mujoco.write import write_mjcf
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine

@@ -64,6 +64,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.payloads.identify_body": "identify_payload",
         "taupi.identification.gains.drive_gains": "identify_gains",
         "taupi.identification.payloads.what_has_changed": "what_changed",
+        # Ways into other tools.
+        "taupi.bridges.mujoco.write": "write_mjcf",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -159,10 +161,6 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.program.constants": "Constants",
         "taupi.program.accumulator": "Accumulator",
     },
-    "bridges": {
-        "taupi.bridges.jax_function": "JaxFunction",
-        "taupi.bridges.torch_function": "TorchFunction",
-    },
     "signals": {
         "taupi.signals.log": "Log",
         "taupi.signals.read": "read_log, write_log, log_blocks",
@@ -210,6 +208,14 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
         "taupi.simulation.run_summary": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
+    },
+    "bridges": {
+        "taupi.bridges.mujoco.write": "write_mjcf, MjcfExport",
+        "taupi.bridges.mujoco.engine": "MujocoModel",
+        "taupi.bridges.compare": "compare_with, check_mjcf",
+        "taupi.identification.results.other_models": "ModelComparison",
+        "taupi.bridges.jax_function": "JaxFunction",
+        "taupi.bridges.torch_function": "TorchFunction",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
