@@ -9,6 +9,7 @@ import html
 import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def bodies_figure(bodies: BodyComparison) -> str:
     )
 
 
-def _still(data: dict) -> str:  # type: ignore[type-arg]
+def _still(data: dict[str, Any]) -> str:
     """Return the picture as a page without scripts shows it."""
     ca, sa, ce, se = math.cos(AZIMUTH), math.sin(AZIMUTH), math.cos(ELEVATION), math.sin(ELEVATION)
     P = np.array([[-sa, ca, 0.0], [se * ca, se * sa, -ce]])
