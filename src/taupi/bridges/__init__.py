@@ -21,10 +21,12 @@ __all__ = [
     "TorchFunction",
     "check_mjcf",
     "compare_with",
+    "emit_fmu",
     "write_mjcf",
 ]
 
 if TYPE_CHECKING:
+    from taupi.bridges.fmi.unit import emit_fmu
     from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
