@@ -19,13 +19,19 @@ __all__ = [
     "MujocoModel",
     "check_mjcf",
     "compare_with",
+    "to_drake",
+    "to_pinocchio",
+    "to_rtb",
     "write_mjcf",
 ]
 
 if TYPE_CHECKING:
+    from taupi.bridges.drake import to_drake
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
     from taupi.bridges.mujoco.write import write_mjcf
+    from taupi.bridges.pinocchio import to_pinocchio
+    from taupi.bridges.rtb import to_rtb
     from taupi.identification.results.other_models import ModelComparison
     from taupi.signatures import check_mjcf
     from taupi.signatures import compare_with
