@@ -95,6 +95,7 @@ __all__ = [
     "operational_dynamics",
     "operational_regressor",
     "papers",
+    "parametric",
     "plot",
     "potential_energy",
     "prepare",
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.mass_matrix import mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics
+    from taupi.dynamics.parametric import parametric
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
     from taupi.excitation.geometry.watched import clearance_of as clearance

@@ -32,6 +32,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.coriolis": "coriolis_matrix",
         "taupi.dynamics.energy": "kinetic_energy, potential_energy",
         "taupi.dynamics.operational": "operational_dynamics",
+        "taupi.dynamics.parametric": "parametric",
         "taupi.analysis.bounds": "bounds",
         "taupi.analysis.properties": "properties",
         # Regressors, and what can be identified.
@@ -216,6 +217,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.bridges.rtb": "to_rtb",
         "taupi.bridges.compare": "compare_with, check_mjcf",
         "taupi.identification.results.other_models": "ModelComparison",
+        "taupi.bridges.jax_function": "JaxFunction",
+        "taupi.bridges.torch_function": "TorchFunction",
     },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",

@@ -14,9 +14,11 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "JaxFunction",
     "MjcfExport",
     "ModelComparison",
     "MujocoModel",
+    "TorchFunction",
     "check_mjcf",
     "compare_with",
     "to_drake",
@@ -27,11 +29,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.bridges.drake import to_drake
+    from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
     from taupi.bridges.mujoco.write import write_mjcf
     from taupi.bridges.pinocchio import to_pinocchio
     from taupi.bridges.rtb import to_rtb
+    from taupi.bridges.torch_function import TorchFunction
     from taupi.identification.results.other_models import ModelComparison
     from taupi.signatures import check_mjcf
     from taupi.signatures import compare_with

@@ -18,7 +18,7 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation, validate_recording
+from taupi.identification.results.validation import Validation, validate_log, validate_recording
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.verdict.judge import judge
@@ -178,7 +178,9 @@ def fit_inputs(
         _warn_of_springs(fit)
         return fit, validations
     if inputs.robot.multiple_joints:
-        return _fit_floating(inputs, resolved), ()
+        fit = _fit_floating(inputs, resolved)
+        logs = inputs.logs if validated else ()
+        return fit, tuple(validate_log(fit, log, inputs.reading, {}) for log in logs)
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)

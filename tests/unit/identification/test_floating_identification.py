@@ -10,11 +10,12 @@ import pytest
 from floating import floating_tree, states
 
 import taupi as tp
-from taupi.identification.floating.contact_rows import ContactPlan, contact_sets, phases, projected
+from taupi.identification.floating.contact_rows import ContactPlan, contact_sets, projected
 from taupi.identification.floating.floating_rows import floating_motion, floating_rows, row_scales
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
+from taupi.signals.floating_columns import phases
 
 TERMS = ("rotor", "viscous")
 EXACT = 1e-6  # of the norm: the contact solver's tolerance
@@ -191,8 +192,10 @@ BAD = {
     "an estimator of logs": (lambda r, g: tp.identify(r, g, "huber"), "expected one of consistent, wls"),
     "friction that depends on load": (lambda r, g: tp.identify(r, g, terms=("coulomb", "load")), "depends on load or speed"),
     "other joints": (bad(lambda g: g.with_(names=tuple(f"j{k}" for k in range(12)))), "Give the joints their names"),
-    "a file": (lambda r, g: tp.identify(r, "run.csv"), "files have no columns yet"),
-    "writing": (lambda r, g: tp.write_log(g, "run.csv"), "numpy.savez"),
+    "a file that is none": (lambda r, g: tp.identify(r, "run.csv"), "No file 'run.csv'"),
+    "no log": (lambda r, g: tp.identify(r, [3]), "logs holds 3, expected a Log or the path"),
+    "a stream": (lambda r, g: tp.identify(r, g, stream=True), "stream=True is not for logs of floating robots"),
+    "a cluster": (lambda r, g: tp.identify(r, g, client="tcp://head:1"), "client is not for logs of floating robots"),
     "few samples": (bad(lambda g: g.rows(slice(0, 4))), "equations for"),
     "unknown forces": (lambda r, g: tp.identify(r, g, "ols", terms=TERMS).predict(g.with_(wrench={})), "cannot be predicted"),
 }  # fmt: skip

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from taupi.dynamics.terms import linear_terms, modulated_terms, resolve_terms
 from taupi.dynamics.terms.coulomb import Coulomb
-from taupi.errors import Argument, NotIdentifiedError, TaupiError
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identification.floating.contact_rows import BASE_ROWS, PROJECTED
 from taupi.identification.floating.floating_rows import FloatingRows, check_floating_log, floating_rows
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
+from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.recording import LogRecord
+from taupi.signals.formats.sources import file_name
 from taupi.signals.log import Log
+from taupi.signals.log_part import asked_part
+from taupi.signals.read import read_log
 
 # Friction whose shape is a matter of choice is left out by default: on legs, impacts hide it.
 FLOATING_TERMS = ("rotor", "viscous", "coulomb", "offset")
@@ -28,7 +34,8 @@ def build_floating(inputs: FitInputs) -> Problem:
     """Return the problem of a floating robot: rows of the base and of the joints, contact forces measured or taken out."""
     logs = _logs(inputs)
     for log in logs:
-        check_floating_log(inputs.robot, log)
+        with errors_naming(log.source.path):
+            check_floating_log(inputs.robot, log)
     base = _base(inputs, logs)
     prior = prior_of(inputs.prior, base)
     rows = [floating_rows(base, log, inputs.preparation, inputs.contact, inputs.feet, prior) for log in logs]
@@ -54,6 +61,8 @@ def build_floating(inputs: FitInputs) -> Problem:
         conditioning=conditioning,
         prior=prior,
         recordings=(),
+        records=tuple(_record(log, part) for log, part in zip(logs, rows, strict=True)),
+        logs=tuple(inputs.logs),
         preparation=inputs.preparation,
         notes=(*rank_notes, *notes, *_standing_notes(logs, rows)),
         seed=inputs.seed,
@@ -62,12 +71,34 @@ def build_floating(inputs: FitInputs) -> Problem:
 
 
 def _logs(inputs: FitInputs) -> list[Log]:
-    logs = [log for log in inputs.logs if isinstance(log, Log)]
-    if len(logs) < len(inputs.logs):
+    """Return the logs, those of files read as a whole: phases of contact are filtered one by one."""
+    if inputs.reading.stream:
         raise TaupiError(
-            Argument("logs"), " of a floating robot have a base, for which files have no columns yet: give a Log."
+            Argument("stream", True),
+            f" is not for logs of floating robots, as {inputs.robot.name} is one: a phase of contact is filtered as a whole.",
+            remedy="Leave it out.",
         )
+    if inputs.client is not None:
+        raise TaupiError(Argument("client"), " is not for logs of floating robots.", remedy="Leave it out.")
+    logs = []
+    for log in inputs.logs:
+        if isinstance(log, Log):
+            logs.append(asked_part(log, inputs.reading))
+        elif isinstance(log, str | os.PathLike):
+            with errors_naming(log):
+                logs.append(read_log(log, inputs.robot, reading=inputs.reading))
+        else:
+            raise TaupiError(Argument("logs"), f" holds {shown(log)}, expected a Log or the path of a file.")
     return logs
+
+
+def _record(log: Log, rows: FloatingRows) -> LogRecord:
+    speeds = tuple(np.abs(rows.qd).max(axis=0).tolist())
+    path = log.source.path
+    name = file_name(path) if path else "log"
+    return LogRecord(
+        name, path, log.source.sha256, log.rate_hz, rows.cutoff_hz, notes=(*log.notes, *rows.notes), speeds=speeds
+    )
 
 
 def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:

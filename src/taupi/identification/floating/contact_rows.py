@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -121,13 +120,3 @@ def contact_sets(contacts: Mapping[str, np.ndarray], samples: int) -> list[tuple
         (np.flatnonzero(which == k), tuple(n for n, on in zip(names, row, strict=True) if on))
         for k, row in enumerate(combinations)
     ]
-
-
-def phases(contacts: Mapping[str, np.ndarray], samples: int) -> list[slice]:
-    """Return the stretches of samples in which the same frames touch the ground."""
-    if not contacts:
-        return [slice(0, samples)]
-    flags = np.stack(list(contacts.values()), axis=1)
-    cuts = np.flatnonzero((flags[1:] != flags[:-1]).any(axis=1)) + 1
-    edges = [0, *cuts.tolist(), samples]
-    return [slice(a, b) for a, b in pairwise(edges) if b > a]

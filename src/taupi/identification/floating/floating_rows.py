@@ -17,7 +17,6 @@ from taupi.identification.floating.contact_rows import (
     PROJECTED,
     ContactPlan,
     contact_plan,
-    phases,
     projected,
     wrench_forces,
 )
@@ -26,7 +25,9 @@ from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter
 from taupi.model.robot import Robot
 from taupi.signals.filters import choose_cutoff, noise_bandwidth_hz
+from taupi.signals.floating_columns import phases, rate_within
 from taupi.signals.log import Log
+from taupi.signals.recorded_joints import recorded_joints
 
 _CHUNK = 2048
 
@@ -61,11 +62,12 @@ class FloatingRows:
     share: float
     plan: ContactPlan
     notes: tuple[str, ...]
+    cutoff_hz: float | None = None
 
 
 def check_floating_log(robot: Robot, log: Log) -> None:
     """Refuse a log that does not fit a floating robot: other joints, or nothing of its base."""
-    names = tuple(robot.joint_names[k] for k in robot.actuated)
+    names = recorded_joints(robot)
     if log.names != names:
         if set(log.names) == set(names):
             remedy = "Put them in that order: log.select(...)."
@@ -90,13 +92,7 @@ def floating_motion(robot: Robot, log: Log) -> FloatingMotion:
     steps = np.diff(log.time)
     if len(log) < 3 or not np.allclose(steps, steps.mean(), rtol=0.05):
         raise TaupiError(Argument("time"), " of the log is not evenly spaced: resample it first.")
-    seconds = float(steps.mean())
-    cuts = phases(log.contact, len(log))
-
-    def rate(x: np.ndarray) -> np.ndarray:
-        parts = [np.gradient(x[s], seconds, axis=0) if s.stop - s.start > 1 else np.zeros_like(x[s]) for s in cuts]
-        return np.concatenate(parts)
-
+    rate = rate_within(log.time, log.contact)
     qd = rate(log.q) if log.qd is None else log.qd
     qdd = rate(qd) if log.qdd is None else log.qdd
     wd = rate(log.base.w) if log.base.wd is None else log.base.wd
@@ -148,7 +144,15 @@ def floating_rows(
         share = min(1.0, 2 * noise_bandwidth_hz(row_filter.cutoff_hz, row_filter.order) / rate)
     speeds = np.concatenate([motion.w, np.zeros((len(log), 3)), motion.qd], axis=1)
     return FloatingRows(
-        kept[:, :, :-1], kept[:, :, -1], use, log.time[at], speeds[at], share, plan, (plan.note, *notes)
+        kept[:, :, :-1],
+        kept[:, :, -1],
+        use,
+        log.time[at],
+        speeds[at],
+        share,
+        plan,
+        (plan.note, *notes),
+        None if row_filter is None else row_filter.cutoff_hz,
     )
 
 
