@@ -212,6 +212,9 @@ PUBLIC: dict[str, dict[str, str]] = {
     "bridges": {
         "taupi.bridges.mujoco.write": "write_mjcf, MjcfExport",
         "taupi.bridges.mujoco.engine": "MujocoModel",
+        "taupi.bridges.pinocchio": "to_pinocchio",
+        "taupi.bridges.drake": "to_drake",
+        "taupi.bridges.rtb": "to_rtb",
         "taupi.bridges.compare": "compare_with, check_mjcf",
         "taupi.identification.results.other_models": "ModelComparison",
         "taupi.bridges.fmi.unit": "emit_fmu",

@@ -22,15 +22,21 @@ __all__ = [
     "check_mjcf",
     "compare_with",
     "emit_fmu",
+    "to_drake",
+    "to_pinocchio",
+    "to_rtb",
     "write_mjcf",
 ]
 
 if TYPE_CHECKING:
     from taupi.bridges.fmi.unit import emit_fmu
+    from taupi.bridges.drake import to_drake
     from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
     from taupi.bridges.mujoco.write import write_mjcf
+    from taupi.bridges.pinocchio import to_pinocchio
+    from taupi.bridges.rtb import to_rtb
     from taupi.bridges.torch_function import TorchFunction
     from taupi.identification.results.other_models import ModelComparison
     from taupi.signatures import check_mjcf

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.bridges.alignment import central, link_frames, matched_joints, matrix_of, moved_body
+from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
 from taupi.bridges.identified import Identified
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
 from taupi.errors import TaupiError, warn
@@ -82,11 +82,12 @@ class MjcfFile:
 def updated_text(source: Identified, file: MjcfFile) -> str:
     """Return the text of a file with the parameters of an identified robot."""
     ours, theirs = source.robot, file.robot
-    names = matched_joints(ours, [j.name for j in theirs.joints], file.path.name)
-    frames = link_frames(ours, theirs, names, file.path.name)
+    names = matched_joints([j.name for j in ours.joints], [j.name for j in theirs.joints], file.path.name, ours.name)
+    order = {j.name: k for k, j in enumerate(theirs.joints)}
+    arranged = Arrangement.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
+    frames = link_frames(ours, arranged, vector_of(theirs.gravity, theirs), file.path.name)
     data = file.text.encode("utf-8")
     newline = "\r\n" if "\r\n" in file.text else "\n"
-    order = {j.name: k for k, j in enumerate(theirs.joints)}
     edits: list[Edit] = []
     for joint, body in zip(ours.joints, source.bodies, strict=True):
         k = order[names[joint.name]]
