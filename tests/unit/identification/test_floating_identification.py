@@ -194,8 +194,8 @@ BAD = {
     "other joints": (bad(lambda g: g.with_(names=tuple(f"j{k}" for k in range(12)))), "Give the joints their names"),
     "a file that is none": (lambda r, g: tp.identify(r, "run.csv"), "No file 'run.csv'"),
     "no log": (lambda r, g: tp.identify(r, [3]), "logs holds 3, expected a Log or the path"),
-    "a stream": (lambda r, g: tp.identify(r, g, stream=True), "stream=True is not for logs of floating robots"),
-    "a cluster": (lambda r, g: tp.identify(r, g, client="tcp://head:1"), "client is not for logs of floating robots"),
+    "a stream": (lambda r, g: tp.identify(r, g, stream=True), "stream=True is not for quadruped"),
+    "a cluster": (lambda r, g: tp.identify(r, g, client="tcp://head:1"), "client is not for robots that float"),
     "few samples": (bad(lambda g: g.rows(slice(0, 4))), "equations for"),
     "unknown forces": (lambda r, g: tp.identify(r, g, "ols", terms=TERMS).predict(g.with_(wrench={})), "cannot be predicted"),
 }  # fmt: skip

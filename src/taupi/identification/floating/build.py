@@ -11,14 +11,16 @@ from taupi.dynamics.terms import linear_terms, modulated_terms, resolve_terms
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
-from taupi.identifiability.conditioning import conditioning_of_factor
+from taupi.identifiability.conditioning import Conditioning, conditioning_of_factor
 from taupi.identification.floating.contact_rows import BASE_ROWS, PROJECTED
-from taupi.identification.floating.floating_rows import FloatingRows, check_floating_log, floating_rows
+from taupi.identification.floating.floating_rows import FloatingRows, check_floating_log, floating_rows, regressor_of
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.factors import Compressor, JointFactor, merge_stretches, stack_factors
 from taupi.identification.rows.recording import LogRecord
+from taupi.identification.solve import WEAK
+from taupi.model.robot import Robot
 from taupi.signals.formats.sources import file_name
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
@@ -47,7 +49,7 @@ def build_floating(inputs: FitInputs) -> Problem:
             f"{samples} samples are left, {equations} equations for {base.count} parameters.",
             remedy="Give longer logs.",
         )
-    program = base.regressor(base="imu")
+    program = regressor_of(base)
     conditioning = conditioning_of_factor(program, samples, stack_factors(factors)[:, :-1])
     rank_notes = conditioning.sentences if not conditioning.full_rank else conditioning.sentences[:1]
     notes = dict.fromkeys(note for part in rows for note in part.notes)
@@ -64,7 +66,7 @@ def build_floating(inputs: FitInputs) -> Problem:
         records=tuple(_record(log, part) for log, part in zip(logs, rows, strict=True)),
         logs=tuple(inputs.logs),
         preparation=inputs.preparation,
-        notes=(*rank_notes, *notes, *_standing_notes(logs, rows)),
+        notes=(*rank_notes, *notes, *_standing_notes(logs, rows), *_loop_notes(inputs.robot, conditioning)),
         seed=inputs.seed,
         contact=(inputs.contact, inputs.feet),
     )
@@ -75,11 +77,12 @@ def _logs(inputs: FitInputs) -> list[Log]:
     if inputs.reading.stream:
         raise TaupiError(
             Argument("stream", True),
-            f" is not for logs of floating robots, as {inputs.robot.name} is one: a phase of contact is filtered as a whole.",
+            f" is not for {inputs.robot.name}, whose logs are filtered as a whole.",
             remedy="Leave it out.",
         )
     if inputs.client is not None:
-        raise TaupiError(Argument("client"), " is not for logs of floating robots.", remedy="Leave it out.")
+        message = " is not for robots that float or have closed loops."
+        raise TaupiError(Argument("client"), message, remedy="Leave it out.")
     logs = []
     for log in inputs.logs:
         if isinstance(log, Log):
@@ -124,6 +127,18 @@ def _compressed(base: BaseParameters, rows: FloatingRows, file: int) -> list[Joi
     compressor = Compressor(np.ones((base.robot.n, base.count), dtype=bool), rows.share)
     compressor.add(np.ascontiguousarray(np.moveaxis(rows.y, 0, 2).transpose(1, 0, 2)), rows.tau, rows.use)
     return [f for f in compressor.result(file) if f.rows]
+
+
+def _loop_notes(robot: Robot, conditioning: Conditioning) -> list[str]:
+    """Say that what loops determine is a number with a cut-off, not an exact count."""
+    if not robot.loops:
+        return []
+    values = np.asarray(conditioning.singular_values)
+    seen = int((values > WEAK * values.max(initial=0.0)).sum())
+    return [
+        f"Of {len(values)} base parameters of the tree, {seen} combinations show with the loops closed: by singular values above "
+        f"{WEAK:g} of the largest, not exactly."
+    ]
 
 
 def _standing_notes(logs: Sequence[Log], rows: Sequence[FloatingRows]) -> list[str]:

@@ -154,7 +154,7 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
     settings = dataclasses.replace(fit.preparation, **changes)
     with errors_naming(log if isinstance(log, str | os.PathLike) else None):
         log = _read(log, fit, reading)
-        if fit.robot.floating:
+        if fit.robot.floating or fit.robot.loops:
             return _validate_floating(fit, log, settings)
         log.need("tau")
         if fit.motors_only:
@@ -288,7 +288,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
-    if fit.robot.floating:
+    if fit.robot.floating or fit.robot.loops:
         return floating_prediction(fit.basis, fit.values, log)
     equations = Equations.of(fit.basis)
     equations.check(log)
