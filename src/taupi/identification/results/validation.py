@@ -18,6 +18,7 @@ from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
 from taupi.identification.results.extrapolation import Speeds, faster_joints, warn_if_faster
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.torque_parts import TorqueParts, torque_parts
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import Recording, encoder_delays
@@ -76,6 +77,7 @@ class Validation:
         raw: The torque (N, n) as it was recorded.
         notes: What was done to the log, in words.
         faster: The joints that move more than 1.2 times as fast as in any fitted log, by name, with both speeds.
+        parts: Velocities, the torque of friction and that of the description alone; None for elastic joints and free bases.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Validation:
     raw: np.ndarray
     notes: tuple[str, ...] = ()
     faster: Mapping[str, Speeds] = field(default_factory=dict)
+    parts: TorqueParts | None = None
 
     @property
     def residual(self) -> np.ndarray:
@@ -212,7 +215,8 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
     names = [equations.names[j] for j in rows]
     validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
-    return dataclasses.replace(validation, faster=faster_joints(fit, speeds))
+    parts = None if equations.sprung or known.any() else torque_parts(fit, blocks)
+    return dataclasses.replace(validation, faster=faster_joints(fit, speeds), parts=parts)
 
 
 def _validate_floating(fit: Fit, log: Log, settings: Preparation) -> Validation:

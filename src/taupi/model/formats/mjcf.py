@@ -93,8 +93,8 @@ def _gravity(model: MjModel) -> tuple[float, ...]:
 
 def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
     notes = SnapNotes()
-    bodies = _named([model.body(b).name for b in range(model.nbody)], "body")
-    joints = _joint_names(model)
+    bodies = body_names(model)
+    joints = joint_names(model)
     rules = constraints_of(model, joints, bodies, where)
     links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
     tree_joints: list[TreeJoint] = []
@@ -137,6 +137,11 @@ def _named(names: Sequence[str], what: str) -> list[str]:
     return result
 
 
+def body_names(model: MjModel) -> list[str]:
+    """Return the names of the bodies, the world first; body3 or so for one that has none."""
+    return _named([model.body(b).name for b in range(model.nbody)], "body")
+
+
 def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> dict[int, str]:
     """Return names of the massless links that joints of a body have between them, and of the fixed joints of bodies without any.
 
@@ -152,7 +157,7 @@ def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> di
     return names
 
 
-def _joint_names(model: MjModel) -> list[str]:
+def joint_names(model: MjModel) -> list[str]:
     """Return the names of the joints; the only free joint is called base where it has no name of its own."""
     names = [model.joint(k).name for k in range(model.njnt)]
     free = [k for k in range(model.njnt) if KINDS[int(model.jnt_type[k])] == FREE]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from taupi.errors import Argument, Part, TaupiError, unknown
+from taupi.program.emitters.cuda_roll import THREADS as ROLL_THREADS
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 # Threads per block: of 64, 128 and 256, the last was slightly ahead for every program on an H200.
 _THREADS = 256
-# Of roll-outs, whose threads need many registers: fewer threads leave each of them more (128 in the trial on an H200).
-_ROLL_THREADS = 128
 # Samples per tile of the fused products: only one tile of the regressor exists at a time.
 TILE = 1 << 16
 
@@ -224,7 +223,7 @@ class CudaDevice:
 
         def launch(count: int, arguments: Sequence[Any]) -> None:
             values = [np.int64(a) if isinstance(a, int) else a for a in arguments]
-            kernel(((count + _ROLL_THREADS - 1) // _ROLL_THREADS,), (_ROLL_THREADS,), tuple(values))
+            kernel((-(-count // ROLL_THREADS),), (ROLL_THREADS,), tuple(values))
 
         return launch
 
