@@ -10,7 +10,7 @@ from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
-from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
+from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.floating.build import build_floating
@@ -153,13 +153,15 @@ def _warn_of_springs(fit: Fit) -> None:
                 warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
 
 
-def _check_estimator(robot: Robot, estimator: Any) -> None:
-    """Refuse what is not for robots that float or have closed loops."""
+def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
+    """Return the estimator; refuse what is not for robots that float or have closed loops."""
     if robot.multiple_joints and not robot.floating:
         raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
-    if estimator.name not in FLOATING_ESTIMATORS:
+    if isinstance(estimator, LogEstimator) or estimator.name not in FLOATING_ESTIMATORS:
         known, kind = ", ".join(FLOATING_ESTIMATORS), "a floating robot" if robot.floating else "closed loops"
         raise TaupiError(Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for {kind}.")
+    chosen: Estimator = estimator
+    return chosen
 
 
 @small_algebra
@@ -172,8 +174,8 @@ def fit_inputs(
     """
     resolved = resolve_estimator(estimator)
     if inputs.robot.multiple_joints or inputs.robot.loops:
-        _check_estimator(inputs.robot, resolved)
-        fit = resolved.fit(build_floating(inputs))  # its verdict is what the fit itself tells
+        floating = _floating_estimator(inputs.robot, resolved)
+        fit = floating.fit(build_floating(inputs))  # its verdict is what the fit itself tells
         logs = inputs.logs if validated else ()
         return fit, tuple(validate_log(fit, log, inputs.reading, {}) for log in logs)
     if isinstance(resolved, LogEstimator):

@@ -233,8 +233,8 @@ def _joint_units(
     names: tuple[str, ...],
 ) -> tuple[str, ...]:
     if robot is not None:
-        unit = dict(zip(recorded_joints(robot), recorded_units(robot), strict=True))
-        return tuple(unit[name] for name in names)
+        known = dict(zip(recorded_joints(robot), recorded_units(robot), strict=True))
+        return tuple(known[name] for name in names)
     stored = own.get("units") if own else None
     if isinstance(stored, list | tuple) and len(stored) == n:
         return tuple(str(u) for u in stored)

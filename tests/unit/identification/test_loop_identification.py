@@ -11,9 +11,11 @@ from taupi.errors import TaupiError
 FOURBAR = """<mujoco model="fourbar"><compiler angle="radian"/><option gravity="0 -9.81 0" timestep=".001" tolerance="1e-14"/>
 <worldbody><body name="crank"><joint name="crank" axis="0 0 1" damping=".2" armature=".01"/>
 <inertial mass="1" pos=".12 .02 0" diaginertia=".01 .02 .025"/>
-<body name="coupler" pos=".3 0 0"><joint name="coupler" axis="0 0 1"/><inertial mass="2" pos=".3 -.03 0" diaginertia=".02 .06 .07"/>
+<body name="coupler" pos=".3 0 0"><joint name="coupler" axis="0 0 1"/>
+<inertial mass="2" pos=".3 -.03 0" diaginertia=".02 .06 .07"/>
 <site name="tip" pos=".7 0 0"/></body></body>
-<body name="rocker" pos=".6 0 0"><joint name="rocker" axis="0 0 1"/><inertial mass="1.5" pos=".22 .01 0" diaginertia=".01 .04 .045"/>
+<body name="rocker" pos=".6 0 0"><joint name="rocker" axis="0 0 1"/>
+<inertial mass="1.5" pos=".22 .01 0" diaginertia=".01 .04 .045"/>
 <site name="end" pos=".5 0 0"/></body></worldbody>
 <equality><connect name="pin" site1="tip" site2="end"/></equality></mujoco>"""
 GUESS = np.array([0.6, 0.5, 1.6])
@@ -111,7 +113,7 @@ BAD = {
     "output error": (lambda r, g: tp.identify(r, g, "output_error"), "for closed loops"),
     "contacts": (lambda r, g: tp.identify(r, g, contact="projected"), "bolted to the ground: contacts"),
     "other joints": (lambda r, g: tp.identify(r, g.with_(names=("a", "b", "c"))), "Give the joints their names"),
-    "motors that do not determine the rest": (lambda r, g: tp.identify(r, g.select(["crank", "rocker"])), "leave 1 joints|cannot be closed"),
+    "motors that fight": (lambda r, g: tp.identify(r, g.select(["crank", "rocker"])), "leave 1 joints|cannot be closed"),
     "predictions": (lambda r, g: tp.identify(r, g, "ols", terms=()).predict(g), "cannot be predicted"),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""From a log of a floating robot, or one with closed loops, to rows of its regressor: derivatives, contacts, and one filter for both sides.
+"""From a log of a floating robot, or one with loops, to rows of its regressor: derivatives, contacts, a filter for both sides.
 
 Contact forces are taken out first, and only then are rows filtered, within one phase of contact: F(J^T f) is not J^T F(f), and a
 filter across a change of contact mixes forces of both.
