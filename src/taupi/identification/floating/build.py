@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
-from taupi.dynamics.terms import linear_terms, modulated_terms, resolve_terms
+from taupi.dynamics.terms import TermsLike, linear_terms, modulated_terms, resolve_terms
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identifiability.conditioning import Conditioning, conditioning_of_factor
 from taupi.identification.floating.contact_rows import BASE_ROWS, PROJECTED
-from taupi.identification.floating.floating_rows import FloatingRows, check_floating_log, floating_rows, regressor_of
+from taupi.identification.floating.floating_rows import (
+    ContactSettings,
+    FloatingRows,
+    check_floating_log,
+    floating_rows,
+    regressor_of,
+)
+from taupi.identification.floating.sensor_offsets import WRENCH_OFFSET
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import errors_naming
@@ -40,7 +48,8 @@ def build_floating(inputs: FitInputs) -> Problem:
             check_floating_log(inputs.robot, log)
     base = _base(inputs, logs)
     prior = prior_of(inputs.prior, base)
-    rows = [floating_rows(base, log, inputs.preparation, inputs.contact, inputs.feet, prior) for log in logs]
+    settings = ContactSettings(inputs.contact, inputs.feet, _has_offsets(inputs.terms))
+    rows = [floating_rows(base, log, inputs.preparation, settings, prior) for log in logs]
     pieces = tuple(f for k, part in enumerate(rows) for f in _compressed(base, part, k))
     samples, factors = sum(len(part.time) for part in rows), tuple(merge_stretches(pieces))
     equations = sum(f.rows for f in factors)
@@ -68,7 +77,7 @@ def build_floating(inputs: FitInputs) -> Problem:
         preparation=inputs.preparation,
         notes=(*rank_notes, *notes, *_standing_notes(logs, rows), *_loop_notes(inputs.robot, conditioning)),
         seed=inputs.seed,
-        contact=(inputs.contact, inputs.feet),
+        contact=asdict(settings),
     )
 
 
@@ -112,6 +121,8 @@ def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:
     if asked is None:
         alone = inputs.contact == BASE_ROWS or all(log.tau is None for log in logs)
         asked = () if alone else FLOATING_TERMS
+    elif _has_offsets(asked):
+        asked = tuple(term for term in asked if term != WRENCH_OFFSET)
     terms = resolve_terms(asked)
     if modulated := modulated_terms(terms):
         raise TaupiError(
@@ -121,6 +132,11 @@ def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:
     slow = _SLOW if inputs.preparation.slow is None else inputs.preparation.slow
     shaped = tuple(Coulomb(velocity=slow) if t == Coulomb() else t for t in linear_terms(terms))
     return base_parameters(inputs.robot, terms=shaped)
+
+
+def _has_offsets(terms: TermsLike | None) -> bool:
+    """Tell whether offsets of force sensors are asked for among the terms."""
+    return terms is not None and not isinstance(terms, str) and WRENCH_OFFSET in tuple(terms)
 
 
 def _compressed(base: BaseParameters, rows: FloatingRows, file: int) -> list[JointFactor]:

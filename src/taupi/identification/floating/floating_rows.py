@@ -20,6 +20,7 @@ from taupi.identification.floating.contact_rows import (
     projected,
     wrench_forces,
 )
+from taupi.identification.floating.sensor_offsets import estimated_offsets, offset_columns, without_offsets
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter
@@ -140,8 +141,17 @@ def row_scales(base: BaseParameters, motion: FloatingMotion, prior: np.ndarray) 
     return np.maximum(size, 1e-3 * max(float(size.max()), 1e-9))
 
 
+@dataclass(frozen=True)
+class ContactSettings:
+    """What is asked for of contact forces: `contact` and `feet` of `taupi.identify`, and whether force sensors have offsets."""
+
+    contact: str | None = None
+    feet: str = "point"
+    wrench_offset: bool = False
+
+
 def floating_rows(
-    base: BaseParameters, log: Log, preparation: Preparation, way: str | None, feet: str, prior: np.ndarray
+    base: BaseParameters, log: Log, preparation: Preparation, settings: ContactSettings, prior: np.ndarray
 ) -> FloatingRows:
     """Return the rows of a log, contact forces measured or projected out, then filtered within phases of contact.
 
@@ -151,21 +161,29 @@ def floating_rows(
     check_floating_log(robot, log)
     row_filter, notes = _row_filter(log, preparation)
     smooth_hz = None if row_filter is None else _SMOOTHER * row_filter.cutoff_hz
-    motion, plan = floating_motion(robot, log, smooth_hz), contact_plan(robot, log, way, feet)
+    motion, plan = floating_motion(robot, log, smooth_hz), contact_plan(robot, log, settings.contact, settings.feet)
     if plan.way != BASE_ROWS and log.tau is None:
         raise TaupiError("tau is missing in the log.", remedy=("Give it, or use ", Argument("contact", BASE_ROWS), "."))
     tau = motion.tau
     if plan.way != PROJECTED:
         tau = tau + wrench_forces(robot, motion.q, log.wrench)
-    both = np.concatenate([_regressor(base, motion), tau[:, :, None]], axis=2)
+    sensors = log.wrench if settings.wrench_offset and plan.way != PROJECTED else {}
+    offsets = offset_columns(robot, motion.q, sensors)
+    both = np.concatenate([_regressor(base, motion), tau[:, :, None], offsets], axis=2)
+    scales = row_scales(base, motion, prior)
     if plan.way == PROJECTED or robot.loops:
         contacts = log.contact if plan.way == PROJECTED else {}
-        both = projected(robot, plan, motion.q, contacts, both, row_scales(base, motion, prior))
+        both = projected(robot, plan, motion.q, contacts, both, scales)
     cuts = phases(log.contact, len(log)) if plan.way == PROJECTED else [slice(0, len(log))]
     kept, at = _filtered(both, cuts, row_filter)
     use = np.ones((len(at), robot.n), dtype=bool)
     if plan.way == BASE_ROWS:
         use[:, 6:] = False
+    columns, kept = kept[:, :, base.count + 1 :], kept[:, :, : base.count + 1]
+    if sensors:
+        frames = [(name, value.shape[1]) for name, value in sensors.items()]
+        notes = (*notes, *estimated_offsets(kept, columns, use, scales, frames))
+        kept = without_offsets(kept, columns, use, scales)
     share = 1.0
     if row_filter is not None:
         rate = row_filter.rate_hz / row_filter.step
