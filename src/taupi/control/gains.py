@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import casadi as cs
 import numpy as np
 
-from taupi.dynamics.imu_form import require_bolted
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.types import SX, ArrayLike, Vector
 from taupi.errors import Argument, TaupiError, shown
@@ -110,7 +110,7 @@ def typical(robot: Robot) -> Typical:
 
 def largest_inertias(robot: Robot) -> np.ndarray:
     """Return the largest M_ii of each joint over random configurations."""
-    require_bolted(robot, "A control law")
+    require_motors(robot, "A control law")
     return np.maximum(np.diagonal(typical(robot).M, axis1=-2, axis2=-1).max(0), 1e-6)
 
 
