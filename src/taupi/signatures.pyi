@@ -706,7 +706,7 @@ def identify_payload(
     format: str | None = None,
     *,
     at: str | None = None,
-    gain_uncertainty: float = 0.05,
+    gain_uncertainty: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -734,8 +734,10 @@ def identify_payload(
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
-    may be off, one standard deviation, 0.05 by default. State a smaller one if you have calibrated them (`taupi.identify_gains`),
-    and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly moves, has an infinite error.
+    may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
+    published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
+    them (`taupi.identify_gains`), and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly
+    moves, has an infinite error.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 
