@@ -502,7 +502,10 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
+    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    joints follow by closing the loops.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 

@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.bridges.fmi.unit import emit_fmu
     from taupi.bridges.drake import to_drake
+    from taupi.bridges.fmi.unit import emit_fmu
     from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
