@@ -218,6 +218,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.bridges.ros2.emit_ros2": "emit_ros2",
         "taupi.bridges.compare": "compare_with, check_mjcf",
         "taupi.identification.results.other_models": "ModelComparison",
+        "taupi.bridges.fmi.unit": "emit_fmu",
         "taupi.bridges.jax_function": "JaxFunction",
         "taupi.bridges.torch_function": "TorchFunction",
     },

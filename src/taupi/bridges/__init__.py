@@ -21,6 +21,7 @@ __all__ = [
     "TorchFunction",
     "check_mjcf",
     "compare_with",
+    "emit_fmu",
     "emit_ros2",
     "to_drake",
     "to_pinocchio",
@@ -30,6 +31,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.bridges.drake import to_drake
+    from taupi.bridges.fmi.unit import emit_fmu
     from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
