@@ -215,6 +215,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.bridges.pinocchio": "to_pinocchio",
         "taupi.bridges.drake": "to_drake",
         "taupi.bridges.rtb": "to_rtb",
+        "taupi.bridges.ros2.emit_ros2": "emit_ros2",
         "taupi.bridges.compare": "compare_with, check_mjcf",
         "taupi.identification.results.other_models": "ModelComparison",
         "taupi.bridges.fmi.unit": "emit_fmu",
