@@ -89,11 +89,6 @@ class FrictionPlan:
             z[:, i] = dahl_friction(x[:, i], v[:, i], seconds, distances[i], before)
         return z, Past(x[-1], v[-1], z[-1])
 
-    def overwrite(self, y: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return the rows y (p, n, m), with their columns of dry friction overwritten by those of s (m, k)."""
-        y[list(self.places)] = self.directions[:, :, None] * s.T[:, None, :]
-        return y
-
 
 def dahl_friction(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.ndarray, past: Past) -> np.ndarray:
     """Return z (N, K) along x (N,) with velocity v (N,), for distances d (K,): dz/dx = (sgn(dx) - z) / d (Dahl 1968).

@@ -13,7 +13,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.sources import file_name, size_of, source_of
-from taupi.signals.implausible import refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
+from taupi.signals.implausible import is_plausible, refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, PathLike, block_reader, read_log
@@ -158,9 +158,10 @@ def _streamed(
         row = 0
         for block in reader():
             check()
-            with errors_naming(path):
-                refuse_missing(block, row)
-                refuse_absurd(block, row)
+            if not is_plausible(block):
+                with errors_naming(path):
+                    refuse_missing(block, row)
+                    refuse_absurd(block, row)
             row += len(block)
             yield block
 

@@ -79,7 +79,7 @@ def compress(
     compressor = Compressor(used, recording.independent_share, most)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
     for rows in recording.rows(maker):
-        compressor.add(*((rows.y, rows.tau, rows.use) if extension is None else extension.extended(rows)))
+        compressor.add(*((rows.entries, rows.tau, rows.use) if extension is None else extension.extended(rows)))
         count(len(rows) * recording.samples_per_row)
         for k, value in enumerate((rows.qd, rows.qdd)):
             low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))

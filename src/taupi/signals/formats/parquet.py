@@ -135,7 +135,7 @@ class _File:
         if pt.is_timestamp(column.type):
             return self._seconds(column.cast(pa.int64()), _UNITS[column.type.unit], name, where)
         if not _is_list(column.type):
-            return column.to_numpy(zero_copy_only=False).astype(float)
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
         lengths = {None} if column.null_count else set(column.value_lengths().to_pylist())
         width = self.widths.setdefault(name, next(iter(lengths)) or 0)
         if lengths != {width} or not width:
