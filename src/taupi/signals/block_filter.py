@@ -175,7 +175,9 @@ class ZeroPhaseStream:
             return np.zeros((len(self._stencils), 0, 0))
         smooth = butterworth(np.concatenate(self._latest, axis=1).T, *self._settings)
         margin = self._design.margin
-        wide = np.concatenate([2 * smooth[:1] - smooth[margin:0:-1], smooth, 2 * smooth[-1:] - smooth[-2 : -margin - 2 : -1]])
+        wide = np.concatenate(
+            [2 * smooth[:1] - smooth[margin:0:-1], smooth, 2 * smooth[-1:] - smooth[-2 : -margin - 2 : -1]]
+        )
         at = margin + self._first + self._step * np.arange(kept)
         return np.stack([sum(w * wide[at + lag].T for lag, w in stencil) for stencil in self._stencils])
 
@@ -240,7 +242,10 @@ def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: t
         for lag, weight in stencil:
             apart = np.abs(samples[:, None] - (outputs + lag)[None, :])
             own += weight * np.where(apart == 0, middle, np.tensordot(c, p[:, None, None] ** apart, axes=1).real)
-            one, two = c[:, None] * p[:, None] ** (outputs + lag), c[:, None] * p[:, None] ** (width - 1 - outputs - lag)
+            one, two = (
+                c[:, None] * p[:, None] ** (outputs + lag),
+                c[:, None] * p[:, None] ** (width - 1 - outputs - lag),
+            )
             left += weight * np.stack([one.real, -one.imag])
             right += weight * np.stack([two.real, -two.imag])
         local.append(own)

@@ -46,7 +46,8 @@ class Compressor:
 
     `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
     that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth,
-    and `most`, one or an even number, how many stretches there are at most.
+    and `most`, one or an even number, how many stretches there are at most. If about so many rows are `expected`, stretches are
+    as long from the start as half of them would make them.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -58,12 +59,14 @@ class Compressor:
     [(7, 7), (4, 7)]
     """
 
-    def __init__(self, used: np.ndarray, share: float = 1.0, most: int = MOST_STRETCHES) -> None:
+    def __init__(self, used: np.ndarray, share: float = 1.0, most: int = MOST_STRETCHES, expected: int = 0) -> None:
         self.n, self.p = used.shape
         self.share, self.most = share, most
         self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # the last is the torque
         self.samples = 0
         self.stretch = STRETCH
+        while 2 * most * self.stretch < expected:
+            self.stretch *= 2
         self._pieces: list[list[np.ndarray]] = []  # by stretch and joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
@@ -102,7 +105,9 @@ class Compressor:
         """Return which entries are the columns of each joint's rows."""
         if places is not self._places:
             self._places = places
-            own = (entries[np.isin(places.columns[entries], self._columns[j])] for j, entries in enumerate(places.by_joint))
+            own = (
+                entries[np.isin(places.columns[entries], self._columns[j])] for j, entries in enumerate(places.by_joint)
+            )
             self._entries = tuple(own)
             assert all(len(own) == len(c) - 1 for own, c in zip(self._entries, self._columns, strict=True))
         return self._entries

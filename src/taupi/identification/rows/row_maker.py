@@ -133,7 +133,10 @@ class RowMaker:
         p, self.n = own.shape
         modulated = () if plan.modulation is None else plan.modulation.joints
         self.p = p + len(modulated)
-        columns, joints = np.append(own.columns, np.arange(p, self.p)), np.append(own.joints, np.array(modulated, dtype=int))
+        columns, joints = (
+            np.append(own.columns, np.arange(p, self.p)),
+            np.append(own.joints, np.array(modulated, dtype=int)),
+        )
         self.places = Places((self.p, self.n), columns, joints)
         # Entries of dry friction follow from s, whatever the program has in their place.
         owner = {place: i for i, place in enumerate(plan.places)}
@@ -234,10 +237,11 @@ def _cut(chunks: Iterator[_Chunk], stream: ZeroPhaseStream) -> Iterator[_Chunk]:
     """Yield the same samples in parts that fill whole blocks of a filter, but for the last."""
     rest: _Chunk | None = None
     for chunk in chunks:
-        while len(chunk):
+        done = 0
+        while done < len(chunk):
             size = stream.wanted(_CHUNK) - (0 if rest is None else len(rest))
-            part, chunk = chunk[:size], chunk[size:]
-            rest = part if rest is None else rest + part
+            part = chunk[done : done + size]
+            rest, done = part if rest is None else rest + part, done + len(part)
             if len(part) == size:
                 yield rest
                 rest = None

@@ -39,13 +39,12 @@ class Samples:
 
     def __getitem__(self, rows: slice) -> Samples:
         known = self.known[rows] if isinstance(self.known, np.ndarray) else self.known
-        return Samples(*(getattr(self, name)[rows] for name in _ARRAYS), known)
+        return Samples(**{name: getattr(self, name)[rows] for name in _ARRAYS}, known=known)
 
     def __add__(self, other: Samples) -> Samples:
-        arrays = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS)
-        if isinstance(self.known, np.ndarray) and isinstance(other.known, np.ndarray):
-            return Samples(*arrays, np.concatenate([self.known, other.known]))
-        return Samples(*arrays, self.known)
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
+        arrays = isinstance(self.known, np.ndarray) and isinstance(other.known, np.ndarray)
+        return Samples(**both, known=np.concatenate([self.known, other.known]) if arrays else self.known)
 
 
 def samples_of(

@@ -27,8 +27,8 @@ import numpy as np
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations, spring_columns
 from taupi.identification.friction.dry_friction import Past
-from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.entries import Entries
+from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.row_maker import Rows
 
 # The nuisance columns of a link's row: thetad, sgn thetad, 1.

@@ -85,14 +85,19 @@ class _Decoder:
 
     def struct(self, depth: int) -> dict[int, Any]:
         fields: dict[int, Any] = {}
-        last = 0
+        data, last = self.data, 0
         while True:
-            head = self.data[self.at]
+            head = data[self.at]
             self.at += 1
             if head == 0:
                 return fields
             last = last + (head >> 4) if head >> 4 else self.whole()
-            fields[last] = self.value(head & 0x0F, depth + 1)
+            kind, byte = head & 0x0F, data[self.at]
+            if kind in (4, 5, 6) and byte < 0x80:  # a small number, as most are
+                self.at, self.left = self.at + 1, self.left - 1
+                fields[last] = (byte >> 1) ^ -(byte & 1)
+            else:
+                fields[last] = self.value(kind, depth + 1)
 
     def value(self, kind: int, depth: int) -> Any:
         self.left -= 1
