@@ -301,7 +301,7 @@ def test_names_with_marks_of_xml_are_written(tmp_path):
     [
         ('inertiafromgeom="true"', "takes inertias from shapes alone"),
         ('settotalmass="5"', "scales all masses"),
-        ('boundmass="0.1"', "raises small masses"),
+        ('fusestatic="true"', "adds bodies without joints to those that carry them"),
     ],
 )
 def test_settings_that_change_masses_are_refused(tmp_path, setting, words):
@@ -309,6 +309,15 @@ def test_settings_that_change_masses_are_refused(tmp_path, setting, words):
     robot = tp.load(tmp_path / "arm.xml")
     with pytest.raises(TaupiError, match=words):
         tp.write_mjcf(robot, tmp_path / "new.xml")
+
+
+def test_bounds_of_masses_are_refused_where_they_matter(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM.replace('angle="degree"', 'angle="degree" boundmass="0.3"'))
+    robot = tp.load(tmp_path / "arm.xml")
+    pi = robot.parameters.values
+    tp.write_mjcf(robot.with_parameters(1.1 * pi), tmp_path / "new.xml")
+    with pytest.raises(TaupiError, match="by which MuJoCo would make body 'c' heavier than it is"):
+        tp.write_mjcf(robot.with_parameters(np.concatenate([pi[:20], pi[20:] / 2])), tmp_path / "light.xml")
 
 
 def test_bodies_of_an_included_file_are_refused(arm, tmp_path):

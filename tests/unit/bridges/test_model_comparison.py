@@ -87,6 +87,26 @@ def test_friction_without_a_place_is_stood_in_for(arm, tmp_path):
     assert seen.others["mujoco"].relative < 1.1 * seen.others["placed"].relative
 
 
+def test_springs_of_a_fit_are_springs_of_joints(arm, tmp_path):
+    terms = ("viscous", "spring", "offset")
+    log = log_of(arm.with_friction(viscous=5.0, coulomb=0.0, offset=2.0), ("viscous", "offset"))
+    log = log.with_(tau=log.tau + 30.0 * log.q)
+    fit = tp.identify(arm, log, terms=terms, cutoff_hz=10)
+    export = tp.write_mjcf(fit, tmp_path / "arm.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    assert export.lost == () and np.abs(model.jnt_stiffness - 30).max() < 1
+    np.testing.assert_allclose(-model.jnt_stiffness * model.qpos_spring, 2.0, atol=0.3)
+    seen = tp.bridges.check_mjcf(fit, export, log)
+    assert abs(seen.others["mujoco"].relative - seen.fit.relative) < 1e-6
+
+
+def test_friction_of_drives_that_joints_share_is_refused(arm, tmp_path):
+    along = tp.terms.Along("belt", tp.terms.Viscous(), (0, 0, 0, 0, 1, 1))
+    fit = tp.identify(arm, log_of(arm, ("viscous",)), terms=("viscous", along), cutoff_hz=10)
+    with pytest.raises(TaupiError, match="belt is a drive that several joints share"):
+        tp.write_mjcf(fit, tmp_path / "arm.xml")
+
+
 def test_what_a_fit_has_not_identified_is_zero(arm, fit, tmp_path):
     """A file with friction of its own does not keep it where the fit has none."""
     tp.write_mjcf(arm.with_friction(viscous=300.0, coulomb=10.0), tmp_path / "theirs.xml")
