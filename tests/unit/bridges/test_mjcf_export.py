@@ -166,6 +166,19 @@ def test_an_mjcf_of_the_same_arm_with_other_frames_takes_the_parameters(tmp_path
     assert np.abs(expected).max() > 10
 
 
+def test_a_planar_arm_is_turned_and_not_mirrored(tmp_path):
+    """All axes and the ways between them lie in a plane, which a reflection would keep as well."""
+    rows, c, s = [dict(a=0.5), dict(a=0.4), dict(a=0.3)], np.cos(0.7), np.sin(0.7)
+    ours = heavier(tp.Robot.from_dh(rows, gravity=(0, -9.81, 0)))
+    turn = np.array([[c, -s, 0, 0.1], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+    theirs = tp.Robot.from_dh(rows, base=turn, gravity=(9.81 * s, -9.81 * c, 0))
+    tp.write_mjcf(theirs, tmp_path / "theirs.xml")
+    tp.write_mjcf(ours, tmp_path / "new.xml", model=tmp_path / "theirs.xml")
+    motion = states(3)
+    expected = tp.inverse_dynamics(ours, terms=TERMS)(*motion)
+    assert np.abs(torque(tmp_path / "new.xml", ours, motion) - expected).max() < SOFT
+
+
 def test_names_may_differ_where_the_arm_is_the_same(tmp_path):
     ours = heavier(tp.Robot.from_dh(CLASSIC))
     named = [dict(row, name=f"axis_{k}") for k, row in enumerate(CLASSIC)]
