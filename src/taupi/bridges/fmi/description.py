@@ -113,6 +113,7 @@ def _head(model: UnitModel, attributes: str, fmi: str) -> list[str]:
 def _version_3(model: UnitModel, identifier: str, token: str, _sources: Sequence[str]) -> str:
     entries = Listing(model).entries()
     able = f'modelIdentifier="{identifier}" canGetAndSetFMUState="true" canSerializeFMUState="true"'
+    able += ' providesDirectionalDerivatives="true"' if model.tangent else ""
     lines = _head(model, f'instantiationToken="{token}"', "3.0")
     lines += [] if model.sampled else [f"  <ModelExchange {able}/>"]
     lines += [f'  <CoSimulation {able} canHandleVariableCommunicationStepSize="true"/>', *_units(entries)]
@@ -164,6 +165,7 @@ def _version_2(model: UnitModel, identifier: str, token: str, sources: Sequence[
     entries = Listing(model).entries()
     files = ["    <SourceFiles>", *(f"      <File name={quoted(s)}/>" for s in sources), "    </SourceFiles>"]
     able = f'modelIdentifier="{identifier}" canGetAndSetFMUstate="true" canSerializeFMUstate="true"'
+    able += ' providesDirectionalDerivative="true"' if model.tangent else ""
     lines = _head(model, f'guid="{token}" numberOfEventIndicators="0"', "2.0")
     if not model.sampled:
         lines += [f'  <ModelExchange {able} completedIntegratorStepNotNeeded="true">', *files, "  </ModelExchange>"]

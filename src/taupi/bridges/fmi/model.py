@@ -18,9 +18,12 @@ from taupi.model.robot import Robot
 from taupi.program.emitters.c import files
 from taupi.program.port import Port
 from taupi.program.program import Program, trace
+from taupi.program.transformations import pushforward
 from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.plants.plant import ArmPlant
 
+# Names of inputs that are the state of a plant or a law.
+_STATES = ("x", "pi_hat")
 # Longest internal steps (s) of plants in co-simulation; springs are faster than arms.
 _RIGID_STEP, _ELASTIC_STEP = 1e-3, 1e-4
 # Units of positions, velocities and forces, of turning and sliding joints, as FMI writes them.
@@ -71,6 +74,7 @@ class UnitModel:
         memory: The C type of what it remembers beside its states, and how it is started; empty if there is nothing.
         evaluate: C that fills rates and outputs from inputs and states.
         advance: C that moves states and outputs on by `h` seconds.
+        tangent: C that fills changes of rates and outputs from those of inputs and states, both in `d`; empty if there is none.
     """
 
     title: str
@@ -84,6 +88,7 @@ class UnitModel:
     includes: tuple[str, ...]
     evaluate: str
     advance: str
+    tangent: str = ""
     memory: tuple[str, str] = ("", "")
 
 
@@ -116,6 +121,7 @@ def _plant(plant: ArmPlant, name: str, step: float | None) -> UnitModel:
             raise TaupiError(Argument(setting), message)
     robot, program = plant.robot, _rates(plant)
     labels, start = program.outputs[0].labels, _start(plant)
+    tangent, changes = _tangent(program, name)
     elastic = bool(robot.elastic_joints) and isinstance(plant, ElasticPlant)
     return UnitModel(
         title=f"{'elastic' if elastic else 'rigid'} plant of {robot.name}",
@@ -125,10 +131,11 @@ def _plant(plant: ArmPlant, name: str, step: float | None) -> UnitModel:
         states_are_outputs=True,
         sampled=False,
         step=step if step is not None else _ELASTIC_STEP if elastic else _RIGID_STEP,
-        texts=files(program, f"{name}_rates"),
-        includes=(f"{name}_rates.h",),
+        texts=files(program, f"{name}_rates") | tangent,
+        includes=(f"{name}_rates.h", f"{name}_tangent.h"),
         evaluate=f"    {name}_rates({_arguments(program.inputs)}, v + FIRST_RATE);",
         advance="    runge_kutta(m, h);",
+        tangent=f"    {name}_tangent({changes}, d + FIRST_RATE);",
     )
 
 
@@ -183,6 +190,7 @@ def _law(law: Law, name: str) -> UnitModel:
     described = [*law.parameters.names, *(f"memory{k + 1}" for k in range(law.size - len(law.parameters)))]
     states = tuple(Variable(f"pi_hat.{label}", None, float(v)) for label, v in zip(described, start, strict=True))
     signals = _arguments(rates.inputs[:5])
+    tangent, changes = _tangent(rates, name)
     return UnitModel(
         title=f"{law.name.replace('_', ' ')} of {law.robot.name}",
         inputs=_scalars(law.robot, rates.inputs[:5]),
@@ -191,13 +199,14 @@ def _law(law: Law, name: str) -> UnitModel:
         states_are_outputs=False,
         sampled=False,
         step=None,
-        texts=files(rates, f"{name}_rates") | files(step, f"{name}_step"),
-        includes=(f"{name}_rates.h", f"{name}_step.h"),
+        texts=files(rates, f"{name}_rates") | files(step, f"{name}_step") | tangent,
+        includes=(f"{name}_rates.h", f"{name}_step.h", f"{name}_tangent.h"),
         evaluate=f"    {name}_rates({signals}, v + FIRST_STATE, v + FIRST_OUTPUT, v + FIRST_RATE);",
         advance=(
             f"    double next[STATES + 1];\n    {name}_step({signals}, v + FIRST_STATE, &h, v + FIRST_OUTPUT, next);\n"
             "    memcpy(v + FIRST_STATE, next, STATES * sizeof(double));"
         ),
+        tangent=f"    {name}_tangent({changes}, d + FIRST_OUTPUT, d + FIRST_RATE);",
     )
 
 
@@ -233,14 +242,20 @@ def _nothing(package: Any) -> tuple[np.ndarray, np.ndarray]:
 # Ports as variables -------------------------------------------------------------------------------------------------------
 
 
-def _arguments(ports: Sequence[Port]) -> str:
-    """Return where each of the ports lies among the values: the state x, then the inputs one behind the other."""
+def _tangent(program: Program, name: str) -> tuple[dict[str, str], str]:
+    """Return the C of the derivative of rates along changes of all inputs, and its arguments: values, then changes."""
+    changed = pushforward(program, range(len(program.inputs)))
+    return files(changed, f"{name}_tangent"), f"{_arguments(program.inputs)}, {_arguments(program.inputs, 'd')}"
+
+
+def _arguments(ports: Sequence[Port], values: str = "v") -> str:
+    """Return where each of the ports lies among the `values`: the state, then the inputs one behind the other."""
     texts, place = [], 0
     for port in ports:
-        if port.name == "x":
-            texts.append("v + FIRST_STATE")
+        if port.name in _STATES:
+            texts.append(f"{values} + FIRST_STATE")
         else:
-            texts.append(f"v + FIRST_INPUT + {place}")
+            texts.append(f"{values} + FIRST_INPUT + {place}")
             place += port.size
     return ", ".join(texts)
 

@@ -27,6 +27,8 @@ typedef struct {{
 void model_start(Model *m);
 void model_evaluate(Model *m);
 int model_advance(Model *m, double h); /* 0, or 1 where the result is not finite */
+/* From changes of inputs and states in d to those of rates and outputs, by value reference; 1 where it is not known. */
+int model_tangent(const Model *m, double d[VALUES]);
 
 #endif
 """
@@ -76,6 +78,13 @@ int model_advance(Model *m, double h)
     for (int i = 0; i < VALUES; ++i)
         if (!isfinite(m->v[i])) return 1;
     return 0;
+}}
+
+int model_tangent(const Model *m, double d[VALUES])
+{{
+    const double *v = m->v;
+    (void)v, (void)d;
+{tangent}
 }}
 """
 
@@ -148,6 +157,7 @@ def _source(model: UnitModel) -> str:
         memory_start=model.memory[1],
         evaluate=model.evaluate,
         advance=model.advance,
+        tangent=f"{model.tangent}\n    return 0;" if model.tangent else "    return 1;",
         integrator=_RUNGE_KUTTA if model.step is not None else "",
         stale=int(not model.sampled),
     )

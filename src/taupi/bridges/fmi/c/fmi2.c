@@ -189,11 +189,21 @@ API F(fmi2DeSerializeFMUstate)(void *c, const char bytes[], size_t size, void **
     return OK;
 }
 
-API F(fmi2GetDirectionalDerivative)(void *c, const Reference unknowns[], size_t a, const Reference knowns[], size_t b,
-                                    const double seed[], double result[])
+API F(fmi2GetDirectionalDerivative)(void *c, const Reference unknowns[], size_t count, const Reference knowns[],
+                                    size_t others, const double seed[], double result[])
 {
-    (void)unknowns, (void)a, (void)knowns, (void)b, (void)seed, (void)result;
-    return refused(c, "directional derivatives are not provided");
+    Unit *u = c;
+    double d[VALUES] = {0};
+    for (size_t k = 0; k < others; ++k) {
+        if (knowns[k] < FIRST_INPUT || knowns[k] >= FIRST_RATE) return refused(u, "only inputs and states can be known");
+        d[knowns[k]] = seed[k];
+    }
+    if (model_tangent(&u->model, d)) return refused(u, "directional derivatives are not provided");
+    for (size_t k = 0; k < count; ++k) {
+        if (unknowns[k] >= VALUES) return refused(u, "no variable has this value reference");
+        result[k] = d[unknowns[k]];
+    }
+    return OK;
 }
 
 /* Model exchange ------------------------------------------------------------------------------------------------------- */

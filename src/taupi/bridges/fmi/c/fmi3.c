@@ -260,6 +260,24 @@ API F(fmi3DeserializeFMUState)(void *instance, const uint8_t bytes[], size_t siz
     return OK;
 }
 
+API F(fmi3GetDirectionalDerivative)(void *instance, const Reference unknowns[], size_t count, const Reference knowns[],
+                                    size_t others, const double seed[], size_t seeds, double result[], size_t results)
+{
+    Unit *u = instance;
+    double d[VALUES] = {0};
+    if (seeds != others || results != count) return refused(u, "as many values as references are expected");
+    for (size_t k = 0; k < others; ++k) {
+        if (knowns[k] < FIRST_INPUT || knowns[k] >= FIRST_RATE) return refused(u, "only inputs and states can be known");
+        d[knowns[k]] = seed[k];
+    }
+    if (model_tangent(&u->model, d)) return refused(u, "directional derivatives are not provided");
+    for (size_t k = 0; k < count; ++k) {
+        if (unknowns[k] >= VALUES) return refused(u, "no variable has this value reference");
+        result[k] = d[unknowns[k]];
+    }
+    return OK;
+}
+
 /* Model exchange ------------------------------------------------------------------------------------------------------- */
 
 API F(fmi3CompletedIntegratorStep)(void *instance, bool no_return, bool *event, bool *terminate)
@@ -357,15 +375,12 @@ API F(fmi3GetVariableDependencies)(void *instance, Reference dependent, size_t e
     return refused(instance, "dependencies are those of the description");
 }
 
-#define NO_DERIVATIVE(name)                                                                                              \
-    API F(name)(void *instance, const Reference unknowns[], size_t a, const Reference knowns[], size_t b,                \
-                const double seed[], size_t c, double result[], size_t d)                                                \
-    {                                                                                                                    \
-        (void)unknowns, (void)a, (void)knowns, (void)b, (void)seed, (void)c, (void)result, (void)d;                      \
-        return refused(instance, "directional derivatives are not provided");                                            \
-    }
-NO_DERIVATIVE(fmi3GetDirectionalDerivative)
-NO_DERIVATIVE(fmi3GetAdjointDerivative)
+API F(fmi3GetAdjointDerivative)(void *instance, const Reference unknowns[], size_t a, const Reference knowns[], size_t b,
+                                const double seed[], size_t c, double result[], size_t d)
+{
+    (void)unknowns, (void)a, (void)knowns, (void)b, (void)seed, (void)c, (void)result, (void)d;
+    return refused(instance, "adjoint derivatives are not provided");
+}
 
 #define NO_CLOCK(name, ...)                                                                                              \
     API F(name)(void *instance, const Reference references[], size_t count, __VA_ARGS__)                                 \
