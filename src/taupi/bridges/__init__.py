@@ -22,6 +22,7 @@ __all__ = [
     "check_mjcf",
     "compare_with",
     "emit_fmu",
+    "emit_ros2",
     "to_drake",
     "to_pinocchio",
     "to_rtb",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from taupi.bridges.mujoco.write import MjcfExport
     from taupi.bridges.mujoco.write import write_mjcf
     from taupi.bridges.pinocchio import to_pinocchio
+    from taupi.bridges.ros2.emit_ros2 import emit_ros2
     from taupi.bridges.rtb import to_rtb
     from taupi.bridges.torch_function import TorchFunction
     from taupi.identification.results.other_models import ModelComparison

@@ -72,16 +72,37 @@ def vector_of(vector: Vector, robot: Robot) -> np.ndarray:
 
 
 def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot: str) -> dict[str, str]:
-    """Return the names of our joints in another model, by our name: the same names, or, if none is there, the same order."""
+    """Return the names of our joints in another model, by our name.
+
+    They are the same names; or, if none is there, names that differ by what stands before them; or the same order.
+
+    >>> matched_joints(["panda_joint1", "panda_joint2"], ["joint2", "joint1", "finger_joint1"], "panda.xml", "panda")
+    {'panda_joint1': 'joint1', 'panda_joint2': 'joint2'}
+    """
     missing = [name for name in ours if name not in theirs]
     if not missing:
         return {name: name for name in ours}
-    if len(missing) == len(ours) == len(theirs):
-        return dict(zip(ours, theirs, strict=True))
+    if len(missing) == len(ours):
+        prefixed = _by_ending(ours, theirs)
+        if prefixed is not None:
+            return prefixed
+        if len(ours) == len(theirs):
+            return dict(zip(ours, theirs, strict=True))
     raise TaupiError(
         f"{where} has no joint {', '.join(map(repr, missing[:4]))} of {robot}; it has {', '.join(theirs[:12])}.",
         remedy="Give the joints the same names in both.",
     )
+
+
+def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | None:
+    """Return pairs of names of which one ends in the other, if there is one prefix for all of them: "panda_", or none."""
+    for long, short, turned in ((ours, theirs, False), (theirs, ours, True)):
+        for prefix in {a[: -len(b)] for a in long for b in short if len(a) > len(b) > 0 and a.endswith(b)}:
+            pairs = {a: a[len(prefix) :] for a in long if a.startswith(prefix) and a[len(prefix) :] in short}
+            found = {b: a for a, b in pairs.items()} if turned else pairs
+            if set(found) == set(ours):
+                return {name: found[name] for name in ours}
+    return None
 
 
 def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:

@@ -70,7 +70,7 @@ def write_mjcf(
     if given is None:
         text, notes = new_text(taken), ["made from the robot's links and joints; its links are drawn as sticks"]
     else:
-        file = MjcfFile.read(given, [j.name for j in taken.robot.joints])
+        file = MjcfFile.read(given, taken.robot)
         text, notes = updated_text(taken, file), [f"written into {given.name}"]
         _warn_of_assets(file.text, given, target)
     write_text(target, text, force)

@@ -44,6 +44,12 @@ def emit(
         typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
     ] = None,
     task: TaskOption = None,
+    ros2: Annotated[
+        Path | None,
+        typer.Option(
+            "--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a controller of ros2_control, or a node."
+        ),
+    ] = None,
     fmu: Annotated[
         Path | None,
         typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit, in place of source."),
@@ -69,11 +75,16 @@ def emit(
     taupi emit out/fit.json observer --thresholds thresholds.json -o observer
     taupi emit planar3r operational-regressor --task planar --language python -o out
     taupi emit elbow2r plant --fmu elbow.fmu
+    taupi emit out/fit.json observer --ros2 ws/src/arm_observer
     """
     import taupi as tp
 
     unit = UnitOptions(fmu, fmi, step, binary)
-    folder = _checked_folder(program, unit, directory, language, dtype, project)
+    folder = (
+        _checked_folder(program, unit, directory, language, dtype, project)
+        if ros2 is None
+        else _checked_package(program, unit, ros2, directory, language, dtype, project)
+    )
     if thresholds is not None and program not in COMPONENTS:
         raise TaupiError(f"--thresholds go with the observer, got {program}.")
     chosen, next_command = names(terms), None
@@ -86,7 +97,10 @@ def emit(
         subject = build_plant(robot, chosen, description)
     else:
         subject = build_program(program, description.load(robot), chosen, task=task)
-    if unit.path is not None:
+    if ros2 is not None:
+        paths = tp.bridges.emit_ros2(subject, folder, name, force)
+        next_command = f"colcon build --paths {shlex.quote(str(folder))}"
+    elif unit.path is not None:
         paths = [unit.write(subject, name, force)]
         next_command = f"fmpy info {shlex.quote(str(unit.path))}"
     elif isinstance(subject, tp.Program):
@@ -122,6 +136,19 @@ def _checked_folder(
     if program in COMPONENTS:
         _refuse_formats(f"An {program}" if program[0] in "oe" else f"A {program}", dtype, project)
     return directory
+
+
+def _checked_package(
+    program: str, unit: UnitOptions, ros2: Path, directory: Path | None, language: str, dtype: str, project: bool
+) -> Path:
+    """Return the directory of a ROS 2 package, and refuse options that do not go with it."""
+    if program not in (CONTROLLER, *COMPONENTS):
+        raise TaupiError(f"A ROS 2 package is of a {CONTROLLER} or of {', '.join(COMPONENTS)}, got {program}.")
+    if directory is not None or language != "c" or unit.path is not None:
+        raise TaupiError("--ros2 names the package to write, with C inside: leave -o, --language and --fmu out.")
+    unit.refuse_alone()
+    _refuse_formats("A ROS 2 package", dtype, project)
+    return ros2
 
 
 def _law_of_controller(program: str, law: str | None) -> str:

@@ -159,9 +159,10 @@ def floating_rows(
     """
     robot = base.robot
     check_floating_log(robot, log)
+    plan = contact_plan(robot, log, settings.contact, settings.feet)
     row_filter, notes = _row_filter(log, preparation)
     smooth_hz = None if row_filter is None else _SMOOTHER * row_filter.cutoff_hz
-    motion, plan = floating_motion(robot, log, smooth_hz), contact_plan(robot, log, settings.contact, settings.feet)
+    motion = floating_motion(robot, log, smooth_hz)
     if plan.way != BASE_ROWS and log.tau is None:
         raise TaupiError("tau is missing in the log.", remedy=("Give it, or use ", Argument("contact", BASE_ROWS), "."))
     tau = motion.tau
