@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import casadi as cs
 import numpy as np
 
-from taupi.dynamics.imu_form import require_motors
+from taupi.dynamics.imu_form import require_bolted
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.types import SX, ArrayLike, Vector
 from taupi.errors import Argument, TaupiError, shown
@@ -25,9 +25,9 @@ FLOORS = dict.fromkeys(MASS, 0.1) | dict.fromkeys(MOMENT, 1e-2) | dict.fromkeys(
 TERM_FLOOR = 1e-2
 STATES = 64  # random states in which inertias are looked at
 BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
-# 1/s: s dies at the first, twelve times as fast as q follows, or slower where a light direction of the arm would be faster than the
-# second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with encoders
-# of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
+# 1/s: s dies at the first, twelve times as fast as q follows, or slower where a light direction of the arm would be faster than
+# the second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with
+# encoders of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
 DAMPING, FASTEST = 60.0, 400.0
 # rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
 # are ten times as quick, and velocities by differences of encoders, then still leave a loop that holds.
@@ -110,7 +110,7 @@ def typical(robot: Robot) -> Typical:
 
 def largest_inertias(robot: Robot) -> np.ndarray:
     """Return the largest M_ii of each joint over random configurations."""
-    require_motors(robot, "A control law")
+    require_bolted(robot, "A control law")
     return np.maximum(np.diagonal(typical(robot).M, axis1=-2, axis2=-1).max(0), 1e-6)
 
 

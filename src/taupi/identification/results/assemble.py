@@ -11,8 +11,9 @@ import numpy as np
 from taupi.errors import NotIdentifiedError
 from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
-from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.fit import Fit, JointStatistics
 from taupi.identification.results.sensitivity import sensitivity_note, shifts
+from taupi.identification.results.status import Status
 from taupi.identification.results.uncertainty import Uncertainty, uncertainty
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution

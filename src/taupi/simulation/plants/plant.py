@@ -145,7 +145,7 @@ class ArmPlant:
         return {} if self.wrench is None else {"f_tip": self.frame}
 
     def signal(self, name: str) -> tuple[str, Signal]:
-        """Return the argument that an input from outside comes from, and its signal; nothing for a load."""
+        """Return the argument that the input called `name` comes from outside by, and its signal; nothing for a load."""
         if name in self.wrenches:
             wrench = self.wrench
             return "wrench", wrench[self.wrenches[name]] if isinstance(wrench, Mapping) else wrench
