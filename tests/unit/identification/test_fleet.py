@@ -8,6 +8,7 @@ from command_line import taupi
 from runs_of_arms import arm, recorded
 
 import taupi as tp
+from taupi.cli.commands.fleet import _file_names
 from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
 from taupi.identification.fleet.membership import strangers
 from taupi.identification.fleet.population import spread_of
@@ -176,3 +177,19 @@ def test_wrong_fleets_are_refused(logs, change, message):
     keywords = {"robot": tp.load("elbow2r"), "logs": logs} | SETTINGS | change
     with pytest.raises(tp.TaupiError, match=message):
         tp.identify_fleet(**keywords)
+
+
+@pytest.mark.parametrize(
+    "text", ["arms = [1, 2]", "arms = 'x'", "a = [[1]]", "a = 3", "[a]\nb = 1", "a = " + "[" * 200]
+)
+def test_files_of_arms_that_are_none(tmp_path, text):
+    (tmp_path / "fleet.toml").write_text(text)
+    done = taupi("fleet", "elbow2r", "fleet.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 3 and "fleet.toml" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_each_arm_has_a_file_of_its_own():
+    arms = ["a/b", "a_b", "A_B", "../../x", "é" * 300, "é" * 400, ""]
+    files = _file_names(arms)
+    assert list(files) == arms and len({name.lower() for name in files.values()}) == len(arms)
+    assert all("/" not in name and len(name) < 120 for name in files.values()) and files["a/b"] == "a_b"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from taupi.errors import Argument, TaupiError, shown
+from taupi.input_files import regular_file
 from taupi.model.formats import urdf
 from taupi.model.robot import Robot
 from taupi.model.scalars import VectorLike
@@ -40,8 +41,7 @@ def expanded(path: str | os.PathLike[str], arguments: Mapping[str, object] | Non
     if arguments is not None and not isinstance(arguments, Mapping):
         message = f" is {shown(arguments)}, expected a mapping from names of arguments to values."
         raise TaupiError(Argument("xacro"), message)
-    if not Path(path).is_file():
-        raise TaupiError(f"No file {shown(str(path))}.")
+    regular_file(path, "a xacro file")
     try:
         from xacrodoc import XacroDoc  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
