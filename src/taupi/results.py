@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
-    from taupi.identification.fleet.fleet_fit import Drift
+    from taupi.identification.fleet.drift import Drift
     from taupi.identification.fleet.fleet_fit import Fleet
     from taupi.identification.fleet.fleet_fit import Outlier
     from taupi.identification.fleet.population import ParameterSpread

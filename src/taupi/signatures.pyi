@@ -502,7 +502,10 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
+    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    joints follow by closing the loops.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -706,7 +709,7 @@ def identify_payload(
     format: str | None = None,
     *,
     at: str | None = None,
-    gain_uncertainty: float = 0.05,
+    gain_uncertainty: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -734,8 +737,10 @@ def identify_payload(
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
-    may be off, one standard deviation, 0.05 by default. State a smaller one if you have calibrated them (`taupi.identify_gains`),
-    and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly moves, has an infinite error.
+    may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
+    published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
+    them (`taupi.identify_gains`), and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly
+    moves, has an infinite error.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

@@ -51,7 +51,7 @@ def test_a_floating_robot_from_files(flown, tmp_path):
         (("--contact", "guessed"), "No --contact 'guessed'"),
         (("--contact", "measured"), "no wrench of forearm, which touch the ground. Use --contact projected"),
         (("--feet", "round"), "No --feet 'round'"),
-        (("--stream",), "--stream is not for logs of floating robots"),
+        (("--stream",), "--stream is not for elbow2r"),
         (("--estimator", "huber"), "--estimator is 'huber', expected one of consistent, wls"),
     ],
 )

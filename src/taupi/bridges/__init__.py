@@ -21,14 +21,24 @@ __all__ = [
     "TorchFunction",
     "check_mjcf",
     "compare_with",
+    "emit_fmu",
+    "emit_ros2",
+    "to_drake",
+    "to_pinocchio",
+    "to_rtb",
     "write_mjcf",
 ]
 
 if TYPE_CHECKING:
+    from taupi.bridges.drake import to_drake
+    from taupi.bridges.fmi.unit import emit_fmu
     from taupi.bridges.jax_function import JaxFunction
     from taupi.bridges.mujoco.engine import MujocoModel
     from taupi.bridges.mujoco.write import MjcfExport
     from taupi.bridges.mujoco.write import write_mjcf
+    from taupi.bridges.pinocchio import to_pinocchio
+    from taupi.bridges.ros2.emit_ros2 import emit_ros2
+    from taupi.bridges.rtb import to_rtb
     from taupi.bridges.torch_function import TorchFunction
     from taupi.identification.results.other_models import ModelComparison
     from taupi.signatures import check_mjcf

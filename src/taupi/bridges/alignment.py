@@ -71,40 +71,57 @@ def vector_of(vector: Vector, robot: Robot) -> np.ndarray:
     return np.array([to_float(v, robot.name, values) for v in vector])
 
 
-def matched_joints(ours: Robot, theirs: Sequence[str], where: str) -> dict[str, str]:
-    """Return our joints' names in another model, by our name: the same names, or, if none is there, the same order."""
-    names = [j.name for j in ours.joints]
-    missing = [name for name in names if name not in theirs]
+def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot: str) -> dict[str, str]:
+    """Return the names of our joints in another model, by our name.
+
+    They are the same names; or, if none is there, names that differ by what stands before them; or the same order.
+
+    >>> matched_joints(["panda_joint1", "panda_joint2"], ["joint2", "joint1", "finger_joint1"], "panda.xml", "panda")
+    {'panda_joint1': 'joint1', 'panda_joint2': 'joint2'}
+    """
+    missing = [name for name in ours if name not in theirs]
     if not missing:
-        return {name: name for name in names}
-    if len(missing) == len(names) == len(theirs):
-        return dict(zip(names, theirs, strict=True))
+        return {name: name for name in ours}
+    if len(missing) == len(ours):
+        prefixed = _by_ending(ours, theirs)
+        if prefixed is not None:
+            return prefixed
+        if len(ours) == len(theirs):
+            return dict(zip(ours, theirs, strict=True))
     raise TaupiError(
-        f"{where} has no joint {', '.join(map(repr, missing[:4]))} of {ours.name}; it has {', '.join(theirs[:12])}.",
+        f"{where} has no joint {', '.join(map(repr, missing[:4]))} of {robot}; it has {', '.join(theirs[:12])}.",
         remedy="Give the joints the same names in both.",
     )
 
 
-def link_frames(ours: Robot, theirs: Robot, names: Mapping[str, str], where: str) -> dict[str, np.ndarray]:
+def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | None:
+    """Return pairs of names of which one ends in the other, if there is one prefix for all of them: "panda_", or none."""
+    for long, short, turned in ((ours, theirs, False), (theirs, ours, True)):
+        for prefix in {a[: -len(b)] for a in long for b in short if len(a) > len(b) > 0 and a.endswith(b)}:
+            pairs = {a: a[len(prefix) :] for a in long if a.startswith(prefix) and a[len(prefix) :] in short}
+            found = {b: a for a, b in pairs.items()} if turned else pairs
+            if set(found) == set(ours):
+                return {name: found[name] for name in ours}
+    return None
+
+
+def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:
     """Return the pose (4, 4) of their link frame in ours, by the name of our joint that moves the link.
 
-    `names` are their joints' names by ours. Their world may be turned and shifted against ours, as where a base is mounted in
-    another way; then this motion D is the one that carries all of their joint axes onto ours. Joint axes that no such motion
-    brings together belong to another arm, which is refused; gravity that differs is a warning.
+    `theirs` has the joints of another model in our order, and `gravity` (3,) is that of its world. This world may be turned and
+    shifted against ours, as where a base is mounted in another way; then this motion D is the one that carries all of their
+    joint axes onto ours. Joint axes that no such motion brings together belong to another arm, which is refused; gravity that
+    differs is a warning.
     """
-    order = {j.name: k for k, j in enumerate(theirs.joints)}
-    a = Arrangement.of(ours)
-    b = Arrangement.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
+    a, b = Arrangement.of(ours), theirs
     slides = np.array([j.prismatic for j in ours.joints])
     motion = np.eye(4)
     if _misfit(a, b, slides) > _SAME:
         motion = _world_motion(a, b, slides)
         _refuse_other_arm(ours, a, b.moved(motion), slides, where)
-    g, h = vector_of(ours.gravity, ours), vector_of(theirs.gravity, theirs)
-    apart = float(np.linalg.norm(motion[:3, :3] @ h - g))
-    if not ours.floating and apart > _GRAVITY * max(float(np.linalg.norm(g)), 1e-9):
-        seen = ", ".join(f"{v:.4g}" for v in motion[:3, :3] @ h)
-        stated = ", ".join(f"{v:.4g}" for v in g)
+    g, h = vector_of(ours.gravity, ours), motion[:3, :3] @ gravity
+    if not ours.floating and float(np.linalg.norm(h - g)) > _GRAVITY * max(float(np.linalg.norm(g)), 1e-9):
+        seen, stated = (", ".join(f"{v:.4g}" for v in np.round(x, 6) + 0.0) for x in (h, g))
         warn(
             f"{where}: gravity is ({seen}) m/s^2 in the world of {ours.name}, which has ({stated}): torques differ by it."
         )

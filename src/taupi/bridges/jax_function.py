@@ -1,7 +1,8 @@
 """A program as a function of JAX arrays: one primitive whose rules of differentiation and batching are programs again.
 
-On a CPU XLA calls the compiled kernel itself, on its own memory (`xla_handler.py`). A derivative is a traced program: forward
-mode that of `Program.jvp`, reverse mode that of `Program.vjp`, over all inputs that are asked for at once.
+On a CPU XLA calls the compiled kernel itself, on its own memory (`xla_handler.py`); on a GPU a function that launches the CUDA
+kernel there (`xla_cuda.py`). A derivative is a traced program: forward mode that of `Program.jvp`, reverse mode that of
+`Program.vjp`, over all inputs that are asked for at once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from taupi.bridges.differentiable import Differentiable, differentiable
 from taupi.bridges.packages import needed
+from taupi.bridges.xla_cuda import CudaHandler, launcher
 from taupi.bridges.xla_handler import build_handler
 from taupi.errors import Argument, TaupiError
 from taupi.program.arguments import in_order, shape_error
@@ -102,6 +104,7 @@ def _primitive() -> SimpleNamespace:
     ad.primitive_transposes[primitive] = _transpose
     batching.primitive_batchers[primitive] = _batch
     mlir.register_lowering(primitive, _lower_cpu, platform="cpu")
+    mlir.register_lowering(primitive, _lower_cuda, platform="cuda")
     return here
 
 
@@ -175,22 +178,36 @@ def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, node: Differentiable) 
 
 
 def _lower_cpu(context: Any, *operands: Any, node: Differentiable) -> Any:
-    here = _primitive()
-    target = _target(node, np.dtype(context.avals_in[0].dtype).name)
-    return here.jax.ffi.ffi_lowering(target)(context, *operands)
+    return _lowered(context, operands, node, "cpu")
 
 
-def _target(node: Differentiable, dtype: str) -> str:
-    """Return the name under which XLA knows the kernel of a program; it is compiled the first time."""
-    key = ("xla", dtype)
+def _lower_cuda(context: Any, *operands: Any, node: Differentiable) -> Any:
+    needed("cupy", "gpu", "A program on a CUDA device")
+    return _lowered(context, operands, node, "cuda")
+
+
+def _lowered(context: Any, operands: Sequence[Any], node: Differentiable, platform: str) -> Any:
+    target = _target(node, np.dtype(context.avals_in[0].dtype).name, platform)
+    return _primitive().jax.ffi.ffi_lowering(target)(context, *operands)
+
+
+def _target(node: Differentiable, dtype: str, platform: str) -> str:
+    """Return the name under which XLA knows the kernel of a program on a platform; it is compiled the first time."""
+    key = ("xla", dtype, platform)
     if key not in node.built:
         here = _primitive()
-        engine, address = build_handler(node.program, dtype, _version())
+        if platform == "cpu":
+            kept, address = build_handler(node.program, dtype, _version())
+        else:
+            kept = CudaHandler(launcher(node.kernel("cuda", dtype)), _version())
+            address = kept.address
         name = f"taupi_{next(_NUMBERS)}_{node.program.name}"
-        here.jax.ffi.register_ffi_target(name, here.jax.ffi.pycapsule(address), platform="cpu")
+        here.jax.ffi.register_ffi_target(
+            name, here.jax.ffi.pycapsule(address), platform=platform.replace("cuda", "CUDA")
+        )
         node.built[key] = name
-        _KEPT.append(engine)
-    return node.built[key]
+        _KEPT.append(kept)
+    return str(node.built[key])
 
 
 _KEPT: list[Any] = []  # XLA may call a kernel for as long as the process lives

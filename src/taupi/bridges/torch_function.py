@@ -17,6 +17,7 @@ from taupi.bridges.differentiable import Differentiable, differentiable
 from taupi.bridges.packages import needed
 from taupi.errors import Argument, TaupiError
 from taupi.program.arguments import in_order, shape_error
+from taupi.program.targets.cuda import stream_at
 
 if TYPE_CHECKING:
     from taupi.program.program import Program
@@ -164,7 +165,7 @@ def _on_gpu(torch: Any, node: Differentiable, inputs: Sequence[Any], n: int) -> 
     """Run the CUDA kernel on the tensors' device and on PyTorch's current stream."""
     cupy = needed("cupy", "gpu", "A program on a CUDA device")
     device = inputs[0].device
-    with cupy.cuda.Device(device.index), cupy.cuda.ExternalStream(torch.cuda.current_stream(device).cuda_stream):
+    with cupy.cuda.Device(device.index), stream_at(cupy, torch.cuda.current_stream(device).cuda_stream):
         kernel = node.kernel("cuda", str(inputs[0].dtype).removeprefix("torch."))
         results = kernel(*(cupy.from_dlpack(a.contiguous()) for a in inputs))
         results = results if isinstance(results, tuple) else (results,)

@@ -29,12 +29,12 @@ from taupi.identification.friction.fitted_terms import (
     with_friction_shapes,
 )
 from taupi.identification.inputs import FitInputs
-from taupi.identification.modulated_friction import with_modulated_friction
+from taupi.identification.modulated_friction import ModulatedFriction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.compression import with_speeds
-from taupi.identification.rows.factors import JointFactor, merge_stretches, stack_factors
+from taupi.identification.rows.compression import compress, with_speeds
+from taupi.identification.rows.factors import merge_stretches, stack_factors
 from taupi.identification.rows.passes import LocalPasses, Passes, choice_order, open_logs
 from taupi.identification.rows.pieces import Piece, piece_of
 from taupi.identification.rows.plan import Plan, most_stretches
@@ -86,6 +86,11 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
     `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
     encoders stays in it, and is only kept apart from the springs.
     """
+    if inputs.robot.loops:
+        raise TaupiError(
+            f"{inputs.robot.name} has closed loops, whose forces are in the torques of every joint of the tree.",
+            remedy="taupi.identify takes them out; this function does not.",
+        )
     equations, reading = inputs.equations, inputs.reading
     all_terms = with_coupled_terms(
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)
@@ -138,11 +143,15 @@ def _problem_of_pieces(
     first_fit: FirstFit,
     adopted: tuple[str, ...],
 ) -> Problem:
-    """Return the problem of all logs, by one pass over them, or by two if there is friction that depends on load.
+    """Return the problem of all logs, by one pass over them.
 
-    `adopted` is the known torque that the settings took over from logs.
+    If there is friction that depends on load, a first fit of the beginnings of some of them tells the load. `adopted` is the
+    known torque that the settings took over from logs.
     """
-    pieces = passes.pieces(plan)
+    friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None
+    full = plan if friction is None else dataclasses.replace(plan, base=friction.base, first=friction.first)
+    every_column = passes.pieces(full)
+    pieces = every_column if friction is None else [piece.with_columns(plan.base.count) for piece in every_column]
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
     _refuse_differences(pieces, adopted)
     if choices.cutoffs is not None:
@@ -157,15 +166,24 @@ def _problem_of_pieces(
         logs=tuple(passes.logs),
         skipped=passes.skipped,
     )
-    if not modulated:
+    if friction is None:
         return problem
-    extremes = np.abs(np.concatenate([piece.compressed.extremes for piece in pieces], axis=1)[0]).max(axis=0)
+    return friction.problem(problem, inputs.prior, [factor for piece in every_column for factor in piece.factors])
 
-    def second_pass(base: BaseParameters, first: np.ndarray) -> list[JointFactor]:
-        again = dataclasses.replace(plan, base=base, first=first)
-        return [f for piece in passes.pieces(again) for f in piece.factors]
 
-    return with_modulated_friction(problem, first_fit(problem), inputs.prior, modulated, extremes, second_pass)
+def _modulated_friction(
+    inputs: FitInputs, choices: Choices, plan: Plan, terms: Sequence[Term], first_fit: FirstFit
+) -> ModulatedFriction:
+    """Return friction that depends on load or bends with speed, by a first fit of the logs that choices were made from."""
+    heads = [
+        piece_of(r, compress(plan.friction, r, k, plan.most_stretches, head=True))
+        for k, r in enumerate(choices.recordings)
+    ]
+    draft = dataclasses.replace(
+        _problem(inputs, plan.base, terms, heads, plan.preparation, ()), recordings=choices.recordings
+    )
+    speeds = np.abs(np.concatenate([head.compressed.extremes for head in heads], axis=1)[0]).max(axis=0)
+    return ModulatedFriction.of(plan.base, terms, first_fit(draft), speeds)
 
 
 def _client(inputs: FitInputs, equations: Equations) -> AbstractContextManager[Any]:

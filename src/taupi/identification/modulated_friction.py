@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,39 +21,49 @@ _SHARE, _CURVE = 0.1, 0.1
 _LEAST = 1e-9
 
 
-def with_modulated_friction(
-    problem: Problem,
-    first: np.ndarray,
-    prior: PriorLike,
-    terms: Sequence[Term],
-    speeds: np.ndarray,
-    compress: Callable[[BaseParameters, np.ndarray], Iterable[JointFactor]],
-) -> Problem:
-    """Return a problem with the columns of `terms` after its own, by a second pass over the logs.
+@dataclass(frozen=True, eq=False)
+class ModulatedFriction:
+    """Columns of `terms` after those of a regressor: base parameters with them, and what they are made with.
 
     The load is that of a fit without these columns, whose base parameters are `first` (b,); that of the result differs so little
-    from it that a third pass would change nothing that can be seen. `speeds` (n,) are the largest of the logs, and `compress`
-    returns the factors of all logs for base parameters with these columns and the first fit; `prior` is that of `taupi.identify`.
-
-    mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep the
-    parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by their
-    filter, so they count as fewer independent samples (`JointFactor.independent`), with the noise of the first fit.
+    from it that a fit with the load of this one would change nothing that can be seen. `speeds` (n,) are the largest that it has
+    seen, by which the bend with speed is scaled.
     """
-    rounded = [float(f"{v:.3g}") or 1.0 for v in speeds]
-    terms = with_curve_speeds(terms, rounded)
-    base = problem.base.with_modulated(terms)
-    pieces = tuple(compress(base, first))
-    return dataclasses.replace(
-        problem,
-        terms=base.terms,
-        base=base,
-        factors=tuple(merge_stretches(pieces)),
-        pieces=pieces,
-        prior=prior_of(prior, base),
-        first=first,
-        shrinkage=_shrinkage(problem, base, first, rounded),
-        notes=(*problem.notes, _note(terms, problem.robot.joint_names, rounded)),
-    )
+
+    base: BaseParameters
+    terms: tuple[Term, ...]
+    first: np.ndarray
+    speeds: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls, base: BaseParameters, terms: Sequence[Term], first: np.ndarray, speeds: np.ndarray
+    ) -> ModulatedFriction:
+        """Return the columns of `terms` for base parameters without them; `speeds` are rounded to three digits."""
+        rounded = tuple(float(f"{v:.3g}") or 1.0 for v in speeds)
+        scaled = tuple(with_curve_speeds(terms, rounded))
+        return cls(base.with_modulated(scaled), scaled, first, rounded)
+
+    def problem(self, problem: Problem, prior: PriorLike, pieces: Iterable[JointFactor]) -> Problem:
+        """Return a `problem` without these columns with them; `pieces` are the factors of all logs, in stretches of time.
+
+        mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep
+        the parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by
+        their filter, so they count as fewer independent samples (`JointFactor.independent`), with the noise of the first fit.
+        `prior` is that of `taupi.identify`.
+        """
+        pieces = tuple(pieces)
+        return dataclasses.replace(
+            problem,
+            terms=self.base.terms,
+            base=self.base,
+            factors=tuple(merge_stretches(pieces)),
+            pieces=pieces,
+            prior=prior_of(prior, self.base),
+            first=self.first,
+            shrinkage=_shrinkage(problem, self.base, self.first, self.speeds),
+            notes=(*problem.notes, _note(self.terms, problem.robot.joint_names, self.speeds)),
+        )
 
 
 def _shrinkage(
@@ -83,4 +94,4 @@ def _note(terms: Sequence[Term], joints: Sequence[str], speeds: Sequence[float])
     kinds = " and ".join(
         "grows with the torque that the gear transmits" if isinstance(t, Load) else "bends with speed" for t in terms
     )
-    return f"dry friction {kinds}, in a second pass; the largest speeds of the logs are, in rad/s or m/s: {pairs}"
+    return f"dry friction {kinds}, with the load of a first fit; its largest speeds are, in rad/s or m/s: {pairs}"

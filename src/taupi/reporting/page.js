@@ -1,7 +1,7 @@
 "use strict";
 // Charts: drag over one to choose a span, double-click to see everything; the same by keys. Charts of one group move together.
 (function () {
-  const NS = "http://www.w3.org/2000/svg", WIDE = 960, NARROW = 500, SMALL = 560;  // pixels below which a chart has fewer, larger labels
+  const NS = "http://www.w3.org/2000/svg", WIDE = 960, NARROW = 500, SMALL = 480;  // pixels below which a chart has fewer, larger labels
   const pair = (text) => text.split(" ").map(Number);
   const numberOf = (element, key) => Number(element.getAttribute(key));
   const charts = Array.from(document.querySelectorAll("figure.chart"), function (figure) {

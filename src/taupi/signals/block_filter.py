@@ -17,6 +17,10 @@ from taupi.signals.filters import butterworth, checked_samples, filter_roots, se
 # Samples that are kept of a block: with fewer, states cost more than the block itself; with more, the block's own matrix does.
 _KEPT = 32
 
+# What is kept of a filtered signal y at sample t: sum of weight * y(t + lag), by lag. The value itself is {0: 1.0}.
+Stencil = tuple[tuple[int, float], ...]
+VALUE: Stencil = ((0, 1.0),)
+
 
 def zero_phase(
     x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4, rows: slice | None = None
@@ -34,75 +38,190 @@ def zero_phase(
     """
     x = checked_samples(x)
     first, stop, step = (slice(None) if rows is None else rows).indices(len(x))
-    count = max(0, -(-(stop - first) // step))
-    reach = settle_rows(rate_hz, cutoff_hz, order)
-    if len(x) <= 2 * reach:
+    count, enough = max(0, -(-(stop - first) // step)), 2 * settle_rows(rate_hz, cutoff_hz, order) + 1
+    if len(x) < enough:
         return butterworth(x, rate_hz, cutoff_hz, order)[slice(first, stop, step)]
-    design = _design(rate_hz, cutoff_hz, order, step)
-    # The blocks begin a reach before the first row that is kept, so that nothing is missing, and end as far behind the last.
-    lead = -(-reach // design.size) * design.size
-    blocks = -(-(count * step + 2 * lead) // design.size)
-    wide = _extended(x.reshape(len(x), -1), first - lead, blocks * design.size, reach)
-    begin = lead // step
-    kept = design(wide.reshape(blocks, design.size, -1))[begin : begin + count]
-    return kept.reshape(count, *x.shape[1:])
+    start = max(0, first - enough)  # what is farther away than the filter remembers may be left out
+    stream = ZeroPhaseStream(rate_hz, cutoff_hz, order, first - start, step)
+    columns = x.reshape(len(x), -1)[start : min(len(x), stop + enough)].T
+    kept = np.concatenate([stream.add(np.ascontiguousarray(columns)), stream.end()], axis=2)[0, :, :count]
+    return kept.T.reshape(count, *x.shape[1:])
 
 
-def _extended(x: np.ndarray, start: int, length: int, reach: int) -> np.ndarray:
-    """Return rows `start` to `start + length` of x (N, C), which is reflected at its ends over a `reach`, and 0 beyond."""
-    n = len(x)
-    if start >= 0 and start + length <= n:
-        return np.ascontiguousarray(x[start : start + length])
-    wide = np.zeros((length, x.shape[1]))
-    inside = slice(max(start, 0), min(start + length, n))
-    wide[inside.start - start : inside.stop - start] = x[inside]
-    if start < 0:
-        before = min(-start, reach)
-        wide[-start - before : -start] = 2 * x[0] - x[before:0:-1]
-    if start + length > n:
-        after = min(start + length - n, reach)
-        wide[n - start : n - start + after] = 2 * x[-1] - x[n - 2 : n - 2 - after : -1]
-    return wide
+class ZeroPhaseStream:
+    """`zero_phase` of columns (C, N) that come part by part: samples first, first + step, ... of the filtered record.
+
+    Of each of them all `stencils` are kept, by default the value. What `add` and `end` return has the shape (S, C, M); memory
+    holds the filter's reach of results, and of the last parts that were added, which must not be changed afterwards. Parts of
+    `wanted` samples are not copied.
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(2, 3000)).cumsum(axis=1)
+    >>> stream = ZeroPhaseStream(250, 8, first=10, step=3)
+    >>> kept = np.concatenate([stream.add(x[:, :1700]), stream.add(x[:, 1700:]), stream.end()], axis=2)[0]
+    >>> bool(np.allclose(kept, butterworth(x.T, 250, 8)[10::3].T, rtol=0, atol=1e-10))
+    True
+    """
+
+    def __init__(
+        self,
+        rate_hz: float,
+        cutoff_hz: float,
+        order: int = 4,
+        first: int = 0,
+        step: int = 1,
+        stencils: tuple[Stencil, ...] = (VALUE,),
+    ) -> None:
+        self._settings = rate_hz, cutoff_hz, order
+        self._design = design = _design(rate_hz, cutoff_hz, order, step, stencils)
+        self._reach, self._first, self._step, self._stencils = (
+            settle_rows(rate_hz, cutoff_hz, order), first, step, stencils,
+        )  # fmt: skip
+        # The first block begins before the record does, by at least the reach, which then is reflected there.
+        self._early = -(-(first + self._reach + design.margin) // design.size)
+        self._samples = self._emitted = self._dropped = 0
+        self._begun = False
+        self._rest = np.zeros((0, 0))  # samples that do not fill a block
+        self._latest: list[np.ndarray] = []  # parts that hold at least the last `reach` + 1 samples
+        self._own: list[np.ndarray] = []  # results of blocks that wait for those behind them
+        self._before = np.zeros((0, 0, 0))  # of the blocks before these, what reaches beyond them
+
+    def wanted(self, about: int) -> int:
+        """Return the number of samples, at least one block and otherwise at most `about`, after which no block is begun."""
+        size = self._design.size
+        at = (self._samples - self._first) % size  # where the next sample lies in its block
+        return max(1, (about + at) // size) * size - at
+
+    def add(self, x: np.ndarray) -> np.ndarray:
+        """Return what is complete with further samples (C, N)."""
+        self._latest.append(x)
+        self._samples += x.shape[1]
+        if not self._begun:
+            if self._samples <= 2 * self._reach:
+                return np.zeros((len(self._stencils), len(x), 0))
+            x = self._latest[0] if len(self._latest) == 1 else np.concatenate(self._latest, axis=1)
+            self._latest = [x]
+            self._rest, self._begun = self._reflected(x), True
+        while len(self._latest) > 1 and sum(part.shape[1] for part in self._latest[1:]) > self._reach:
+            self._latest.pop(0)
+        self._take(np.concatenate([self._rest, x], axis=1) if self._rest.shape[1] else x)
+        return self._complete(last=False)
+
+    def end(self) -> np.ndarray:
+        """Return the rest, after the last samples."""
+        kept = max(0, -(-(self._samples - self._first) // self._step))
+        if not self._begun:
+            return self._at_once(kept)
+        tail = np.concatenate(self._latest, axis=1)[:, -self._reach - 1 :]
+        after = 2 * tail[:, -1:] - tail[:, -2::-1]
+        size, margin = self._design.size, self._design.margin
+        blocks = -(-(self._rest.shape[1] + self._reach) // size)
+        filled = np.zeros((len(tail), blocks * size + 2 * margin))
+        wide = np.concatenate([self._rest, after], axis=1)
+        filled[:, : wide.shape[1]] = wide
+        self._take(filled)
+        return self._complete(last=True)[:, :, : kept - self._emitted]
+
+    def _reflected(self, x: np.ndarray) -> np.ndarray:
+        """Return what lies before the first sample from the start of the first block on: a point reflection, and 0 beyond."""
+        before = np.zeros((len(x), self._early * self._design.size - self._first + self._design.margin))
+        before[:, before.shape[1] - self._reach :] = 2 * x[:, :1] - x[:, self._reach : 0 : -1]
+        return before
+
+    def _take(self, wide: np.ndarray) -> None:
+        """Compute what blocks contribute to themselves and to others; of their samples, those beyond the last are kept."""
+        size, margin = self._design.size, self._design.margin
+        columns, count = len(wide), (wide.shape[1] - 2 * margin) // size
+        self._rest = wide[:, count * size :].copy()
+        if not count:
+            return
+        if margin or wide.shape[1] > count * size or not wide.flags.c_contiguous:
+            step, one = wide.strides
+            windows = np.lib.stride_tricks.as_strided(
+                wide, (columns, count, size + 2 * margin), (step, size * one, one)
+            )
+            wide = np.ascontiguousarray(windows)
+        self._own.append((wide.reshape(columns * count, -1) @ self._design.gather).reshape(columns, count, -1))
+
+    def _complete(self, last: bool) -> np.ndarray:
+        """Return the samples of blocks of which enough neighbours are known, all of them at the end."""
+        design, ahead = self._design, self._design.ahead(self._reach)
+        columns, outputs = len(self._rest), design.spread.shape[1]
+        if not len(self._before):
+            self._before = np.zeros((columns, ahead, design.gather.shape[1] - outputs))
+        after = [np.zeros_like(self._before)] if last else []
+        gains = np.concatenate([self._before, *(own[:, :, outputs:] for own in self._own), *after], axis=1)
+        ready = gains.shape[1] - 2 * ahead
+        if ready <= 0:
+            return np.zeros((len(self._stencils), columns, 0))
+        out = design.from_neighbours(gains, ahead) @ design.spread
+        done = 0
+        while done < ready:
+            own = self._own[0]
+            now = min(own.shape[1], ready - done)
+            out[:, done : done + now] += own[:, :now, :outputs]
+            self._own[:1] = [own[:, now:]] if now < own.shape[1] else []
+            done += now
+        self._before = gains[:, ready : ready + ahead].copy()
+        drop = min(self._early - self._dropped, ready)
+        self._dropped += drop
+        kept = out[:, drop:].reshape(columns, ready - drop, len(self._stencils), _KEPT).transpose(2, 0, 1, 3)
+        self._emitted += kept.shape[2] * kept.shape[3]
+        return kept.reshape(len(self._stencils), columns, -1)
+
+    def _at_once(self, kept: int) -> np.ndarray:
+        """Return the samples of a record that is too short for blocks, filtered as a whole."""
+        if not self._latest:
+            return np.zeros((len(self._stencils), 0, 0))
+        smooth = butterworth(np.concatenate(self._latest, axis=1).T, *self._settings)
+        margin = self._design.margin
+        wide = np.concatenate(
+            [2 * smooth[:1] - smooth[margin:0:-1], smooth, 2 * smooth[-1:] - smooth[-2 : -margin - 2 : -1]]
+        )
+        at = margin + self._first + self._step * np.arange(kept)
+        return np.stack([sum(w * wide[at + lag].T for lag, w in stencil) for stencil in self._stencils])
 
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """The filter of blocks of `size` samples, of which every `step`-th is kept.
+    """The filter of blocks of `size` samples, of which every so many are kept.
 
-    `gather` (m + 4 k, size) gives what a block's own samples contribute to the m that are kept, and to the states of the k poles
-    on either side, as real and imaginary parts; `spread` (m, 4 k) what the states contribute; `powers` (k,) are p^size.
+    `gather` (size + 2 margin, S m + 4 k) gives what a block's own samples contribute to the S m values that are kept, and to the
+    states of the k poles on either side, as real and imaginary parts; `spread` (4 k, S m) what the states contribute; `powers`
+    (k,) are p^size. The `margin` is how far stencils reach.
     """
 
     size: int
+    margin: int
     gather: np.ndarray
     spread: np.ndarray
     powers: np.ndarray
 
-    def __call__(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the samples (B m, C) that are kept of blocks (B, size, C)."""
-        count, _, columns = blocks.shape
-        kept, poles = len(self.spread), len(self.powers)
-        own = np.matmul(self.gather, blocks)
-        gathered = own[:, kept:].reshape(
-            count, 2, 2, poles, columns
-        )  # forwards and backwards; real and imaginary part; pole
-        gains = gathered[:, :, 0] + 1j * gathered[:, :, 1]
-        states = np.empty((count, 2, 2, poles, columns))
-        power = self.powers[:, None]
-        forwards = backwards = np.zeros((poles, columns), dtype=complex)
-        for b in range(count):
-            states[b, 0, 0], states[b, 0, 1] = forwards.real, forwards.imag
-            forwards = power * forwards + gains[b, 0]
-            states[-1 - b, 1, 0], states[-1 - b, 1, 1] = backwards.real, backwards.imag
-            backwards = power * backwards + gains[-1 - b, 1]
-        out = own[:, :kept]
-        out += np.matmul(self.spread, states.reshape(count, -1, columns))
-        return out.reshape(count * kept, columns)
+    def ahead(self, reach: int) -> int:
+        """Return how many blocks on each side a block depends on, a power of two."""
+        return int(2 ** np.ceil(np.log2(max(1, -(-reach // self.size)))))
+
+    def from_neighbours(self, gains: np.ndarray, ahead: int) -> np.ndarray:
+        """Return the states (C, B, 4 k) at both ends of blocks, from the gains (C, ahead + B + ahead, 4 k) of all blocks."""
+        poles = len(self.powers)
+        ready = gains.shape[1] - 2 * ahead
+        forwards = gains[:, : ahead + ready - 1, :poles] + 1j * gains[:, : ahead + ready - 1, poles : 2 * poles]
+        behind = slice(ahead + 1, None)
+        backwards = gains[:, behind, 2 * poles : 3 * poles] + 1j * gains[:, behind, 3 * poles :]
+        # Sums over 1, 2, 4, ... blocks: z_b = sum over j < ahead of p^(K j) g_(b - 1 - j).
+        span = 1
+        while span < ahead:
+            power = self.powers**span
+            forwards[:, span:] += power * forwards[:, :-span].copy()
+            backwards[:, :-span] += power * backwards[:, span:].copy()
+            span *= 2
+        z, y = forwards[:, ahead - 1 :], backwards[:, :ready]
+        return np.concatenate([z.real, z.imag, y.real, y.imag], axis=2)
 
 
 @lru_cache(maxsize=32)
-def _design(rate_hz: float, cutoff_hz: float, order: int, step: int) -> _Design:
-    size = _KEPT * step
+def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: tuple[Stencil, ...]) -> _Design:
+    size, margin = _KEPT * step, max(abs(lag) for stencil in stencils for lag, _ in stencil)
     zeros, poles, gain = filter_roots(rate_hz, cutoff_hz, order)
     # The residues of H(z) H(1/z) at the poles of H(z).
     residues = np.array(
@@ -114,12 +233,28 @@ def _design(rate_hz: float, cutoff_hz: float, order: int, step: int) -> _Design:
     )  # fmt: skip
     upper = poles.imag >= 0  # of a pair, one is enough; a real pole has no other
     p, c = poles[upper], np.where(poles[upper].imag > 0, 2.0, 1.0) * residues[upper]
-    samples, outputs = np.arange(size), step * np.arange(_KEPT)
-    apart = np.abs(outputs[:, None] - samples[None, :])
+    width = size + 2 * margin
+    samples, outputs = np.arange(width), margin + step * np.arange(_KEPT)
     middle = 1 - 2 * float(np.sum(c * p / (1 - p)).real)  # the gain of a constant is 1
-    local = np.where(apart == 0, middle, np.tensordot(c, p[:, None, None] ** apart, axes=1).real)
-    forwards, backwards = p[:, None] ** (size - samples), p[:, None] ** (samples + 1)
-    gather = np.concatenate([local, forwards.real, forwards.imag, backwards.real, backwards.imag])
-    after, before = c * p ** outputs[:, None], c * p ** (size - 1 - outputs[:, None])
-    spread = np.concatenate([after.real, -after.imag, before.real, -before.imag], axis=1)
-    return _Design(size, gather, spread, p**size)
+    local, after, before = [], [], []
+    for stencil in stencils:
+        own, left, right = np.zeros((width, _KEPT)), np.zeros((2, len(p), _KEPT)), np.zeros((2, len(p), _KEPT))
+        for lag, weight in stencil:
+            apart = np.abs(samples[:, None] - (outputs + lag)[None, :])
+            own += weight * np.where(apart == 0, middle, np.tensordot(c, p[:, None, None] ** apart, axes=1).real)
+            one, two = (
+                c[:, None] * p[:, None] ** (outputs + lag),
+                c[:, None] * p[:, None] ** (width - 1 - outputs - lag),
+            )
+            left += weight * np.stack([one.real, -one.imag])
+            right += weight * np.stack([two.real, -two.imag])
+        local.append(own)
+        after.append(left.reshape(-1, _KEPT))
+        before.append(right.reshape(-1, _KEPT))
+    # The state before a block's window: its first `size` samples move on to the next; likewise the last ones, backwards.
+    inside, beyond = samples < size, samples >= 2 * margin
+    forwards = np.where(inside, p[:, None] ** np.where(inside, size - samples, 0), 0.0)
+    backwards = np.where(beyond, p[:, None] ** np.where(beyond, samples - 2 * margin + 1, 0), 0.0)
+    gather = np.concatenate([*local, forwards.real.T, forwards.imag.T, backwards.real.T, backwards.imag.T], axis=1)
+    spread = np.concatenate([np.concatenate(after, axis=1), np.concatenate(before, axis=1)])
+    return _Design(size, margin, gather, spread, p**size)

@@ -42,6 +42,20 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
     return first * rate, second * rate**2
 
 
+def central_stencils(rate_hz: float, accuracy: int = 4) -> tuple[tuple[tuple[int, float], ...], ...]:
+    """Return the weights of x(t + k h), by k, with which `central` makes dx/dt and d2x/dt2.
+
+    >>> central_stencils(10.0, accuracy=2)
+    (((1, 5.0), (-1, -5.0)), ((0, -200.0), (1, 100.0), (-1, 100.0)))
+    """
+    first, second = np.array(_FIRST[accuracy]) * rate_hz, np.array(_SECOND[accuracy]) * rate_hz**2
+    sides = [(k, sign) for k in range(1, len(first) + 1) for sign in (1, -1)]
+    return (
+        tuple((sign * k, float(sign * first[k - 1])) for k, sign in sides),
+        ((0, float(-2 * second.sum())), *((sign * k, float(second[k - 1])) for k, sign in sides)),
+    )
+
+
 def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (dx/dt, d2x/dt2) of samples (N, ...) by backward differences, (x(t) - x(t - h)) / h, taken twice.
 

@@ -14,6 +14,12 @@ ABSURD = 1e9
 SLOW = 0.5
 
 
+def is_plausible(log: Log) -> bool:
+    """Tell at once whether every number is there and below 1e9; if not, `refuse_missing` or `refuse_absurd` says which."""
+    bounds = ((value.min(), value.max()) for value in log.signals.values() if len(value))
+    return bool(np.isfinite(log.time).all()) and all(low >= -ABSURD and high <= ABSURD for low, high in bounds)
+
+
 def refuse_absurd(log: Log, first_row: int = 0) -> None:
     """Refuse a log, or the block of one that begins at `first_row`, that holds a number beyond 1e9.
 

@@ -20,6 +20,7 @@ from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge
 from taupi.signals.log import Filtering, Log
 from taupi.signals.periodic import fourier, period_of
 from taupi.signals.rules import EFFORTS
+from taupi.signals.smoothed_stream import smoothed_stream
 from taupi.signals.smoothing import LOCAL_DERIVATIVES, Smoothing
 from taupi.signals.standstill import trim_standstill
 
@@ -76,6 +77,27 @@ class Smoother:
             if side[0] in log.signals:
                 signals |= dict(zip(side, self._differentiate(log, side), strict=True))
         return log.with_(**signals, notes=self.notes(log), filtering=self.record, delays={})
+
+    def derived_signals(self, log: Log) -> dict[str, tuple[str, ...]] | None:
+        """Return what becomes of each signal of a log that is filtered, itself and its derivatives.
+
+        None if something else than a zero-phase filter and central differences makes them.
+        """
+        if self.delays or self.filtering != "zero-phase" or self.derivatives not in ("central", "recorded"):
+            return None
+        derived: dict[str, tuple[str, ...]] = {name: (name,) for name in _TORQUES if name in log.signals}
+        for side in _SIDES:
+            if side[0] not in log.signals:
+                continue
+            if self.derivatives == "recorded":
+                log.need(*side)
+                derived |= {name: (name,) for name in side}
+            elif side[0] in self.measured:
+                log.need(side[1])
+                derived |= {side[0]: side[:1], side[1]: side[1:]}
+            else:
+                derived[side[0]] = side
+        return derived
 
     @property
     def record(self) -> Filtering:
@@ -255,6 +277,17 @@ def smooth_blocks(blocks: Iterable[Log], smoother: Smoother, decimate: int = 1) 
 
     For a smoother that needs the whole record (`reach` is None), `blocks` must be a single block.
     """
+    blocks = iter(blocks)
+    first = next(blocks, None)
+    if first is None:
+        return
+    blocks, derived = chain([first], blocks), smoother.derived_signals(first)
+    if derived is not None:
+        record = {"notes": smoother.notes(first), "filtering": smoother.record, "delays": {}}
+        rate, cutoff, order = smoother.rate_hz, smoother.cutoff_hz, smoother.order
+        for log in smoothed_stream(blocks, rate, cutoff, order, smoother.edge, decimate, derived):
+            yield log.with_(**record)
+        return
     row, pending = 0, None
     for piece, keep in _with_neighbours(blocks, smoother.reach):
         log = smoother(piece).rows(keep)

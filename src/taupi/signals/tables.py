@@ -104,7 +104,7 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     if n < joints and robot and (following := next_of_template(columns, picks, list(picks))) is not None:
         raise missing_column(*following, table.where, f"{robot.name} has {joints} joints")
     names, order, order_notes = _joints(labels, columns, robot, n, table.where)
-    units = _joint_units(columns, robot, own, n, order)
+    units = _joint_units(columns, robot, own, n, order, names)
     filtering = None if own is None else _filtering(own.get("filtering"), table.where)
     picks |= {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.floating.channels.items()}
     return Layout(picks, columns, names, units, order, tuple(notes + order_notes), table.where, robot, filtering)
@@ -210,6 +210,8 @@ def _joints(
             raise TaupiError(f"{where} has {n} joints, expected {len(names)}: {', '.join(names)}.")
         return names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
     places = {_plain(label): k for k, label in enumerate(own)}
+    if robot.loops and set(places) < {_plain(name) for name in names}:  # its motors alone: the others follow
+        names = tuple(name for name in names if _plain(name) in places)
     for name in names:
         if _plain(name) not in places:
             raise unknown("joint", name, own, where)
@@ -219,10 +221,16 @@ def _joints(
 
 
 def _joint_units(
-    columns: Columns, robot: Robot | None, own: Mapping[str, object] | None, n: int, order: tuple[int, ...]
+    columns: Columns,
+    robot: Robot | None,
+    own: Mapping[str, object] | None,
+    n: int,
+    order: tuple[int, ...],
+    names: tuple[str, ...],
 ) -> tuple[str, ...]:
     if robot is not None:
-        return recorded_units(robot)
+        known = dict(zip(recorded_joints(robot), recorded_units(robot), strict=True))
+        return tuple(known[name] for name in names)
     stored = own.get("units") if own else None
     if isinstance(stored, list | tuple) and len(stored) == n:
         return tuple(str(u) for u in stored)

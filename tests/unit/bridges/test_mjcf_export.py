@@ -177,6 +177,19 @@ def test_names_may_differ_where_the_arm_is_the_same(tmp_path):
     assert np.abs(torque(tmp_path / "new.xml", new, motion) - expected).max() < SOFT
 
 
+def test_names_may_have_something_before_them_and_joints_may_be_more(tmp_path):
+    """As where a file calls panda_joint1 joint1, and has fingers."""
+    ours = heavier(tp.Robot.from_dh([dict(row, name=f"arm_{k}") for k, row in enumerate(CLASSIC)]))
+    theirs = [dict(row, name=f"{k}") for k, row in enumerate([*CLASSIC, dict(a=0.1)])]
+    theirs[4]["name"] = "finger"
+    tp.write_mjcf(tp.Robot.from_dh(theirs), tmp_path / "theirs.xml")
+    tp.write_mjcf(ours, tmp_path / "new.xml", model=tmp_path / "theirs.xml")
+    engine, motion = tp.bridges.MujocoModel.of(tmp_path / "new.xml", ours), states(4)
+    engine.model.dof_frictionloss[:] = 0
+    expected = tp.inverse_dynamics(ours, terms=TERMS)(*motion)
+    assert np.abs(engine(*motion) - expected).max() < SOFT
+
+
 def test_another_arm_is_refused(tmp_path):
     longer = [*CLASSIC[:1], dict(a=0.52), *CLASSIC[2:]]
     tp.write_mjcf(tp.Robot.from_dh(longer), tmp_path / "longer.xml")

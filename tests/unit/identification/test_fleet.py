@@ -10,6 +10,7 @@ from runs_of_arms import arm, recorded
 import taupi as tp
 from taupi.cli.commands.fleet import _file_names
 from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
+from taupi.identification.fleet.drift import drift_of, random_walk
 from taupi.identification.fleet.membership import strangers
 from taupi.identification.fleet.population import spread_of
 
@@ -177,6 +178,82 @@ def test_wrong_fleets_are_refused(logs, change, message):
     keywords = {"robot": tp.load("elbow2r"), "logs": logs} | SETTINGS | change
     with pytest.raises(tp.TaupiError, match=message):
         tp.identify_fleet(**keywords)
+
+
+def test_a_centre_that_is_not_known_is_not_taken_for_known():
+    """Offsets that gravity hides are hidden on every arm alike: being drawn to their common error makes none of them surer."""
+    rng = np.random.default_rng(3)
+    arms = []
+    for _ in range(12):
+        y = (
+            rng.normal(size=(40, 2)) * [0.0, 0.01] + 1.0
+        )  # the columns of the own and of the shared parameter are nearly equal
+        arms.append(ArmTriangle.of(np.column_stack([y, y @ [rng.normal(), 5.0] + rng.normal(size=40)]), 1))
+    free = solve_arrow(arms, [True] * 12, np.zeros(1), np.zeros(1))
+    drawn = [arm.with_centres(np.array([1e3])) for arm in arms]
+    together = solve_arrow(drawn, [True] * 12, np.zeros(2), np.zeros(1))
+    assert np.ptp(together.own) < 0.01 < np.ptp(free.own)
+    assert (together.covariances[:, 0, 0] > 0.5 * free.covariances[:, 0, 0].min()).all()
+    assert (free.apart([True] * 12)[:, 0] < 0.1 * free.covariances[:, 0, 0]).all()
+
+
+def test_intervals_of_own_friction_cover_the_truth_as_often_as_they_say():
+    """95 % intervals over four fleets of 30 arms with short logs, and noise as large as friction and correlated in time."""
+    covered = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        friction = 0.5 * np.exp(0.25 * rng.normal(size=(30, 2, 2)))
+        logs = {}
+        for k in range(30):
+            log = recorded(100 * seed + k, arm(friction[k, 0], friction[k, 1], (0.0, 0.0)), noise=0.0)
+            noise = rng.normal(size=(len(log) + 20, 2))
+            correlated = sum(0.8**lag * noise[20 - lag : len(noise) - lag] for lag in range(20))
+            logs[f"arm-{k}"] = tp.Log(log.time, log.q, tau=log.tau + 0.3 * correlated, names=log.names)
+        fleet = tp.identify_fleet(tp.load("elbow2r"), logs, **SETTINGS)
+        for k, fit in enumerate(fleet.values()):
+            for i, kind in enumerate(("viscous", "coulomb")):
+                for j, joint in enumerate(("shoulder", "elbow")):
+                    place = fit.basis.names.index(f"{joint}.{kind}")
+                    low, high = fit.intervals(0.95)[place]
+                    covered.append(low < friction[k, i, j] < high)
+    # Of 480 intervals, and shared parameters that are wrong together: three standard deviations of a binomial are 3 %.
+    assert 0.91 < np.mean(covered) < 0.985
+
+
+def test_a_jump_is_told_from_noise_and_dated():
+    rng = np.random.default_rng(5)
+    t, noise = np.arange(12.0), 0.1
+    for jump in (0.0, 1.0):
+        y = 1.0 + jump * (t >= 7) + noise * rng.normal(size=12)
+        y[4] = np.nan
+        drift = drift_of("arm", "joint1.viscous", t, y, np.where(np.isnan(y), np.nan, noise**2))
+        assert drift.since == (7.0 if jump else None)
+        error = np.array(drift.smoothed) - (1.0 + jump * (t >= 7))
+        assert np.sqrt(np.mean(error**2)) < noise
+        assert np.mean(np.abs(error) < 1.96 * np.array(drift.smoothed_stderr)) > 0.8
+    assert drift_of("arm", "p", t[:1], np.ones(1), np.ones(1)).since is None
+
+
+def test_a_random_walk_is_the_smoother_of_its_covariance():
+    """For a step of one size: x given y of the joint normal distribution, by dense matrices."""
+    rng = np.random.default_rng(6)
+    t = np.sort(rng.uniform(0, 10, 9))
+    y, v = rng.normal(size=9).cumsum(), rng.uniform(0.05, 0.3, 9) ** 2
+    x, variance, step = random_walk(t, y, v)
+    from taupi.identification.fleet import drift as module
+
+    grid = np.linspace(0.0, module._LARGEST * np.ptp(y) / np.sqrt(np.median(np.diff(t))), module._STEPS)
+    scores, means = [], []
+    for s in grid:
+        walk = s**2 * np.minimum(t[:, None] - t[0], t[None] - t[0]) + 1e6  # begins anywhere
+        total = walk + np.diag(v)
+        scores.append(-0.5 * (np.linalg.slogdet(total)[1] + y @ np.linalg.solve(total, y)))
+        means.append(walk @ np.linalg.solve(total, y))
+    share = np.exp(np.array(scores) - max(scores))
+    share /= share.sum()
+    assert np.allclose(x, share @ np.array(means), atol=1e-3)
+    assert abs(step - share @ grid) < 1e-3 * step
+    assert (variance > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.bridges.alignment import central, link_frames, matched_joints, matrix_of, moved_body
+from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
 from taupi.bridges.identified import Identified
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
 from taupi.errors import TaupiError, warn
@@ -40,7 +40,8 @@ class MjcfFile:
         model: The model that MuJoCo compiles.
         degrees: Whether angles in it are in degrees.
         bodies: The elements of the bodies, by number.
-        robot: Its robot, with joints held that another robot does not have.
+        robot: Its robot, with joints held that ours does not have.
+        joints: The names of its joints, by ours.
     """
 
     path: Path
@@ -49,20 +50,21 @@ class MjcfFile:
     degrees: bool
     bodies: Mapping[int, Node]
     robot: Robot
+    joints: Mapping[str, str]
 
     @classmethod
-    def read(cls, path: Path, joints: Sequence[str]) -> MjcfFile:
-        """Return the file at `path`; its joints that are not among `joints` are held at zero, if any of these is there."""
+    def read(cls, path: Path, ours: Robot) -> MjcfFile:
+        """Return the file at `path`; its joints that our robot does not have are held at zero."""
         text, model = read_text(path), compiled(path)[0]
         root = xml_tree.parse(text, path.name)
         if root.tag not in ("mujoco", "mujocoinclude"):
             raise TaupiError(f"{path.name}: the root element is <{root.tag[:40]}>, expected <mujoco>.")
         spec = mujoco_module().MjSpec.from_file(str(path))
         _refuse_compiler(spec.compiler, path.name)
-        names = [model.joint(k).name for k in range(model.njnt)]
-        extra = [name for name in names if name and name not in joints] if set(joints) & set(names) else []
-        robot = mjcf.read(path, lock=extra)
-        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot)
+        names = mjcf.joint_names(model)
+        found = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
+        robot = mjcf.read(path, lock=[name for name in names if name not in found.values()])
+        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, found)
 
     def inertia(self, b: int) -> np.ndarray:
         """Return the ten parameters of body number `b` in its own frame, as MuJoCo has them."""
@@ -82,11 +84,12 @@ class MjcfFile:
 def updated_text(source: Identified, file: MjcfFile) -> str:
     """Return the text of a file with the parameters of an identified robot."""
     ours, theirs = source.robot, file.robot
-    names = matched_joints(ours, [j.name for j in theirs.joints], file.path.name)
-    frames = link_frames(ours, theirs, names, file.path.name)
+    names = file.joints
+    order = {j.name: k for k, j in enumerate(theirs.joints)}
+    arranged = Arrangement.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
+    frames = link_frames(ours, arranged, vector_of(theirs.gravity, theirs), file.path.name)
     data = file.text.encode("utf-8")
     newline = "\r\n" if "\r\n" in file.text else "\n"
-    order = {j.name: k for k, j in enumerate(theirs.joints)}
     edits: list[Edit] = []
     for joint, body in zip(ours.joints, source.bodies, strict=True):
         k = order[names[joint.name]]

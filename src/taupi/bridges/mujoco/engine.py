@@ -47,7 +47,7 @@ class MujocoModel:
             )
         model = compiled(file)[0]
         names = mjcf.joint_names(model)
-        theirs = matched_joints(robot, names, file.name)
+        theirs = matched_joints([j.name for j in robot.joints], names, file.name, robot.name)
         at = [names.index(theirs[j.name]) for j in robot.joints]
         odd = [names[k] for k in at if int(model.jnt_type[k]) < 2]
         if odd:

@@ -10,6 +10,7 @@ from taupi.bridges.identified import Identified, identified
 from taupi.bridges.mujoco.edited_mjcf import MjcfFile, updated_text
 from taupi.bridges.mujoco.joint_attributes import SOFT
 from taupi.bridges.mujoco.new_mjcf import new_text
+from taupi.bridges.unplaced import listed
 from taupi.errors import TaupiError, warn
 from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
@@ -69,7 +70,7 @@ def write_mjcf(
     if given is None:
         text, notes = new_text(taken), ["made from the robot's links and joints; its links are drawn as sticks"]
     else:
-        file = MjcfFile.read(given, [j.name for j in taken.robot.joints])
+        file = MjcfFile.read(given, taken.robot)
         text, notes = updated_text(taken, file), [f"written into {given.name}"]
         _warn_of_assets(file.text, given, target)
     write_text(target, text, force)
@@ -95,16 +96,11 @@ def _notes(taken: Identified, lost: tuple[str, ...]) -> list[str]:
     notes = []
     offsets = [name for name, j in taken.joints.items() if j.offset and not j.stiffness]
     if offsets:
-        notes.append(f"constant torques of {_listed(offsets)} are springs of {SOFT:g} N m/rad that rest far away")
+        notes.append(f"constant torques of {listed(offsets)} are springs of {SOFT:g} N m/rad that rest far away")
     if lost:
         stood_in = "; viscous and dry friction stand in for them" if taken.base is not None else ""
-        notes.append(f"{len(lost)} parameters have no place in MJCF: {_listed(lost)}{stood_in}")
+        notes.append(f"{len(lost)} parameters have no place in MJCF: {listed(lost)}{stood_in}")
     return notes
-
-
-def _listed(names: object, most: int = 6) -> str:
-    texts = list(names)  # type: ignore[call-overload]
-    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
 
 
 def _warn_of_assets(text: str, given: Path, target: Path) -> None:

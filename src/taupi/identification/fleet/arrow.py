@@ -30,6 +30,15 @@ class ArmTriangle:
         r = append_rows(np.zeros((0, width)), np.vstack([rows, short]))
         return cls(r[:own], r[own:, own:])
 
+    def with_centres(self, pulls: np.ndarray) -> ArmTriangle:
+        """Return the triangle with further shared parameters, the centres of own ones: rows pulls (x - centre) = 0 (o,)."""
+        own, shared = len(self.top), self.rest.shape[1] - 1
+        none, before = np.zeros((own, own)), np.zeros((len(self.rest), own))
+        top = np.column_stack([self.top[:, :-1], none, self.top[:, -1]])
+        rest = np.column_stack([before, self.rest[:, :-1], before, self.rest[:, -1]])
+        drawn = np.column_stack([np.diag(pulls), np.zeros((own, shared)), -np.diag(pulls), np.zeros(own)])
+        return ArmTriangle.of(np.vstack([top, rest, drawn]), own)
+
     def own_rows(self, shared: np.ndarray) -> np.ndarray:
         """Return the rows [A, c - B shared] (o, o + 1) of its own parameters, for shared ones (s,)."""
         count = len(self.top)
@@ -45,6 +54,8 @@ class ArrowSolution:
         shared: The shared parameters, with A A^T their covariance in units of the weighted rows.
         own: The parameters (k, o) of each arm.
         covariances: Their covariances (k, o, o): A^-1 A^-T, and what the errors of the shared ones add.
+        conditional: The part A^-1 A^-T of it (k, o, o), with shared parameters as they are.
+        moved: By how much own parameters change with shared ones (k, o, s).
         cross: The covariances (k, o, s) of own with shared parameters.
         undetermined: Which own parameters (k, o) the arm's rows do not determine.
     """
@@ -52,8 +63,19 @@ class ArrowSolution:
     shared: Solution
     own: np.ndarray
     covariances: np.ndarray
+    conditional: np.ndarray
+    moved: np.ndarray
     cross: np.ndarray
     undetermined: np.ndarray
+
+    def apart(self, pooled: Sequence[bool]) -> np.ndarray:
+        """Return the variances (k, o) of own parameters less those of a typical arm.
+
+        Errors of the shared parameters move all arms, most of it alike: what is alike is no difference between them.
+        """
+        different = self.moved - np.mean(self.moved[np.array(pooled)], axis=0)
+        by_shared = np.sum((different @ self.shared.spread) ** 2, axis=2)
+        return np.einsum("kii->ki", self.conditional) + by_shared
 
 
 def solve_arrow(
@@ -75,13 +97,15 @@ def solve_arrow(
     used = [arm.rest for arm, is_used in zip(arms, pooled, strict=True) if is_used]
     shared = solve(np.vstack(used), prior)
     covariance = shared.spread @ shared.spread.T
-    own, covariances, cross, undetermined = [], [], [], []
+    own, conditional, moved, undetermined = [], [], [], []
     for arm in arms:
         solution = solve(arm.own_rows(shared.x), own_prior)
-        inverse = solution.spread @ solution.spread.T @ arm.top[:, : len(own_prior)].T  # A^-1 where A has one
-        moved = -inverse @ arm.top[:, len(own_prior) : -1]
+        conditional.append(solution.spread @ solution.spread.T)
+        inverse = conditional[-1] @ arm.top[:, : len(own_prior)].T  # A^-1 where A has one
+        moved.append(-inverse @ arm.top[:, len(own_prior) : -1])
         own.append(solution.x)
-        covariances.append(solution.spread @ solution.spread.T + moved @ covariance @ moved.T)
-        cross.append(moved @ covariance)
         undetermined.append(solution.undetermined)
-    return ArrowSolution(shared, np.array(own), np.array(covariances), np.array(cross), np.array(undetermined))
+    by_shared, given = np.array(moved), np.array(conditional)
+    cross = by_shared @ covariance
+    total = given + cross @ by_shared.transpose(0, 2, 1)
+    return ArrowSolution(shared, np.array(own), total, given, by_shared, cross, np.array(undetermined))

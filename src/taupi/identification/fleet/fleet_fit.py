@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
+from taupi.identification.fleet.drift import Drift, drift_of
 from taupi.identification.fleet.population import ParameterSpread
 from taupi.identification.results.fit import Fit
 from taupi.tables import table
@@ -41,34 +42,6 @@ class Outlier:
     z: float
     first_seen: str
     when: float | None
-
-
-@dataclass(frozen=True)
-class Drift:
-    """How a parameter of an arm changes from log to log.
-
-    Attributes:
-        arm: The arm.
-        parameter: The parameter.
-        when: When each log was recorded, as given; its place among the arm's logs by default.
-        values: The parameter in each log, with the shared ones of the fleet; NaN where the log does not determine it.
-        stderr: Their standard errors.
-        slope: The change per unit of `when`, by weighted least squares; NaN with fewer than two logs.
-        slope_stderr: Its standard error.
-    """
-
-    arm: str
-    parameter: str
-    when: tuple[float, ...]
-    values: tuple[float, ...]
-    stderr: tuple[float, ...]
-    slope: float
-    slope_stderr: float
-
-    @property
-    def z(self) -> float:
-        """The slope in its standard errors; 0 if there is none."""
-        return self.slope / self.slope_stderr if self.slope_stderr > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +110,17 @@ class Fleet(Mapping[str, Fit]):
         return sorted(found, key=lambda each: -abs(each.z))
 
     def drift(self, parameter: str) -> list[Drift]:
-        """Return how a `parameter` such as "joint4.viscous" changes over the logs of each arm, the clearest slope first."""
+        """Return how a `parameter` such as "joint4.viscous" changes over the logs of each arm, the clearest slope first.
+
+        Beside a straight line there is a random walk, which shows a jump, and since when: see `Drift`.
+        """
         if parameter not in self.spread:
             raise unknown("parameter", parameter, self.spread)
         i = self.own.index(parameter)
-        rows = [_drift(arm, parameter, e, e.by_log[:, i], e.by_log_variance[:, i]) for arm, e in self.estimates.items()]
+        rows = [
+            drift_of(arm, parameter, np.array(e.when, dtype=float), e.by_log[:, i], e.by_log_variance[:, i])
+            for arm, e in self.estimates.items()
+        ]
         return sorted(rows, key=lambda each: -abs(each.z))
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,7 +130,10 @@ class Fleet(Mapping[str, Fit]):
             "record": self.record,
             "notes": list(self.notes),
             "shared": {name: {"value": v, "stderr": _finite(e)} for name, (v, e) in self.shared.items()},
-            "spread": {s.parameter: asdict(s) | {"deviation": _finite(s.deviation)} for s in self.spread.values()},
+            "spread": {
+                s.parameter: asdict(s) | {k: _finite(getattr(s, k)) for k in ("deviation", "deviation_stderr")}
+                for s in self.spread.values()
+            },
             "strangers": self.strangers,
             "outliers": [asdict(each) for each in self.outliers()],
             "arms": {
@@ -199,20 +181,6 @@ def _first_seen(estimate: ArmEstimate, i: int, spread: ParameterSpread, side: fl
     z = side * spread.z(estimate.by_log[:, i], estimate.by_log_variance[:, i])
     shows = np.flatnonzero(np.nan_to_num(z) > _SEEN)
     return (estimate.log_names[shows[0]], estimate.when[shows[0]]) if len(shows) else ("", None)
-
-
-def _drift(arm: str, parameter: str, estimate: ArmEstimate, values: np.ndarray, variances: np.ndarray) -> Drift:
-    """Return the drift of a parameter, its slope by weighted least squares."""
-    when = np.array(estimate.when, dtype=float)
-    known = np.isfinite(values) & (variances > 0) & np.isfinite(variances)
-    slope, error = np.nan, np.nan
-    if known.sum() > 1 and np.ptp(when[known]) > 0:
-        weight = 1 / variances[known]
-        centred = when[known] - np.average(when[known], weights=weight)
-        information = float(np.sum(weight * centred**2))
-        slope, error = float(np.sum(weight * centred * values[known]) / information), float(1 / np.sqrt(information))
-    series = (tuple(when.tolist()), tuple(values.tolist()), tuple(np.sqrt(variances).tolist()))
-    return Drift(arm, parameter, *series, slope, error)
 
 
 def check_arms(logs: Any) -> None:

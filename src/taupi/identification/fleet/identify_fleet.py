@@ -15,7 +15,7 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.fleet.arm_rows import FleetRows, Weighted, inflation, weighted
-from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
+from taupi.identification.fleet.arrow import ArrowSolution, solve_arrow
 from taupi.identification.fleet.fleet_fit import ArmEstimate, Fleet, check_arms
 from taupi.identification.fleet.membership import strangers
 from taupi.identification.fleet.population import ParameterSpread, spread_of
@@ -174,7 +174,7 @@ def _fleet(
     problem, base = rows.problem, rows.problem.base
     wider, shared_wider = inflation(rows, fitted, pooled)
     free = fitted.solution
-    variances = np.where(free.undetermined, np.inf, np.einsum("kii->ki", free.covariances) * wider)
+    variances = np.where(free.undetermined, np.inf, free.apart(pooled) * wider)
     prior = problem.prior_base
     priors = prior[list(rows.shared)], prior[list(rows.own)]
     alone = {k: solve_arrow([fitted.triangles[k]], [True], *priors) for k in range(len(names)) if not pooled[k]}
@@ -183,60 +183,61 @@ def _fleet(
     own = np.array([_mean_of_logs(*each, free.own[k]) for k, each in enumerate(by_log)])
     used = np.array(pooled)
     own_names = [base.names[i] for i in rows.own]
-    spread = {name: spread_of(name, own[used, i], variances[used, i]) for i, name in enumerate(own_names)}
-    drawn = _drawn(fitted, spread, own, variances, pooled, wider)
-    final = solve_arrow(drawn, pooled, *priors)
-    shared_variance = np.sum(final.shared.spread**2, axis=1) * shared_wider
+    spread = {
+        name: spread_of(name, own[used, i], variances[used, i], ratios=not name.endswith(".offset"))
+        for i, name in enumerate(own_names)
+    }
+    centres = np.array([each.centre for each in spread.values()])
+    pulls = _pulls(spread, own, variances, pooled)
+    drawn = [arm.with_centres(each * np.sqrt(wider)) for arm, each in zip(fitted.triangles, pulls, strict=True)]
+    final = solve_arrow(drawn, pooled, np.concatenate([priors[0], centres]), priors[1])
+    shared_variance = np.sum(final.shared.spread[: len(rows.shared)] ** 2, axis=1) * shared_wider
     fits, estimates = {}, {}
+    doubts = np.array([each.doubt(own[:, i], variances[:, i]) for i, each in enumerate(spread.values())]).T * (
+        pulls > 0
+    )
     for k, name in enumerate(names):
         source, at = (alone[k], 0) if k in alone else (final, k)
-        fits[name] = _arm_fit(rows, k, source.own[at], source, at, (wider, shared_wider), fitted)
+        fits[name] = _arm_fit(rows, k, source, at, (wider, shared_wider), np.nan_to_num(doubts[k]), fitted)
         log_names = tuple(problem.records[i].name for i in rows.arms[k])
         estimates[name] = ArmEstimate(own[k], variances[k], log_names, moments[k], *by_log[k])
     shared = {
         base.names[i]: (float(v), float(np.sqrt(e)) if not u else np.inf)
-        for i, v, e, u in zip(rows.shared, final.shared.x, shared_variance, final.shared.undetermined, strict=True)
+        for i, v, e, u in zip(rows.shared, final.shared.x, shared_variance, final.shared.undetermined)  # noqa: B905 - centres follow
     }
     notes = [f"errors are wider by {np.sqrt(wider).max():.2g} at most than white noise makes them: noise is correlated"]
     notes += [f"{name} does not share the links of the others and is fitted alone" for name in odd]
     return Fleet(fits, shared, spread, odd, estimates, (*notes, *problem.notes), dict(next(iter(fits.values())).record))
 
 
-def _drawn(
-    fitted: Weighted,
-    spread: Mapping[str, ParameterSpread],
-    own: np.ndarray,
-    variances: np.ndarray,
-    pooled: Sequence[bool],
-    wider: np.ndarray,
-) -> list[ArmTriangle]:
-    """Return the triangles of the arms with the rows that draw own parameters to the fleet, except for faults and strangers."""
-    result = []
-    for k, arm in enumerate(fitted.triangles):
-        pulls = []
-        for i, each in enumerate(spread.values()):
-            deviation = max(each.deviation, _LEAST_SPREAD * abs(each.centre), 1e-12)
-            z = float(each.z(own[k, i], np.minimum(variances[k, i], 1e300)))
-            if not pooled[k] or not np.isfinite(deviation) or abs(z) > _FAULT:
-                continue
-            pull = np.zeros(arm.top.shape[1])
-            pull[i], pull[-1] = 1.0, each.centre
-            pulls.append(np.sqrt(wider[i]) / deviation * pull)
-        below = np.column_stack([np.zeros((len(arm.rest), len(arm.top))), arm.rest])
-        result.append(ArmTriangle.of(np.vstack([arm.top, below, *pulls]), len(arm.top)))
+def _pulls(
+    spread: Mapping[str, ParameterSpread], own: np.ndarray, variances: np.ndarray, pooled: Sequence[bool]
+) -> np.ndarray:
+    """Return how strongly own parameters (k, o) are drawn to the fleet, 1 / deviation; faults and strangers are not."""
+    result = np.zeros(own.shape)
+    for i, each in enumerate(spread.values()):
+        deviation = max(each.largest, _LEAST_SPREAD * abs(each.centre), 1e-12)
+        if np.isfinite(deviation):
+            z = np.array(
+                [float(each.z(*pair)) for pair in zip(own[:, i], np.minimum(variances[:, i], 1e300), strict=True)]
+            )
+            result[:, i] = np.where(np.array(pooled) & ~(np.abs(z) > _FAULT), 1 / deviation, 0.0)
     return result
 
 
 def _arm_fit(
     rows: FleetRows,
     k: int,
-    own: np.ndarray,
-    source: Any,
+    source: ArrowSolution,
     at: int,
     wider: tuple[np.ndarray, np.ndarray],
+    doubts: np.ndarray,
     fitted: Weighted,
 ) -> Fit:
-    """Return the fit of an arm, with the covariance of own and shared parameters together."""
+    """Return the fit of an arm, with the covariance of own and shared parameters together.
+
+    `wider` is by how much noise widens variances of own and of shared ones, `doubts` (o,) what is added to those of own ones.
+    """
     problem, logs = rows.problem, rows.arms[k]
     number = {log: i for i, log in enumerate(logs)}
     factors, pieces = (
@@ -253,13 +254,16 @@ def _arm_fit(
     weights = {(number[f], j): w for (f, j), w in fitted.weights.items() if f in number}
     order = [*rows.own, *rows.shared]
     size = np.sqrt(np.concatenate(wider))
-    shared = source.shared.spread @ source.shared.spread.T
-    blocks = np.block([[source.covariances[at], source.cross[at]], [source.cross[at].T, shared]])
+    links = len(rows.shared)  # the centres of own parameters follow
+    shared = (source.shared.spread @ source.shared.spread.T)[:links, :links]
+    cross = source.cross[at][:, :links]
+    blocks = np.block([[source.covariances[at], cross], [cross.T, shared]])
     covariance = np.zeros((len(order), len(order)))
     covariance[np.ix_(order, order)] = size[:, None] * blocks * size
+    covariance[rows.own, rows.own] += doubts
     undetermined = np.zeros(len(order), dtype=bool)
-    undetermined[order] = np.concatenate([source.undetermined[at], source.shared.undetermined])
-    x = rows.values(own, source.shared.x)
+    undetermined[order] = np.concatenate([source.undetermined[at], source.shared.undetermined[:links]])
+    x = rows.values(source.own[at], source.shared.x[:links])
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     freedom = np.full(len(order), max(sum(f.independent for f in factors) - len(rows.own), 1.0))

@@ -8,11 +8,14 @@ import numpy as np
 
 # Fewer arms do not tell how a parameter is spread.
 LEAST_ARMS = 5
-# Values are positive beyond doubt if they are this many standard errors above zero, for this share of the arms.
-_POSITIVE, _MOST = 2.0, 0.9
+# Ratios are compared if values are this many standard errors above zero, for this share of the arms: logarithms of noisier ones
+# are spread by their noise, and unevenly.
+_POSITIVE, _MOST = 6.0, 0.9
 # Arms that are farther out than this many standard deviations do not decide on the spread.
 _TRIMMED = 3.5
-_ROUNDS = 50
+_ROUNDS = 20
+# Spreads from 0 to this many times the scatter of the estimates are considered, at so many points.
+_WIDEST, _GRID = 3.0, 200
 # 1 / the median of |x| of a standard normal variable.
 _MAD = 1.4826
 
@@ -26,6 +29,7 @@ class ParameterSpread:
         centre: That of a typical arm.
         deviation: The standard deviation between arms, in the unit of the parameter, errors of estimates taken off; infinite if
             there are too few arms to tell.
+        deviation_stderr: The standard error of the deviation.
         logarithmic: Whether ratios are compared, not differences: the parameter is clearly positive on nearly every arm.
     """
 
@@ -33,6 +37,22 @@ class ParameterSpread:
     centre: float
     deviation: float
     logarithmic: bool
+    deviation_stderr: float = 0.0
+
+    @property
+    def largest(self) -> float:
+        """A deviation to draw arms by: with the most likely one, if it is uncertain, they would be drawn too far."""
+        return float(np.hypot(self.deviation, self.deviation_stderr))
+
+    def doubt(self, value: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Return what the error of the deviation adds to the variance of a `value` with this `variance` that was drawn.
+
+        It is drawn to the centre by the share v / (v + s^2) of its distance, which changes with s (Morris 1983).
+        """
+        if not np.isfinite(self.deviation):
+            return np.zeros(np.shape(value))
+        slope = 2 * self.largest * variance / np.maximum(variance + self.largest**2, 1e-300) ** 2
+        return np.asarray(((value - self.centre) * slope * self.deviation_stderr) ** 2)
 
     def z(self, value: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """Return by how many standard deviations, of arms and of the estimate together, a `value` of this `variance` lies out."""
@@ -46,10 +66,11 @@ class ParameterSpread:
         return np.asarray(x / np.sqrt((self.deviation / self.centre) ** 2 + sizes**2))
 
 
-def spread_of(parameter: str, values: np.ndarray, variances: np.ndarray) -> ParameterSpread:
+def spread_of(parameter: str, values: np.ndarray, variances: np.ndarray, ratios: bool = True) -> ParameterSpread:
     """Return how values (k,) with these variances are spread: x_k ~ N(m, s^2 + v_k), arms far out left aside.
 
-    m is the mean weighted by w = 1 / (s^2 + v), and s^2 the moment sum w^2 ((x - m)^2 - v) / sum w^2, alternately.
+    s is the most likely one, p(s) ~ (sum w)^-1/2 prod w_k^1/2 exp(-w_k (x_k - m)^2 / 2) with w = 1 / (s^2 + v), a uniform prior
+    on s (Gelman 2006), and m the mean weighted by w. With `ratios`, logarithms are compared if all values are clearly positive.
 
     >>> import numpy as np
     >>> x = 0.5 * np.exp(0.2 * np.random.default_rng(0).normal(size=200))
@@ -61,19 +82,34 @@ def spread_of(parameter: str, values: np.ndarray, variances: np.ndarray) -> Para
     known = np.isfinite(values) & np.isfinite(variances)
     x, v = values[known], variances[known]
     if len(x) < LEAST_ARMS:
-        return ParameterSpread(parameter, float(np.median(x)) if len(x) else 0.0, np.inf, False)
-    logarithmic = bool((x > 0).all() and np.mean(x > _POSITIVE * np.sqrt(v)) >= _MOST)
+        return ParameterSpread(parameter, float(np.median(x)) if len(x) else 0.0, np.inf, False, np.inf)
+    logarithmic = bool(ratios and (x > 0).all() and np.mean(x > _POSITIVE * np.sqrt(v)) >= _MOST)
     if logarithmic:
-        x, v = np.log(x), v / x**2
+        x, v = np.log(x), v / np.median(x) ** 2
     centre = float(np.median(x))
-    squares = max(float((_MAD * np.median(np.abs(x - centre))) ** 2 - np.median(v)), 0.0)
+    squares, error = max(float((_MAD * np.median(np.abs(x - centre))) ** 2 - np.median(v)), 0.0), 0.0
     for _ in range(_ROUNDS):
-        weight = 1 / np.maximum(squares + v, 1e-300)
-        weight = np.where((x - centre) ** 2 * weight > _TRIMMED**2, 0.0, weight)
-        if not weight.any():
+        inside = (x - centre) ** 2 <= _TRIMMED**2 * np.maximum(squares + v, 1e-300)
+        if inside.sum() < LEAST_ARMS:
             break
-        centre = float(np.sum(weight * x) / weight.sum())
-        squares = max(float(np.sum(weight**2 * ((x - centre) ** 2 - v)) / np.sum(weight**2)), 0.0)
-    if logarithmic:
-        return ParameterSpread(parameter, float(np.exp(centre)), float(np.exp(centre) * np.sqrt(squares)), True)
-    return ParameterSpread(parameter, centre, float(np.sqrt(squares)), False)
+        before, (centre, squares, error) = squares, _mean_and_square(x[inside], v[inside])
+        if abs(squares - before) <= 1e-6 * before:
+            break
+    scale = float(np.exp(centre)) if logarithmic else 1.0
+    middle = scale if logarithmic else centre
+    return ParameterSpread(parameter, middle, scale * float(np.sqrt(squares)), logarithmic, scale * error)
+
+
+def _mean_and_square(x: np.ndarray, v: np.ndarray) -> tuple[float, float, float]:
+    """Return the most likely centre m and s^2 of x_k ~ N(m, s^2 + v_k), and the root mean square error of s."""
+    largest = max(float(np.sqrt(np.mean((x - np.median(x)) ** 2))), 1e-150)
+    s = np.linspace(0.0, _WIDEST * largest, _GRID)[1:, None]
+    weight = 1 / (s**2 + v)
+    total = weight.sum(axis=1)
+    mean = np.sum(weight * x, axis=1) / total
+    score = 0.5 * (np.log(weight).sum(axis=1) - np.log(total) - np.sum(weight * (x - mean[:, None]) ** 2, axis=1))
+    share = np.exp(score - score.max())
+    share /= share.sum()
+    likely = int(np.argmax(share))
+    deviation = float(s[likely, 0])
+    return float(mean[likely]), deviation**2, float(np.sqrt(share @ (s[:, 0] - deviation) ** 2))

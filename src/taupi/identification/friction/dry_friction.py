@@ -11,6 +11,7 @@ import numpy as np
 from taupi.dynamics.terms import Curve, is_transmitted, modulated_terms
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
+from taupi.identification.friction.compiled_memory import friction_with_memory
 from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
 from taupi.program.program import Program
 
@@ -74,8 +75,9 @@ class FrictionPlan:
 
         Without a `past`, the motion begins here.
         """
-        s, (z, past) = self.memoryless(qd), self.with_memory(q, qd, seconds, self.distances[:, None], past)
-        return np.where(self.distances > 0, z[..., 0], s), past
+        z, past = self.with_memory(q, qd, seconds, self.distances[:, None], past)
+        remembers = self.distances > 0
+        return (z[..., 0] if remembers.all() else np.where(remembers, z[..., 0], self.memoryless(qd))), past
 
     def with_memory(
         self, q: np.ndarray, qd: np.ndarray, seconds: float, distances: np.ndarray, past: Past | None = None
@@ -88,11 +90,6 @@ class FrictionPlan:
             before = Past(past.x[i], past.v[i], past.z[i])
             z[:, i] = dahl_friction(x[:, i], v[:, i], seconds, distances[i], before)
         return z, Past(x[-1], v[-1], z[-1])
-
-    def overwrite(self, y: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return the rows y (p, n, m), with their columns of dry friction overwritten by those of s (m, k)."""
-        y[list(self.places)] = self.directions[:, :, None] * s.T[:, None, :]
-        return y
 
 
 def dahl_friction(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.ndarray, past: Past) -> np.ndarray:
@@ -107,28 +104,7 @@ def dahl_friction(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.nd
     >>> dahl_friction(np.array([1.0, 2.0, 2.0]), np.array([1.0, 1.0, -1.0]), 1.0, np.array([1.0]), past)[:, 0].round(4)
     array([0.6321, 0.8647, 0.4755])
     """
-    path, sample = _with_reversals(np.append(past.x, x), np.append(past.v, v), seconds)
-    sign = np.sign(np.diff(path))
-    moves = np.flatnonzero(sign)
-    turns = moves[np.flatnonzero(np.diff(sign[moves])) + 1]
-    first = sign[moves[0]] if len(moves) else 0.0
-    legs = zip(np.append(0, turns), np.append(turns, len(sign)), np.append(first, sign[turns]), strict=True)
-    z, result = past.z, np.empty((len(sign), len(distances)))
-    for a, b, s in legs:
-        travel = np.abs(path[a + 1 : b + 1] - path[a])[:, None] / distances
-        result[a:b] = z if s == 0 else s + (z - s) * np.exp(-travel)
-        z = result[b - 1]
-    return result[sample[1:] - 1]
-
-
-def _with_reversals(x: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return x with the points of reversal between samples of opposite velocity, and the indices of the samples in it."""
-    turn = np.flatnonzero(v[:-1] * v[1:] < 0)
-    up = np.sign(v[turn])
-    beyond = v[turn + 1] ** 2 * seconds / (2 * np.abs(v[turn + 1] - v[turn]))
-    vertex = up * np.maximum(up * x[turn + 1] + beyond, up * x[turn])
-    index = np.arange(len(x))
-    return np.insert(x, turn + 1, vertex), index + np.searchsorted(turn + 1, index, side="right")
+    return friction_with_memory(x, v, seconds, distances, (float(past.x), float(past.v), past.z))
 
 
 def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> FrictionPlan:

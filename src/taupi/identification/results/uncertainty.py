@@ -21,6 +21,8 @@ BLIND = 0.05
 # Degrees of freedom of a joint's noise for which no independent rows are left. A parameter that depends on such a joint alone has
 # fewer than one, and its standard error is infinite.
 _NOTHING = 0.25
+# Parameters whose degrees of freedom are computed together: enough for products of matrices, few enough for memory.
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class _Groups:
 
     def freedom(self) -> np.ndarray:
         """Return the degrees of freedom (b,) of A M_0 A^T."""
-        parts = np.einsum("bd,gde,be->bg", self.spread, self.information, self.spread) * self.variance
+        parts = np.sum((self.spread @ self.information) * self.spread, axis=2).T * self.variance
         total = np.maximum(parts.sum(axis=1), np.finfo(float).tiny)
         return np.asarray(1 / np.maximum(np.sum((parts / total[:, None]) ** 2 / self.left, axis=1), 1e-9))
 
@@ -167,7 +169,9 @@ class Stretches:
     def blind(self) -> np.ndarray:
         """What M_1 misses of the identity (d, d)."""
         kept = (1 - self._leverage) / np.maximum(1 - self._leverage, BLIND)
-        return np.einsum("kde,ke,kfe->df", self._turned, self._leverage * (1 - kept), self._turned)
+        missing = (self._turned * (self._leverage * (1 - kept))[:, None, :]).transpose(1, 0, 2)
+        d = len(missing)
+        return np.asarray(missing.reshape(d, -1) @ self._turned.transpose(1, 0, 2).reshape(d, -1).T)
 
     def freedom(self) -> np.ndarray:
         """Return the degrees of freedom (b,) of A M_1 A^T if rows are independent: (tr G)^2 / tr(G^2) of G (K, K).
@@ -176,15 +180,18 @@ class Stretches:
         """
         correction = np.maximum(1 - self._leverage, BLIND)
         own, root = self._leverage * (1 - self._leverage) / correction, self._leverage / np.sqrt(correction)
+        length = np.maximum(np.linalg.norm(self.spread, axis=1, keepdims=True), np.finfo(float).tiny)
         result = np.full(len(self.spread), 1e-3)
-        for i, row in enumerate(self.spread):
-            along = row @ self._turned / max(float(np.linalg.norm(row)), np.finfo(float).tiny)  # (K, d)
-            diagonal = np.sum(along**2 * own, axis=1)
-            p = np.einsum("ke,kde->kd", along * root, self._turned)
-            off = float(np.sum((p.T @ p) ** 2) - np.sum(np.sum(p**2, axis=1) ** 2))
-            square = float(np.sum(diagonal**2)) + max(off, 0.0)
-            if square > 0:
-                result[i] = max(float(diagonal.sum()) ** 2 / square, 1e-3)
+        for start in range(0, len(self.spread), _AT_ONCE):
+            along = (self.spread / length)[start : start + _AT_ONCE] @ self._turned  # (K, some, d)
+            diagonals = np.sum(along**2 * own[:, None, :], axis=2)
+            along *= root[:, None, :]
+            back = (along @ self._turned.transpose(0, 2, 1)).transpose(1, 0, 2)
+            for i, (p, diagonal) in enumerate(zip(back, diagonals.T, strict=True)):
+                off = float(np.sum((p.T @ p) ** 2) - np.sum(np.sum(p**2, axis=1) ** 2))
+                square = float(np.sum(diagonal**2)) + max(off, 0.0)
+                if square > 0:
+                    result[start + i] = max(float(diagonal.sum()) ** 2 / square, 1e-3)
         return result
 
 

@@ -13,7 +13,14 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.signals.clean import UniformTime, clean_log
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.sources import file_name, size_of, source_of
-from taupi.signals.implausible import refuse_absurd, refuse_backwards, refuse_missing, refuse_silence, refuse_slow
+from taupi.signals.implausible import (
+    is_plausible,
+    refuse_absurd,
+    refuse_backwards,
+    refuse_missing,
+    refuse_silence,
+    refuse_slow,
+)
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, PathLike, block_reader, read_log
@@ -28,6 +35,8 @@ STREAMED_BYTES = 64 << 20
 _PERIODS = 16 / 3
 # A block with fewer samples shows neither a rate nor a standstill.
 _LEAST = 64
+# Samples of a log in memory in which its standstill is looked for at once: most logs do not begin with a long one.
+_PART = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +153,9 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
     raw = log
     if not log.is_prepared:
         log = clean_log(log, gaps=preparation)
-    motion = _motion(lambda: iter([log]), log, len(log), preparation)
+    motion = _motion(
+        lambda: (log.rows(slice(k, k + _PART)) for k in range(0, len(log), _PART)), log, len(log), preparation
+    )
     return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion, raw=raw)
 
 
@@ -158,9 +169,10 @@ def _streamed(
         row = 0
         for block in reader():
             check()
-            with errors_naming(path):
-                refuse_missing(block, row)
-                refuse_absurd(block, row)
+            if not is_plausible(block):
+                with errors_naming(path):
+                    refuse_missing(block, row)
+                    refuse_absurd(block, row)
             row += len(block)
             yield block
 

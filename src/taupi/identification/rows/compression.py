@@ -67,19 +67,22 @@ def compress(
     recording: Recording,
     file: int,
     most: int,
-    count: Callable[[int], None],
+    count: Callable[[int], None] = lambda samples: None,
     extension: Extension | None = None,
+    head: bool = False,
 ) -> Compressed:
     """Return the factors of the rows of a recording, those of the log with the index `file`.
 
-    There are `most` stretches of time; `count` is called with how many samples were done since the last call.
+    There are `most` stretches of time; `count` is called with how many samples were done since the last call. With `head`, the
+    rows are those of the beginning only.
     """
     maker = RowMaker(plan, None if extension is None else extension.shapes)
     used = maker.used if extension is None else extension.used(maker.used)
-    compressor = Compressor(used, recording.independent_share, most)
+    expected = recording.expected_rows(head)
+    compressor = Compressor(used, recording.independent_share, most, expected)
     low, high = np.full((2, maker.n), np.inf), np.full((2, maker.n), -np.inf)
-    for rows in recording.rows(maker):
-        compressor.add(*((rows.y, rows.tau, rows.use) if extension is None else extension.extended(rows)))
+    for rows in recording.rows(maker, head):
+        compressor.add(*((rows.entries, rows.tau, rows.use) if extension is None else extension.extended(rows)))
         count(len(rows) * recording.samples_per_row)
         for k, value in enumerate((rows.qd, rows.qdd)):
             low[k] = np.minimum(low[k], np.where(rows.use, value, np.inf).min(axis=0, initial=np.inf))

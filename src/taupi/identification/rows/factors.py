@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.identification.rows.entries import Entries, Places
+
 # Initial number of samples in a stretch of time: three periods of the cutoff, with the default decimation.
 STRETCH = 32
 # If a file has more stretches than this, neighbours are joined, so that memory does not grow with the log.
@@ -44,7 +46,8 @@ class Compressor:
 
     `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
     that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth,
-    and `most`, one or an even number, how many stretches there are at most.
+    and `most`, one or an even number, how many stretches there are at most. If about so many rows are `expected`, stretches are
+    as long from the start as half of them would make them.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -56,19 +59,25 @@ class Compressor:
     [(7, 7), (4, 7)]
     """
 
-    def __init__(self, used: np.ndarray, share: float = 1.0, most: int = MOST_STRETCHES) -> None:
+    def __init__(self, used: np.ndarray, share: float = 1.0, most: int = MOST_STRETCHES, expected: int = 0) -> None:
         self.n, self.p = used.shape
         self.share, self.most = share, most
         self._columns = [np.append(np.flatnonzero(row), self.p) for row in used]  # the last is the torque
         self.samples = 0
         self.stretch = STRETCH
+        while 2 * most * self.stretch < expected:
+            self.stretch *= 2
         self._pieces: list[list[np.ndarray]] = []  # by stretch and joint
         self._rows: list[np.ndarray] = []
         self._total: list[np.ndarray] = []
+        self._places: Places | None = None
+        self._entries: tuple[np.ndarray, ...] = ()
 
-    def add(self, y: np.ndarray, tau: np.ndarray, use: np.ndarray) -> None:
-        """Add rows y (p, n, m) and tau (m, n), where `use` (m, n) is true."""
-        done = 0
+    def add(self, y: np.ndarray | Entries, tau: np.ndarray, use: np.ndarray) -> None:
+        """Add rows y (p, n, m), or their entries that are not always zero, and tau (m, n), where `use` (m, n) is true."""
+        entries = y if isinstance(y, Entries) else Entries.of(y)
+        values, places = entries.values, self._chosen_entries(entries.places)
+        done, all_used = 0, bool(use.all())
         while done < len(tau):
             at, inside = divmod(self.samples, self.stretch)
             if at == len(self._pieces):
@@ -79,17 +88,29 @@ class Compressor:
                 self._rows.append(np.zeros(self.n, dtype=int))
                 self._total.append(np.zeros(self.n))
             stop = min(len(tau), done + self.stretch - inside)
-            for j, columns in enumerate(self._columns):
-                used = use[done:stop, j]
+            for j, own in enumerate(places):
                 # The transpose of what the kernel wrote has LAPACK's order, so that the columns are copied in one piece.
-                transposed = np.empty((len(columns), stop - done))
-                transposed[:-1], transposed[-1] = y[columns[:-1], j, done:stop], tau[done:stop, j]
-                rows = transposed.T if used.all() else np.asfortranarray(transposed.T[used])
-                self._pieces[at][j] = append_rows(self._pieces[at][j], rows)
+                transposed = np.empty((len(own) + 1, stop - done))
+                np.take(values[:, done:stop], own, axis=0, out=transposed[:-1], mode="clip")
+                transposed[-1] = tau[done:stop, j]
+                used = use[done:stop, j]
+                rows = transposed.T if all_used or used.all() else np.asfortranarray(transposed.T[used])
                 self._rows[at][j] += len(rows)
                 self._total[at][j] += float(rows[:, -1].sum())
+                self._pieces[at][j] = append_rows(self._pieces[at][j], rows, overwrite=True)
             self.samples += stop - done
             done = stop
+
+    def _chosen_entries(self, places: Places) -> tuple[np.ndarray, ...]:
+        """Return which entries are the columns of each joint's rows."""
+        if places is not self._places:
+            self._places = places
+            own = (
+                entries[np.isin(places.columns[entries], self._columns[j])] for j, entries in enumerate(places.by_joint)
+            )
+            self._entries = tuple(own)
+            assert all(len(own) == len(c) - 1 for own, c in zip(self._entries, self._columns, strict=True))
+        return self._entries
 
     def _join(self) -> None:
         """Join pairs of neighbouring stretches, so that all are twice as long."""
@@ -118,10 +139,11 @@ class Compressor:
         return full
 
 
-def append_rows(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+def append_rows(rows: np.ndarray, more: np.ndarray, overwrite: bool = False) -> np.ndarray:
     """Return rows with more below them: as they are while there are fewer than columns, then R of their factorisation.
 
-    If there are as many `rows` as columns, they are a triangle from an earlier call, which LAPACK's tpqrt updates.
+    If there are as many `rows` as columns, they are a triangle from an earlier call, which LAPACK's tpqrt updates. With
+    `overwrite`, both arrays may be changed.
 
     >>> import numpy as np
     >>> rows = np.random.default_rng(0).normal(size=(9, 2))
@@ -138,7 +160,8 @@ def append_rows(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
         rows, more = np.zeros((width, width)), np.vstack([rows, more])
     if not len(more):
         return rows
-    r, _, _, failed = dtpqrt(0, min(_PANEL, width), np.asfortranarray(rows), np.asfortranarray(more))
+    rows, more = np.asfortranarray(rows), np.asfortranarray(more)
+    r, _, _, failed = dtpqrt(0, min(_PANEL, width), rows, more, overwrite_a=overwrite, overwrite_b=overwrite)
     assert failed == 0
     return np.asarray(r)
 

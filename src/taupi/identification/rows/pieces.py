@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taupi.identification.rows.compression import Compressed, compress
-from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.factors import JointFactor, triangle
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.signals.read import LogLike
@@ -40,6 +40,11 @@ class Piece:
     def factors(self) -> tuple[JointFactor, ...]:
         """The factors of its rows."""
         return self.compressed.factors
+
+    def with_columns(self, count: int) -> Piece:
+        """Return the piece with the first `count` columns alone, and the torque."""
+        factors = tuple(replace(f, r=triangle(np.delete(f.r, np.s_[count:-1], axis=1))) for f in self.factors)
+        return replace(self, compressed=replace(self.compressed, factors=factors))
 
     def at(self, file: int) -> Piece:
         """Return the piece as that of the log with this index."""

@@ -23,7 +23,7 @@ from taupi.signals.reading import Streaming
 from taupi.version import __version__
 
 # Stretches of time of all logs together, above which long logs are cut into fewer of them: enough to tell standard errors by.
-_ALL_STRETCHES = 2048
+_ALL_STRETCHES = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,9 @@ class Plan:
 
     def recording_of(self, source: BlockSource) -> Recording:
         """Return the recording of blocks that are open."""
+        chosen = None if self.cutoffs is None or source.first.is_prepared else self.cutoffs.fit_hz
         with errors_naming(source.first.source.path):
-            recording = Recording.of(source, self.equations, self.preparation)
+            recording = Recording.at_cutoff(source, self.equations, self.preparation, chosen)
         recording = replace(
             recording,
             least_speeds=np.maximum(recording.least_speeds, self.least_speeds),
@@ -96,7 +97,7 @@ def most_stretches(logs: int) -> int:
     """Return into how many stretches the factors of each of several logs are divided at most: fewer if there are many logs.
 
     >>> [most_stretches(logs) for logs in (1, 16, 32, 33, 100, 10_000)]
-    [64, 64, 64, 32, 16, 1]
+    [64, 64, 32, 16, 8, 1]
     """
     each = MOST_STRETCHES
     while each > 1 and each * logs > _ALL_STRETCHES:

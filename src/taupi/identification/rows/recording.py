@@ -38,6 +38,7 @@ SEEN = 50_000
 HEAD = 20_000
 # Samples before the motion that are kept for the filter: about 30 periods of the cutoff.
 _BEFORE = 1_000
+_SAME_FOR_ALL = "the same for all logs"
 
 
 def filter_plan(preparation: Preparation, rate_hz: float, cutoff_hz: float) -> tuple[float, int, Filter]:
@@ -190,6 +191,19 @@ class Recording:
             notes, preparation=preparation,
         )  # fmt: skip
 
+    @classmethod
+    def at_cutoff(
+        cls, source: BlockSource, equations: Equations, preparation: Preparation, hz: float | None
+    ) -> Recording:
+        """Return the recording with a cutoff chosen for all logs, without a look at what its q suggests.
+
+        That is looked at if no cutoff is chosen (`hz` is None), or if the log is too short for it.
+        """
+        nearest = None if hz is None else _nearest_cutoff(source, hz)
+        if nearest is None or not _long_enough(source, preparation, nearest):
+            return cls.of(source, equations, preparation)
+        return cls.of(source, equations, preparation, Cutoff(nearest, np.zeros(equations.robot.n), _SAME_FOR_ALL))
+
     @property
     def source(self) -> BlockSource:
         """The source of its blocks."""
@@ -204,6 +218,11 @@ class Recording:
     def samples_per_row(self) -> int:
         """Recorded samples per row."""
         return round(self.source.rate_hz / self.rate_hz)
+
+    def expected_rows(self, head: bool = False) -> int:
+        """Return about how many rows it has, or with `head` how many of them are in its beginning."""
+        rows = self.source.samples // self.samples_per_row
+        return min(rows, HEAD * self.blocks.step // self.samples_per_row) if head else rows
 
     @property
     def cutoff_hz(self) -> float | None:
@@ -267,13 +286,13 @@ class Recording:
 
     def with_nearest_cutoff(self, hz: float, reason: str = "") -> Recording:
         """Return the recording with a cutoff, Hz, or with the nearest that it is long enough for."""
-        return self.with_cutoff(min(max(hz, self.source.lowest_cutoff_hz), 0.4 * self.source.rate_hz), reason)
+        return self.with_cutoff(_nearest_cutoff(self.source, hz), reason)
 
     def with_pooled_cutoffs(self, chosen: ChosenCutoffs) -> Recording:
         """Return the recording with the cutoffs chosen for all logs; the same if it came prepared."""
         if self.cutoff is None:
             return self
-        recording = self.with_nearest_cutoff(chosen.fit_hz, "the same for all logs")
+        recording = self.with_nearest_cutoff(chosen.fit_hz, _SAME_FOR_ALL)
         return replace(recording, validation_hz=chosen.validation_hz)
 
     def with_preparation(self, preparation: Preparation) -> Recording:
@@ -336,6 +355,11 @@ class Recording:
             row += len(log)
             if row >= start + HEAD:
                 return
+
+
+def _nearest_cutoff(source: BlockSource, hz: float) -> float:
+    """Return a cutoff, Hz, or the nearest that a log is long enough for, and that lies below its rate."""
+    return min(max(hz, source.lowest_cutoff_hz), 0.4 * source.rate_hz)
 
 
 def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float) -> bool:

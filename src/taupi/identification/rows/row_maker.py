@@ -8,32 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from taupi.identification.equations import regressor_inputs
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
+from taupi.identification.rows.entries import Entries, Places
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
-from taupi.signals.block_filter import zero_phase
-from taupi.signals.filters import edge_rows, overlapping_pieces, settle_rows
+from taupi.signals.block_filter import ZeroPhaseStream, zero_phase
+from taupi.signals.filters import edge_rows
 
-# Samples that are evaluated and filtered at once.
-_CHUNK = 4096
+# Samples that are evaluated and filtered at once, about: as few as are worth the calls, so that they stay near the processor.
+_CHUNK = 2000
 # A filtered row is used if samples that are not to be used contribute less than this share to it.
 MIXED = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows y (p, n, m) and tau (m, n) at `time` (m,); `use` (m, n) is false where a row is not used.
+    """Rows of m samples: `entries` of y (p, n, m), and tau (m, n) at `time` (m,); `use` (m, n) is false where a row is not used.
 
     `qd` and `qdd` (m, n) are not filtered; `shapes` (m, k, K) are further functions of the motion, filtered, if asked for: other
     shapes of dry friction, or what a delay between encoders would look like.
     """
 
-    y: np.ndarray
+    entries: Entries
     tau: np.ndarray
     use: np.ndarray
     time: np.ndarray
@@ -44,9 +45,14 @@ class Rows:
     def __len__(self) -> int:
         return len(self.time)
 
+    @cached_property
+    def y(self) -> np.ndarray:
+        """The rows (p, n, m), zeros included."""
+        return self.entries.dense()
+
     def residual(self, x: np.ndarray) -> np.ndarray:
         """Return tau - Y x (m, n)."""
-        return self.tau - np.tensordot(self.y, x, axes=(0, 0)).T
+        return self.tau - self.entries.times(x)
 
 
 @dataclass(frozen=True)
@@ -63,49 +69,90 @@ class Filter:
         """The number of samples cut at each end, where the filter averages over few."""
         return edge_rows(self.rate_hz, self.cutoff_hz)
 
-    @property
-    def reach(self) -> int:
-        """The number of samples after which the filter has forgotten how it started."""
-        return settle_rows(self.rate_hz, self.cutoff_hz, self.order)
-
     def __call__(self, x: np.ndarray, rows: slice | None = None) -> np.ndarray:
         """Return `rows` (all by default) of x (N, C) filtered along its first axis."""
         return zero_phase(x, self.rate_hz, self.cutoff_hz, self.order, rows)
 
-    def kept(self, first: int, length: int) -> slice:
-        """Return which rows are kept of `length` that begin at row `first` of the record: every `step`-th from the edge on."""
-        start = max(self.edge - first, (self.edge - first) % self.step)
-        return slice(start, length, self.step)
+    def stream(self) -> ZeroPhaseStream:
+        """Return the filter of columns that come part by part, and of which every `step`-th sample is kept from the edge on."""
+        return ZeroPhaseStream(self.rate_hz, self.cutoff_hz, self.order, self.edge, self.step)
 
 
 @lru_cache(maxsize=8)
+def _kernel(program: Program) -> Callable[..., np.ndarray]:
+    """Return a regressor as machine code that gives its structural nonzeros (k, N) for a motion of N samples."""
+    kernel: Callable[..., np.ndarray] = program.compile("cpu", layout="nonzeros")
+    return kernel
+
+
+def _places(program: Program) -> Places:
+    """Return where the structural nonzeros of a regressor lie."""
+    n, p = program.outputs[0].shape
+    joints, columns = np.divmod(program.nonzeros(), p)
+    return Places((p, n), columns, joints)
+
+
 def compiled_rows(program: Program) -> Callable[..., np.ndarray]:
     """Return a regressor as machine code that gives its rows (p, n, N) for a motion of N samples."""
-    kernel: Callable[..., np.ndarray] = program.compile("cpu", layout="batch_last")
-    return kernel
+    kernel, places = _kernel(program), _places(program)
+    return lambda *motion: Entries(places, kernel(*motion)).dense()
 
 
 # From q, qd (N, n), the seconds between samples and the past of the first sample: values (N, k, K) and the past of what follows.
 Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray, Past | None]]
 
 
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Samples with their dry friction s (N, k), and other shapes (N, K) of it."""
+
+    samples: Samples
+    s: np.ndarray
+    shapes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, rows: slice) -> _Chunk:
+        return _Chunk(self.samples[rows], self.s[rows], self.shapes[rows])
+
+    def __add__(self, other: _Chunk) -> _Chunk:
+        s, shapes = np.concatenate([self.s, other.s]), np.concatenate([self.shapes, other.shapes])
+        return _Chunk(self.samples + other.samples, s, shapes)
+
+
 class RowMaker:
     """Makes rows from samples that come block by block: the same, to 1e-9, as from all samples at once."""
 
     def __init__(self, plan: FrictionPlan, shapes: Shapes | None = None) -> None:
-        self._kernel = compiled_rows(plan.program)
+        self._kernel = _kernel(plan.program)
         self._plan, self._shapes = plan, shapes
         self._shape_size = (0, 0)
         self._modulation = plan.modulation
-        self.used = _used(plan)  # (n, p): the others are zero at every state
-        self.n, self.p = self.used.shape
-        self._evaluated = plan.program.sparsity().T.copy()
-        self._evaluated[list(plan.places)] = False  # columns of dry friction follow from s, after filtering
-        rigid = np.zeros(len(self._evaluated)) if self._modulation is None else self._modulation.rigid
-        # Where the entries of Y that are evaluated add up to the load of each joint.
-        columns, joints = np.nonzero(self._evaluated)
-        self._to_load = np.zeros((len(joints), self.n))
-        self._to_load[np.arange(len(joints)), joints] = rigid[columns]
+        own = _places(plan.program)
+        p, self.n = own.shape
+        modulated = () if plan.modulation is None else plan.modulation.joints
+        self.p = p + len(modulated)
+        columns, joints = (
+            np.append(own.columns, np.arange(p, self.p)),
+            np.append(own.joints, np.array(modulated, dtype=int)),
+        )
+        self.places = Places((self.p, self.n), columns, joints)
+        # Entries of dry friction follow from s, whatever the program has in their place.
+        owner = {place: i for i, place in enumerate(plan.places)}
+        self._friction = np.array([k for k, column in enumerate(own.columns) if int(column) in owner], dtype=int)
+        self._owners = np.array([owner[int(column)] for column in own.columns[self._friction]], dtype=int)
+        self._signs = plan.directions[self._owners, own.joints[self._friction]]
+        rigid = np.zeros(p) if plan.modulation is None else plan.modulation.rigid
+        # How the entries of Y add up to the load of each joint.
+        self._to_load = np.zeros((self.n, len(own.columns)))
+        self._to_load[own.joints, np.arange(len(own.columns))] = rigid[own.columns]
+        self._to_load[:, self._friction] = 0.0
+
+    @property
+    def used(self) -> np.ndarray:
+        """Which columns are not zero at every state in the row of each joint (n, p), those of modulated friction last."""
+        return self.places.used
 
     def rows(
         self, blocks: Iterator[Samples], row_filter: Filter | None, one_way_signs: Mapping[str, float] | None = None
@@ -115,77 +162,88 @@ class RowMaker:
         `one_way_signs`, by owner, are the signs of velocities that never reverse: their friction is constant, whatever noise
         says.
         """
-        tables = self._tables(blocks, one_way_signs or {})
+        chunks = self._chunks(blocks, one_way_signs or {})
         if row_filter is None:
-            for table in tables:
-                yield from self._rows_of(table)
+            for chunk in chunks:
+                for start in range(0, len(chunk), _CHUNK):
+                    part = chunk[start : start + _CHUNK]
+                    yield from self._rows_of(self._table(part), _unfiltered(part))
             return
-        row, pending = 0, None
-        for piece, inside in overlapping_pieces(tables, row_filter.reach):
-            own = piece[inside]
-            kept = row_filter.kept(row, len(own))
-            shifted = slice(kept.start + inside.start, inside.stop, kept.step)
-            filtered = row_filter(piece[:, self._unfiltered :], shifted)
-            table = np.concatenate([own[kept, : self._unfiltered], filtered], axis=1)
-            if pending is not None:  # only when no further piece comes is the end of the record known
-                yield from self._rows_of(pending[1])
-            pending, row = (row + kept.start, table), row + len(own)
-        if pending is not None:
-            first, table = pending
-            yield from self._rows_of(table[: len(range(first, row - row_filter.edge, row_filter.step))])
+        stream, edge, step = row_filter.stream(), row_filter.edge, row_filter.step
+        kept, row, emitted = np.zeros((1 + 2 * self.n, 0)), 0, 0
+        for part in _cut(chunks, stream):
+            start = (edge - row) % step if row >= edge else edge - row
+            kept, row = np.concatenate([kept, _unfiltered(part)[:, start::step]], axis=1), row + len(part)
+            table = stream.add(self._table(part))[0]
+            count = table.shape[1]
+            yield from self._rows_of(table, kept[:, :count])
+            kept, emitted = kept[:, count:], emitted + count
+        if row:
+            count = max(0, len(range(edge, row - edge, step)) - emitted)
+            yield from self._rows_of(stream.end()[0][:, :count], kept[:, :count])
 
-    @property
-    def _unfiltered(self) -> int:
-        """The number of columns at the beginning of a table that are not filtered: time, qd, qdd."""
-        return 1 + 2 * self.n
-
-    def _tables(self, blocks: Iterator[Samples], one_way_signs: Mapping[str, float]) -> Iterator[np.ndarray]:
-        """Yield tables of time, qd, qdd, and of what is filtered: use, tau, s, modulated s, other shapes, Y where it is not 0."""
+    def _chunks(self, blocks: Iterator[Samples], one_way_signs: Mapping[str, float]) -> Iterator[_Chunk]:
+        """Yield blocks with their dry friction, which has a memory."""
         past = other_past = None
         seconds = 0.0
+        constant = np.array([one_way_signs.get(owner, 0.0) for owner in self._plan.owners])
         for block in blocks:
             seconds = seconds or float(np.ptp(block.time)) / max(len(block) - 1, 1)
             s, past = self._plan.along_motion(block.q, block.qd, seconds, past)
-            constant = np.array([one_way_signs.get(owner, 0.0) for owner in self._plan.owners])
-            s = np.where(constant != 0, constant, s)
+            s = np.where(constant != 0, constant, s) if constant.any() else s
             shapes = np.zeros((len(block), len(self._plan.places), 0))
             if self._shapes is not None:
                 shapes, other_past = self._shapes(block.q, block.qd, seconds, other_past)
             self._shape_size = (shapes.shape[1], shapes.shape[2])
-            for start in range(0, len(block), _CHUNK):
-                at = slice(start, start + _CHUNK)
-                motion = regressor_inputs(self._plan.program, block.q[at], block.qd[at], block.qdd[at])
-                y = np.asarray(self._kernel(*motion))[self._evaluated].T
-                unfiltered = (block.time[at, None], block.qd[at], block.qdd[at])
-                modulated = np.zeros((len(y), 0))
-                if self._modulation is not None:
-                    known = block.known[at] if isinstance(block.known, np.ndarray) else block.known
-                    modulated = self._modulation.columns(s[at], block.qd[at], y @ self._to_load - known)
-                signals = (block.use[at], block.tau[at], s[at], modulated, shapes[at].reshape(len(y), -1))
-                yield np.concatenate([*unfiltered, *signals, y], axis=1)
+            yield _Chunk(block, s, shapes.reshape(len(block), shapes.shape[1] * shapes.shape[2]))
 
-    def _rows_of(self, table: np.ndarray) -> Iterator[Rows]:
-        """Yield the rows in a table, of those samples in which any joint is used."""
-        n, places, own = self.n, len(self._plan.places), len(self._evaluated)
-        table = table[(table[:, self._unfiltered : self._unfiltered + n] > 1 - MIXED).any(axis=1)]
-        if not len(table):
-            return
-        widths = (1, n, n, n, n, places, self.p - own)
-        time, qd, qdd, use, tau, s, modulated, rest = np.split(table, np.cumsum(widths), axis=1)
-        flat, evaluated = np.split(rest, [rest.shape[1] - int(self._evaluated.sum())], axis=1)
-        y = np.zeros((self.p, n, len(table)))
-        y[:own][self._evaluated] = evaluated.T
+    def _table(self, chunk: _Chunk) -> np.ndarray:
+        """Return what is filtered (C, N): the entries of Y, those of modulated friction, tau, use, other shapes."""
+        block, n = chunk.samples, self.n
+        entries, own = len(self.places.columns), self._to_load.shape[1]
+        table = np.empty((entries + 2 * n + chunk.shapes.shape[1], len(block)))
+        y = table[:own]
+        self._kernel(*regressor_inputs(self._plan.program, block.q, block.qd, block.qdd), out=y)
+        y[self._friction] = self._signs[:, None] * chunk.s.T[self._owners]
         if self._modulation is not None:
-            y[np.arange(own, self.p), list(self._modulation.joints)] = modulated.T
-        shapes = flat.reshape(len(table), *self._shape_size)
-        yield Rows(self._plan.overwrite(y, s), tau, use > 1 - MIXED, time[:, 0], qd, qdd, shapes)
+            load = (self._to_load @ y).T - block.known
+            table[own:entries] = self._modulation.columns(chunk.s, block.qd, load).T
+        table[entries : entries + n], table[entries + n : entries + 2 * n] = block.tau.T, block.use.T
+        table[entries + 2 * n :] = chunk.shapes.T
+        return table
+
+    def _rows_of(self, table: np.ndarray, unfiltered: np.ndarray) -> Iterator[Rows]:
+        """Yield the rows in a filtered table, of those samples in which any joint is used."""
+        n, entries = self.n, len(self.places.columns)
+        use = table[entries + n : entries + 2 * n] > 1 - MIXED
+        some = use.any(axis=0)
+        if not some.all():
+            table, unfiltered, use = table[:, some], unfiltered[:, some], use[:, some]
+        if not table.shape[1]:
+            return
+        time, qd, qdd = unfiltered[0], unfiltered[1 : 1 + n].T, unfiltered[1 + n :].T
+        shapes = table[entries + 2 * n :].T.reshape(table.shape[1], *self._shape_size)
+        y = Entries(self.places, table[:entries])
+        yield Rows(y, table[entries : entries + n].T, use.T, time, qd, qdd, shapes)
 
 
-def _used(plan: FrictionPlan) -> np.ndarray:
-    """Return which columns are not zero at every state in the row of each joint (n, p), those of modulated friction last."""
-    used = plan.program.sparsity()
-    if plan.modulation is None:
-        return used
-    more = np.zeros((len(used), len(plan.modulation.joints)), dtype=bool)
-    more[list(plan.modulation.joints), np.arange(more.shape[1])] = True
-    return np.concatenate([used, more], axis=1)
+def _unfiltered(chunk: _Chunk) -> np.ndarray:
+    """Return what is not filtered (1 + 2 n, N): time, qd, qdd."""
+    block = chunk.samples
+    return np.concatenate([block.time[None], block.qd.T, block.qdd.T])
+
+
+def _cut(chunks: Iterator[_Chunk], stream: ZeroPhaseStream) -> Iterator[_Chunk]:
+    """Yield the same samples in parts that fill whole blocks of a filter, but for the last."""
+    rest: _Chunk | None = None
+    for chunk in chunks:
+        done = 0
+        while done < len(chunk):
+            size = stream.wanted(_CHUNK) - (0 if rest is None else len(rest))
+            part = chunk[done : done + size]
+            rest, done = part if rest is None else rest + part, done + len(part)
+            if len(part) == size:
+                yield rest
+                rest = None
+    if rest is not None:
+        yield rest

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # A joint whose speed in one direction is below this share of that in the other does not reverse: filters and encoders cause that.
 ONE_WAY = 0.05
+_ARRAYS = ("q", "qd", "qdd", "tau", "use", "time")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,15 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def __getitem__(self, rows: slice) -> Samples:
+        known = self.known[rows] if isinstance(self.known, np.ndarray) else self.known
+        return Samples(**{name: getattr(self, name)[rows] for name in _ARRAYS}, known=known)
+
+    def __add__(self, other: Samples) -> Samples:
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
+        arrays = isinstance(self.known, np.ndarray) and isinstance(other.known, np.ndarray)
+        return Samples(**both, known=np.concatenate([self.known, other.known]) if arrays else self.known)
 
 
 def samples_of(

@@ -27,6 +27,7 @@ import numpy as np
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations, spring_columns
 from taupi.identification.friction.dry_friction import Past
+from taupi.identification.rows.entries import Entries
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.row_maker import Rows
 
@@ -196,7 +197,7 @@ class SpringRows:
             motor, drive = layout.motor(k), layout.drive(k)
             y[:, motor], tau[:, motor], use[:, motor] = y[:, drive], tau[:, drive], use[:, drive]
         count = layout.equations.count
-        return dataclasses.replace(rows, y=y[:, :count], tau=tau[:, :count], use=use[:, :count])
+        return dataclasses.replace(rows, entries=Entries.of(y[:, :count]), tau=tau[:, :count], use=use[:, :count])
 
 
 def linearised(block: np.ndarray, stiffness: int, values: np.ndarray) -> np.ndarray:

@@ -53,9 +53,9 @@ def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) 
 
 
 def _factors(maker: RowMaker, recording: Recording, file: int) -> list[JointFactor]:
-    compressor = Compressor(maker.used)
+    compressor = Compressor(maker.used, expected=recording.expected_rows())
     for rows in recording.rows(maker):
-        compressor.add(rows.y, rows.tau, rows.use)
+        compressor.add(rows.entries, rows.tau, rows.use)
     return merge_stretches(compressor.result(file))
 
 

@@ -137,7 +137,9 @@ class _File:
         if pt.is_timestamp(column.type):
             return self._seconds(column.cast(pa.int64()), _UNITS[column.type.unit], name, where)
         if not _is_list(column.type):
-            return column.to_numpy(zero_copy_only=False).astype(float)
+            if pt.is_float64(column.type) and not column.null_count:  # `to_numpy` imports pandas, which takes its time
+                return np.frombuffer(column.buffers()[1], dtype=float)[column.offset : column.offset + len(column)]
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
         lengths = {None} if column.null_count else set(column.value_lengths().to_pylist())
         width = self.widths.setdefault(name, next(iter(lengths)) or 0)
         if lengths != {width} or not width:

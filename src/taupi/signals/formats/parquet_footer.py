@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from taupi.budget import budget, over_budget
@@ -39,14 +40,23 @@ def row_groups(path: Source) -> list[RowGroup]:
             raise over_budget(f"{path.name} has a footer of {length >> 20} MiB", "text_bytes")
         stream.seek(size - 8 - length)
         footer = stream.read(length)
+    groups = _decoded(footer, budget().nodes)
+    if groups is None:
+        raise _damaged(path)
+    return list(groups)
+
+
+@lru_cache(maxsize=4)  # a fit reads its file several times, and the footer of a long one takes as long as its columns
+def _decoded(footer: bytes, nodes: int) -> tuple[RowGroup, ...] | None:
+    """Return the groups of rows in the bytes of a footer; None if they are damaged, or more than so many values."""
     try:
-        groups = _Decoder(footer).struct(0)[_ROW_GROUPS]
+        groups = _Decoder(footer, nodes).struct(0)[_ROW_GROUPS]
         counts = [(group[_ROWS], *(c[_META][_VALUES] for c in group[_COLUMNS])) for group in groups]
     except (IndexError, KeyError, TypeError, struct.error):
-        raise _damaged(path) from None
+        return None
     if not all(type(number) is int and number >= 0 for group in counts for number in group):
-        raise _damaged(path)
-    return [RowGroup(rows, tuple(values)) for rows, *values in counts]
+        return None
+    return tuple(RowGroup(rows, tuple(values)) for rows, *values in counts)
 
 
 def _damaged(path: Source) -> TaupiError:
@@ -56,8 +66,8 @@ def _damaged(path: Source) -> TaupiError:
 class _Decoder:
     """Reads values of Thrift's compact protocol from bytes: structs as {field: value}, lists, whole numbers, bytes."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at, self.left = data, 0, budget().nodes * 10
+    def __init__(self, data: bytes, nodes: int) -> None:
+        self.data, self.at, self.left = data, 0, nodes * 10
 
     def varint(self) -> int:
         result = shift = 0
@@ -75,14 +85,19 @@ class _Decoder:
 
     def struct(self, depth: int) -> dict[int, Any]:
         fields: dict[int, Any] = {}
-        last = 0
+        data, last = self.data, 0
         while True:
-            head = self.data[self.at]
+            head = data[self.at]
             self.at += 1
             if head == 0:
                 return fields
             last = last + (head >> 4) if head >> 4 else self.whole()
-            fields[last] = self.value(head & 0x0F, depth + 1)
+            kind, byte = head & 0x0F, data[self.at]
+            if kind in (4, 5, 6) and byte < 0x80:  # a small number, as most are
+                self.at, self.left = self.at + 1, self.left - 1
+                fields[last] = (byte >> 1) ^ -(byte & 1)
+            else:
+                fields[last] = self.value(kind, depth + 1)
 
     def value(self, kind: int, depth: int) -> Any:
         self.left -= 1
