@@ -22,8 +22,8 @@ from taupi.reporting.sections.base import percent
 from taupi.reporting.sections.fit import FIT_SECTIONS
 from taupi.reporting.sections.fit.torque import MOST, POINTS
 from taupi.reporting.sections.run import RUN_SECTIONS
-from taupi.reporting.stick_figures import AZIMUTH, ELEVATION
 from taupi.reporting.traces import thinned
+from taupi.reporting.viewpoint import AZIMUTH, ELEVATION
 from taupi.signals.log import LogSource
 
 
