@@ -216,6 +216,31 @@ def test_another_arm_is_refused(tmp_path):
         tp.write_mjcf(tp.Robot.from_dh(CLASSIC), tmp_path / "new.xml", model=tmp_path / "shorter.xml")
 
 
+def test_a_joint_of_another_kind_is_refused(tmp_path):
+    """Its axis is the same, so that only its kind tells the arms apart."""
+    slides = tp.Robot.from_dh([*CLASSIC[:3], dict(CLASSIC[3], joint="prismatic")])
+    tp.write_mjcf(slides, tmp_path / "slides.xml")
+    turns = tp.Robot.from_dh(CLASSIC)
+    with pytest.raises(TaupiError, match=r"slides.xml is another arm than arm: joint4 slides there, and turns in arm"):
+        tp.write_mjcf(turns, tmp_path / "new.xml", model=tmp_path / "slides.xml")
+    with pytest.raises(TaupiError, match=r"slides.xml: joint 'joint4' is a slide, expected a hinge"):
+        tp.bridges.MujocoModel.of(tmp_path / "slides.xml", turns)
+
+
+def test_torques_are_those_of_the_acceleration_whatever_mujoco_steps_by(tmp_path):
+    arm = tp.Robot.from_dh(CLASSIC).with_friction(viscous=3.0)
+    tp.write_mjcf(arm, tmp_path / "arm.xml")
+    text = (tmp_path / "arm.xml").read_text()
+    head, _, rest = text.partition("<option ")
+    option, _, rest = rest.partition("/>")
+    stepped = f'{head}<option timestep="0.01" {option}><flag invdiscrete="enable"/></option>{rest}'
+    (tmp_path / "stepped.xml").write_text(stepped)
+    motion = np.random.default_rng(2).uniform(-1, 1, (3, 5, arm.n))
+    expected = tp.inverse_dynamics(arm, terms="viscous")(*motion)
+    torques = tp.bridges.MujocoModel.of(tmp_path / "stepped.xml", arm)(*motion)
+    assert np.abs(torques - expected).max() < SOFT
+
+
 def test_joints_that_the_robot_does_not_have_are_held(arm, tmp_path):
     held = tp.Robot.from_mjcf(tmp_path / "arm.xml", lock=["j3"])
     pi = held.parameters.values.reshape(-1, 10).copy()

@@ -13,8 +13,8 @@ import numpy as np
 from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
 from taupi.bridges.identified import Identified
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.bridges.real_bodies import unreal
 from taupi.errors import TaupiError, warn
-from taupi.model.body import why_not_physical
 from taupi.model.formats import mjcf, xml_tree
 from taupi.model.formats.mjcf_compile import compiled, mujoco_module
 from taupi.model.formats.text_file import read_text
@@ -22,7 +22,6 @@ from taupi.model.formats.xml_edits import Edit, edited, insert_first, set_attrib
 from taupi.model.formats.xml_tree import Node
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
-from taupi.model.scalars import exact
 
 # Relative to the largest entry: what MuJoCo's principal axes round.
 _EQUAL = 1e-12
@@ -66,13 +65,13 @@ class MjcfFile:
         _refuse_compiler(spec.compiler, path.name, fused=len(spec.bodies) > model.nbody)
         robot = mjcf.read(path)
         names = [j.name for j in robot.joints]  # those that the file itself holds are not among them
-        found = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
-        extra = [name for name in names if name not in found.values()]
+        matches = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
+        extra = [name for name in names if name not in matches.values()]
         if extra:
             held = dict(ours.source.lock)
             robot = mjcf.read(path, lock={name: float(held.get(name, 0)) for name in extra})
         least = float(spec.compiler.boundmass), float(spec.compiler.boundinertia)
-        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, found, least)
+        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, matches, least)
 
     def inertia(self, b: int) -> np.ndarray:
         """Return the ten parameters of body number `b` in its own frame, as MuJoCo has them."""
@@ -176,11 +175,6 @@ def _refuse_lighter(file: MjcfFile, b: int, own: np.ndarray) -> None:
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.abs(a - b).max() <= _EQUAL * max(np.abs(a).max(), np.abs(b).max(), _LEAST_MASS))
-
-
-def unreal(body: np.ndarray) -> str:
-    """Return why no real body has these ten parameters; nothing if one has."""
-    return why_not_physical(tuple(exact(float(v)) for v in body)) or ("" if body[0] > 0 else "it has no mass")
 
 
 # Edits ------------------------------------------------------------------------------------------------------------

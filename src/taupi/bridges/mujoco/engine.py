@@ -17,6 +17,8 @@ from taupi.model.formats.mjcf_compile import compiled, mujoco_module
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
 
+_SLIDE = 2  # of mjtJoint
+
 
 @dataclass(frozen=True, eq=False)
 class MujocoModel:
@@ -52,12 +54,21 @@ class MujocoModel:
         odd = [names[k] for k in at if int(model.jnt_type[k]) < 2]
         if odd:
             raise TaupiError(f"{file.name}: {', '.join(odd)} are free or ball joints, expected hinges and slides.")
+        for k, joint in zip(at, robot.joints, strict=True):
+            kind, theirs_kind = (
+                "slide" if slides else "hinge" for slides in (joint.prismatic, model.jnt_type[k] == _SLIDE)
+            )
+            if kind != theirs_kind:
+                raise TaupiError(f"{file.name}: joint {names[k]!r} is a {theirs_kind}, expected a {kind}.")
         if np.any(model.body_gravcomp):
             warn(
                 f"{file.name}: MuJoCo compensates gravity of some bodies (gravcomp), so that their weight is not in its torque."
             )
-        disable = mujoco_module().mjtDisableBit
+        disable, enable = mujoco_module().mjtDisableBit, mujoco_module().mjtEnableBit
         model.opt.disableflags |= int(disable.mjDSBL_CONTACT) | int(disable.mjDSBL_LIMIT)
+        model.opt.enableflags &= ~int(
+            enable.mjENBL_INVDISCRETE
+        )  # accelerations of a log are not those of MuJoCo's steps
         spread = np.array(coupling_of(robot), dtype=float)
         return cls(model, np.array(model.jnt_qposadr)[at], np.array(model.jnt_dofadr)[at], spread)
 

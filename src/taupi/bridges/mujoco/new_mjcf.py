@@ -9,8 +9,9 @@ import numpy as np
 
 from taupi.bridges.alignment import matrix_of, vector_of
 from taupi.bridges.identified import Identified
-from taupi.bridges.mujoco.edited_mjcf import inertial_attributes, unreal
+from taupi.bridges.mujoco.edited_mjcf import inertial_attributes
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.bridges.real_bodies import refuse_unreal
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL, BASE, FREE, Joint
@@ -31,6 +32,7 @@ class _Writer:
         self.source, self.robot = source, source.robot
         self.values = dict(source.robot.symbols)
         _refuse_names(self.robot)
+        refuse_unreal(source, "MuJoCo")
         if self.robot.loops:
             raise TaupiError(
                 f"{self.robot.name} has closed loops, which are not written into a new MJCF.",
@@ -68,10 +70,7 @@ class _Writer:
             pose = matrix_of(robot.base, self.values) @ pose
         inner = indent + "  "
         lines = [indent + _element("body", {"name": robot.links[k].name, **_pose(pose)}, close=False)]
-        body = self.source.bodies[k]
-        if body.any() and (why := unreal(body)):
-            raise TaupiError(f"MuJoCo takes real bodies only, and {robot.links[k].name} is none: {why}.")
-        lines.append(inner + _element("inertial", inertial_attributes(body)))
+        lines.append(inner + _element("inertial", inertial_attributes(self.source.bodies[k])))
         lines.append(inner + self._joint(joint))
         children = [c for c, j in enumerate(robot.joints) if j.parent == k]
         lines += [inner + text for text in self._sticks(children)]
