@@ -240,7 +240,7 @@ def test_bad_arguments_are_named(function):
     with pytest.raises(TaupiError, match="q holds complex128, expected real numbers"):
         function(q + 1j, qd, qdd)
     for wrong in (None, "fast", [[1.0], [1.0, 2.0]]):
-        with pytest.raises(TaupiError, match="qd is .*, expected an array of numbers"):
+        with pytest.raises(TaupiError, match=r"qd is .*, expected an array of numbers"):
             function(q, wrong, qdd)
     with pytest.raises(TaupiError, match="inverse_dynamics needs qdd"):
         function(q, qd)

@@ -169,3 +169,33 @@ def test_bad_input(arm, fit, tmp_path):
         tp.bridges.MujocoModel.of(tmp_path / "ball.xml", single)
     with pytest.raises(TaupiError, match="tau"):
         tp.bridges.compare_with(fit, "mujoco", tmp_path / "arm.xml", tp.Log(log.time, log.q))
+
+
+def test_friction_that_yields_is_named_and_a_new_file_has_it_hard(tmp_path):
+    """A light wrist without a rotor, at a speed where MuJoCo's default settings have a third of its dry friction."""
+    light = tp.load("ur10").with_friction(viscous=5.0, coulomb=2.0)
+    tp.write_mjcf(light, tmp_path / "hard.xml")
+    text = (tmp_path / "hard.xml").read_text()
+    soft_text = re.sub(r" *<joint solreffriction[^>]*/>\n", "", text)
+    assert soft_text != text
+    (tmp_path / "soft.xml").write_text(soft_text)
+    rng = np.random.default_rng(4)
+    q, qdd = rng.uniform(-1, 1, (2, 20, 6))
+    hard, soft = (tp.bridges.MujocoModel.of(tmp_path / name, light) for name in ("hard.xml", "soft.xml"))
+    assert max(hard.soft_friction().values()) < 2e-3 and hard.soft_friction().keys() == set(light.joint_names)
+    slow = 0.05 * np.sign(rng.normal(size=(20, 6)))
+    expected = tp.inverse_dynamics(light, terms=("viscous", "coulomb"))(q, slow, qdd)
+    assert np.abs(hard(q, slow, qdd) - expected).max() < 1e-6
+    assert np.abs(soft(q, slow, qdd) - expected).max() > 1.5
+    # The speed that is stated is the one from which all of the friction is there.
+    speed = soft.soft_friction()["wrist_3_joint"]
+    still, forward = np.zeros((1, 6)), np.eye(6)[5:]
+    for factor, share in ((0.5, 0.5), (0.99, 0.99), (1.01, 1.0), (2.0, 1.0)):
+        qd = factor * speed * forward
+        smooth = tp.inverse_dynamics(light, terms=("viscous",))(still, qd, still)
+        assert (soft(still, qd, still) - smooth)[0, 5] == pytest.approx(2.0 * share, rel=1e-3)
+    log = log_of(light, ("viscous", "coulomb"))
+    fit = tp.identify(light, log, terms=("viscous", "coulomb"), cutoff_hz=10)
+    seen = tp.bridges.compare_with(fit, "mujoco", tmp_path / "soft.xml", log)
+    assert re.search(r"mujoco: its dry friction yields, .*wrist_3_joint \S+; solreffriction", repr(seen))
+    assert "yields" not in repr(tp.bridges.compare_with(fit, "mujoco", tmp_path / "hard.xml", log))

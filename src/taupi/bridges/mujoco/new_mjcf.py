@@ -18,6 +18,9 @@ from taupi.model.robot_parts import BALL, BASE, FREE, Joint
 from taupi.model.scalars import to_float
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f]")
+# MuJoCo's dry friction is a constraint that yields: by default so far that a light wrist has little of it below several rad/s.
+# This is the hardest one that it takes, for its steps of 2 ms.
+_HARD_FRICTION = {"solreffriction": "0.004 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 # The thickness of sticks, relative to the size of the arm.
 _THIN = 0.02
 
@@ -50,6 +53,7 @@ class _Writer:
             "  " + _element("option", {"gravity": numbers_text(gravity), "integrator": "implicitfast"}),
             "  <default>",
             "    " + _element("geom", {"contype": "0", "conaffinity": "0", "mass": "0", "rgba": "0.5 0.6 0.7 1"}),
+            "    " + _element("joint", _HARD_FRICTION),
             "  </default>",
             "  <worldbody>",
             "    " + _element("light", {"pos": "0 0 3", "dir": "0 0 -1"}),
