@@ -28,7 +28,7 @@ from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
 
 # Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
-FLOATING_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
+TRIANGLE_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -155,8 +155,8 @@ def _fit_floating(inputs: FitInputs, estimator: Any) -> Fit:
     """Return the fit of a floating robot; its verdict is what the fit itself tells."""
     if not inputs.robot.floating:
         raise TaupiError(f"{inputs.robot.name} has ball joints, which logs have no signals for: lock them.")
-    if estimator.name not in FLOATING_ESTIMATORS:
-        known = ", ".join(FLOATING_ESTIMATORS)
+    if estimator.name not in TRIANGLE_ESTIMATORS:
+        known = ", ".join(TRIANGLE_ESTIMATORS)
         raise TaupiError(
             Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for a floating robot."
         )
