@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint docs bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
+.PHONY: help demo test lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench-stream: $(VENV)/test  ## ten million samples, from files: minutes, and 4 G
 
 docs: $(VENV)/docs  ## the site, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+screenshots: $(VENV)/test  ## pictures of all pages in the documents, by Chromium where one is installed
+	-$(BIN)/python tools/screenshots.py
 
 mutants: $(VENV)/test  ## 200 small faults, one at a time: do the tests see them? half an hour; rewrites docs/mutants.md
 	PYTHONPATH=tools $(BIN)/python -m mutants --seed 12 --size 200 --least 0.92 --report docs/mutants.md

@@ -33,6 +33,7 @@ import peers
 import pinocchio as pin
 import simulation
 import streaming
+import tensors
 
 import taupi as tp
 from taupi.program.targets.simd.machine_code import load
@@ -49,6 +50,7 @@ SECTIONS = {
     "online": online,
     "streaming": streaming,
     "excitation": excitation,
+    "tensors": tensors,
 }
 FEW = 300  # samples of a peer that takes one a call
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 from emitted import SHIM, need, run
 
+from taupi.program.targets.cuda import CudaDevice
+
 EXTRA = r"""
 #define __device__
+#define __launch_bounds__(threads)
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)(((unsigned __int128)a * b) >> 64);
 }
@@ -60,6 +63,24 @@ class HostDevice:
         stem.with_suffix(".cpp").write_text(SHIM + EXTRA + source, encoding="utf-8")
         flags = ["-Wall", "-Werror", "-Wno-unknown-pragmas", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
         run(need("g++"), *flags, stem.with_suffix(".cpp"), "-o", stem.with_suffix(".so"))
+
+
+class CountingDevice(CudaDevice):
+    """The GPU of this machine, which counts kernels run."""
+
+    def __init__(self):
+        super().__init__()
+        self.launches, self.sources = 0, []
+
+    def function(self, source, name):
+        self.sources.append(source)
+        launch = super().function(source, name)
+
+        def counted(count, arguments):
+            self.launches += 1
+            launch(count, arguments)
+
+        return counted
 
 
 def nvrtc():

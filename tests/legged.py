@@ -1,6 +1,7 @@
 """A quadruped in MuJoCo that stands on point feet and lifts its legs by turns: states, torques and contact forces."""
 
 import warnings
+import xml.etree.ElementTree as ET
 from functools import cache
 
 import mujoco
@@ -42,10 +43,53 @@ def robot(tmp_path):
         return tp.load(file, snap=False)
 
 
+def go2(robots_dir):
+    """Unitree's Go2 from its URDF: the robot on a free base, and a MuJoCo model of the same links on a floor, with drives."""
+    path = robots_dir / "go2_description/urdf/go2.urdf"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = tp.Robot.from_urdf(path, floating=True, snap=False)
+    root = ET.fromstring(path.read_text())
+    for element in list(root):
+        if element.tag not in ("link", "joint"):
+            root.remove(element)
+        for shape in element.findall("visual") + element.findall("collision"):
+            element.remove(shape)
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", {"fusestatic": "false"})
+    spec = mujoco.MjSpec.from_string(ET.tostring(root, encoding="unicode"))
+    spec.option.tolerance, spec.option.iterations, spec.option.timestep = 1e-14, 100, 0.001
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[5, 5, 0.1], condim=3, solref=[0.01, 1])
+    trunk = spec.body(robot.link_names[0])
+    trunk.pos = [0, 0, 0.33]
+    trunk.add_freejoint(name="root")
+    for joint in spec.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
+            joint.armature, joint.damping, joint.frictionloss = 0.008, [0.15, 0, 0], 0
+            joint.limited, joint.actfrclimited = 0, 0
+    for foot in FEET:
+        sphere = {
+            "type": mujoco.mjtGeom.mjGEOM_SPHERE,
+            "size": [0.002, 0, 0],
+            "mass": 0,
+            "condim": 3,
+            "solref": [0.01, 1],
+        }
+        spec.body(f"{foot}_foot").add_geom(name=foot, friction=[0.9, 0.005, 0.0001], **sphere)
+        spec.body(f"{foot}_foot").add_site(name=foot)
+    model = spec.compile()
+    order = [model.joint(k).name for k in range(1, model.njnt)]
+    return robot.with_transmissions(rotor_inertia=0.008).with_friction(viscous=0.15), model, order
+
+
 @cache
 def record(seconds=8.0, stand=False):
+    """The quadruped's states, as `simulated` gives them."""
+    return simulated(mujoco.MjModel.from_xml_string(MODEL), seconds, stand=stand)
+
+
+def simulated(model, seconds, rate=RATE, stand=False):
     """time, q, qd, qdd in MuJoCo's convention, motor torques, contact flags, and wrenches on the feet in their axes."""
-    model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)
     home = np.tile([0.0, 0.8, -1.5], 4)
     data.qpos[7:] = home
@@ -61,7 +105,7 @@ def record(seconds=8.0, stand=False):
         ctrl = 120 * (target - data.qpos[7:]) - 3.0 * data.qvel[6:]
         data.qfrc_applied[6:] = ctrl
         mujoco.mj_forward(model, data)
-        if t >= 1 and k % round(1000 / RATE) == 0:
+        if t >= 1 and k % round(1000 / rate) == 0:
             flags, force, wrench = np.zeros(4, dtype=bool), np.zeros((4, 6)), np.zeros(6)
             for c in range(data.ncon):
                 contact = data.contact[c]

@@ -51,6 +51,7 @@ __all__ = [
     "base_parameters",
     "bias_torque",
     "bounds",
+    "bridges",
     "catalogue",
     "check_log",
     "christoffel_symbols",
@@ -96,6 +97,7 @@ __all__ = [
     "operational_dynamics",
     "operational_regressor",
     "papers",
+    "parametric",
     "plot",
     "potential_energy",
     "prepare",
@@ -116,11 +118,13 @@ __all__ = [
     "what_changed",
     "write_fit",
     "write_log",
+    "write_mjcf",
     "write_toml",
     "write_urdf",
 ]
 
 if TYPE_CHECKING:
+    from taupi import bridges
     from taupi import closed_form
     from taupi import elastic
     from taupi import ensembles
@@ -136,6 +140,7 @@ if TYPE_CHECKING:
     from taupi import terms
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.bridges.mujoco.write import write_mjcf
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.niemeyer_slotine import NiemeyerSlotine
@@ -156,6 +161,7 @@ if TYPE_CHECKING:
     from taupi.dynamics.mass_matrix import mass_matrix
     from taupi.dynamics.mass_matrix import mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics
+    from taupi.dynamics.parametric import parametric
     from taupi.errors import TaupiError
     from taupi.errors import TaupiWarning
     from taupi.excitation.geometry.watched import clearance_of as clearance

@@ -11,6 +11,11 @@ from typing import Any
 _shown: list[Any] = []
 
 
+def bars_shown() -> bool:
+    """Return whether a bar is on the terminal now."""
+    return bool(_shown)
+
+
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """Yield a function to call before each of `total` steps with the step's name; on a terminal, a bar shows them (stderr).

@@ -32,6 +32,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.coriolis": "coriolis_matrix",
         "taupi.dynamics.energy": "kinetic_energy, potential_energy",
         "taupi.dynamics.operational": "operational_dynamics",
+        "taupi.dynamics.parametric": "parametric",
         "taupi.analysis.bounds": "bounds",
         "taupi.analysis.properties": "properties",
         # Regressors, and what can be identified.
@@ -64,6 +65,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.payloads.identify_body": "identify_payload",
         "taupi.identification.gains.drive_gains": "identify_gains",
         "taupi.identification.payloads.what_has_changed": "what_changed",
+        # Ways into other tools.
+        "taupi.bridges.mujoco.write": "write_mjcf",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -207,6 +210,19 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.run_summary": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
     },
+    "bridges": {
+        "taupi.bridges.mujoco.write": "write_mjcf, MjcfExport",
+        "taupi.bridges.mujoco.engine": "MujocoModel",
+        "taupi.bridges.pinocchio": "to_pinocchio",
+        "taupi.bridges.drake": "to_drake",
+        "taupi.bridges.rtb": "to_rtb",
+        "taupi.bridges.ros2.emit_ros2": "emit_ros2",
+        "taupi.bridges.compare": "compare_with, check_mjcf",
+        "taupi.identification.results.other_models": "ModelComparison",
+        "taupi.bridges.fmi.unit": "emit_fmu",
+        "taupi.bridges.jax_function": "JaxFunction",
+        "taupi.bridges.torch_function": "TorchFunction",
+    },
     "papers": {
         "taupi.papers.registry": "studies, reproduce",
         "taupi.papers.study": "Reproduction",
@@ -288,6 +304,19 @@ def homes(namespace: str) -> dict[str, tuple[str, str]]:
             name, _, public = entry.partition(" as ")
             table[public or name] = (module, name)
     return table
+
+
+def handed_on(namespace: str, name: str) -> Any:
+    """Return a public name of another room, for a method that is one line: `fit.to_pinocchio(model)` is a bridge's function.
+
+    Rooms import downwards; what an object of a lower room offers as a method, and a higher room does, is looked up in the table
+    of public names when it is called.
+
+    >>> handed_on("elastic", "mass_matrix").__name__
+    'elastic_mass_matrix'
+    """
+    module, attribute = homes(namespace)[name]
+    return getattr(import_module(module), attribute)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

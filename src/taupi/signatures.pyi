@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from taupi.bridges.mujoco.write import MjcfExport
 from taupi.budget import Budget
 from taupi.control.law import Law
 from taupi.dynamics.terms import TermsLike
@@ -31,6 +32,7 @@ from taupi.identification.payloads.payload_estimate import PayloadEstimate
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.other_models import ModelComparison
 from taupi.identification.results.validation import Comparison
 from taupi.identification.results.validation import Validation
 from taupi.identification.rows.preparation import OneOrEach
@@ -136,6 +138,65 @@ def build_problem(
     """
     ...
 
+def check_mjcf(
+    fit: Fit,
+    export: MjcfExport,
+    log: LogLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    trim: bool = ...,
+    torque: str | None = ...,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> ModelComparison:
+    """Return what taking a `fit` to MuJoCo costs on a `log`: its error, step by step from the fit to MuJoCo's torques.
+
+    `export` is what `taupi.write_mjcf` returned. The steps are "placed", without the parameters that MJCF has no place for;
+    "no memory", with dry friction that follows the speed of the moment, where that of the fit remembers how the motion came
+    there; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. The log is prepared as
+    by `compare_with`.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim`: Whether the standstill before and after the motion is cut off.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    """
+    ...
+
 def clean_log(
     log: Log,
     *,
@@ -185,6 +246,64 @@ def compare(
     preparation: Preparation | None = None,
 ) -> Comparison:
     """Return the comparison of two fits of a robot, `first` and `second`, on a `log`, or a file; see `taupi.validate`.
+
+    Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+
+    Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
+
+    - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
+    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
+    - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
+    - `order`: Order of the filter; higher is steeper.
+    - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
+    - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
+    - `trim`: Whether the standstill before and after the motion is cut off.
+    - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    """
+    ...
+
+def compare_with(
+    fit: Fit,
+    engine: str,
+    model: str | os.PathLike[str],
+    log: LogLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    short_gap: float | None = ...,
+    long_gaps: str = ...,
+    cutoff_hz: float | None = ...,
+    decimate: int | None = ...,
+    order: int = ...,
+    derivatives: str = ...,
+    velocity: str = ...,
+    trim: bool = ...,
+    torque: str | None = ...,
+    encoder_delay: OneOrEach | Sequence[float] | np.ndarray = ...,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+) -> ModelComparison:
+    """Return the torques of another engine's model on a `log`, beside those of a `fit`: joint by joint, with what differs.
+
+    `engine` is "mujoco", `model` the path of its model, whose joints are found by name. The log, or the file that holds it, is
+    prepared as the fit's own logs were, except for the settings named here; all torques pass the same filter.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 
@@ -422,7 +541,10 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
+    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    joints follow by closing the loops.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
 
@@ -626,7 +748,7 @@ def identify_payload(
     format: str | None = None,
     *,
     at: str | None = None,
-    gain_uncertainty: float = 0.05,
+    gain_uncertainty: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     rows: RowsLike = None,
@@ -654,8 +776,10 @@ def identify_payload(
 
     The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
-    may be off, one standard deviation, 0.05 by default. State a smaller one if you have calibrated them (`taupi.identify_gains`),
-    and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly moves, has an infinite error.
+    may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
+    published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
+    them (`taupi.identify_gains`), and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly
+    moves, has an infinite error.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 

@@ -92,8 +92,8 @@ def test_a_fit_is_exported_from_its_file(command, two, tmp_path):
     code, _, err = command("export", fit, "-o", tmp_path / "new.urdf")
     assert code == 3 and "exists already" in err and "--force" in err
     assert command("export", fit, "-o", tmp_path / "new.urdf", "--force")[0] == 0
-    code, _, err = command("export", fit, "-o", tmp_path / "new.xml")
-    assert code == 3 and "expected a name ending in .urdf or .toml" in err and not (tmp_path / "new.xml").exists()
+    code, _, err = command("export", fit, "-o", tmp_path / "new.sdf")
+    assert code == 3 and "expected a name ending in .urdf, .xml or .toml" in err and not (tmp_path / "new.sdf").exists()
 
 
 def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):

@@ -225,7 +225,7 @@ STUBBORN = """
 import sys
 from taupi.identification import estimators
 from taupi.identification.results import assemble
-from taupi.identification.results.fit import Outcome, Status
+from taupi.identification.results.status import Outcome, Status
 from taupi.identification.solve import solve
 from taupi.identification.rows.factors import stack_factors
 

@@ -23,6 +23,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([\w.-]+)"')
+NEEDS = re.compile(r"<!-- needs: ([\w, ]+) -->")  # what a page's snippets import beyond the package's own dependencies
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -70,6 +71,9 @@ def run_shell(fence: Fence, page: Path, folder: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for names in NEEDS.findall(page.read_text(encoding="utf-8")):
+        for name in names.split(", "):
+            pytest.importorskip(name)
     namespace = {"__name__": "__main__"}
     for fence in fences(page):
         if fence.language == "python":

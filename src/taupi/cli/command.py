@@ -13,8 +13,12 @@ import typer
 from typer.core import TyperCommand
 
 from taupi.cli.exit_codes import ExitCode
+from taupi.cli.next_steps import next_step
 from taupi.cli.spelling import spelling_of
+from taupi.cli.terminal import on_a_terminal
 from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
+
+SERVING = ("view", "worker")  # commands that run until they are ended
 
 
 class Command(TyperCommand):
@@ -28,11 +32,12 @@ class Command(TyperCommand):
                 stream, io.TextIOWrapper
             ):  # an ASCII terminal, or a name that is not UTF-8, is no reason to fail
                 stream.reconfigure(errors="backslashreplace")
-        with warnings.catch_warnings():
+        with on_a_terminal(None if self.name in SERVING else f"taupi {self.name}"), warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
             try:
                 super().invoke(ctx)
                 sys.stdout.flush()
+                self._say_next(ctx)
             except BrokenPipeError:  # whoever reads the output has seen enough
                 sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left goes nowhere
                 raise typer.Exit(ExitCode.GOOD) from None
@@ -46,6 +51,12 @@ class Command(TyperCommand):
                 print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
                 failed = isinstance(error, NotIdentifiedError)
                 raise typer.Exit(ExitCode.NOT_ACHIEVED if failed else ExitCode.BAD_INPUT) from None
+
+    def _say_next(self, ctx: Any) -> None:
+        """On a terminal, say what to type next, where the command has not done so."""
+        step = next_step(str(self.name), ctx.params) if sys.stderr.isatty() and sys.stdout.isatty() else None
+        if step is not None and not ctx.params.get("as_json"):
+            print(f"next: {step}", file=sys.stderr)
 
 
 def _warn(message: Warning | str, spelling: Spelling) -> None:

@@ -21,7 +21,7 @@ def build_component(
     """Return a component by its name, for the fit or the robot that `source` names; `terms` are those of a robot."""
     import taupi as tp
 
-    fit = _fit(source)
+    fit = fit_of(source)
     if thresholds is not None and name != "observer":
         raise TaupiError(f"--thresholds go with the observer, got {name}.")
     if fit is not None and terms:
@@ -48,7 +48,7 @@ def read_detector(source: Fit | Robot, path: Path, terms: tuple[str, ...] | None
     return ContactDetector(observer, thresholds)
 
 
-def _fit(source: str) -> Fit | None:
+def fit_of(source: str) -> Fit | None:
     """Return the fit in a file or directory, or None where `source` names a robot."""
     import taupi as tp
 

@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from taupi import __version__
 from taupi.cli.command import Command
 from taupi.cli.commands import COMMANDS
 from taupi.cli.settings import with_options
 
+
+class Commands(Mapping[str, Any]):
+    """The commands by name, each imported when it is asked for: one that runs does not wait for the others."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a command."""
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names, in the order of the help."""
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(COMMANDS)
+
+
+class CommandGroup(TyperGroup):
+    """`taupi` itself, whose commands are imported one by one."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = Commands()  # type: ignore[assignment]  # nothing is ever put into it
+
+
+@cache
+def _command(name: str) -> Any:
+    only = typer.Typer(rich_markup_mode=None, add_completion=False)
+    only.command(name, cls=Command)(with_options(getattr(import_module(f"taupi.cli.commands.{name}"), name)))
+    return get_command(only)
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -45,8 +84,3 @@ def main(
     ] = False,
 ) -> None:
     """Robot dynamics that are linear in their parameters."""
-
-
-for _name in COMMANDS:
-    _function = getattr(import_module(f"taupi.cli.commands.{_name}"), _name)
-    app.command(_name, cls=Command)(with_options(_function))

@@ -29,7 +29,7 @@ from taupi.control.gains import (
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.control.modifications import Modification, Projection
 from taupi.control.parameter_choice import AdaptLike, ParameterChoice, choose
-from taupi.dynamics.imu_form import require_bolted
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import TaupiError, shown
@@ -50,7 +50,7 @@ class Tracking(Law):
     coordinate: ClassVar[str] = "joint"  # what one of the controlled coordinates is called
 
     def __post_init__(self) -> None:
-        require_bolted(self.robot, "A control law")
+        require_motors(self.robot, "A control law")
         chosen = BANDWIDTH if self.Lambda is None else self.Lambda
         Lambda = gain("Lambda", chosen, self.wanted_size(), self.coordinate, symmetric=False)
         object.__setattr__(self, "Lambda", Lambda)
@@ -66,7 +66,8 @@ class Damped(Tracking):
 
     Attributes:
         K: Damping of s, N m s/rad or N s/m, positive: a number, one per joint (n,), or a symmetric matrix (n, n); by default what
-            the robot's inertias suggest, so that s dies at 60/s.
+            the robot's inertias suggest: s dies at 60/s, or slower where a light direction of the arm would be faster than a
+            loop at 1 kHz holds.
     """
 
     K: Gain = None

@@ -25,9 +25,9 @@ FLOORS = dict.fromkeys(MASS, 0.1) | dict.fromkeys(MOMENT, 1e-2) | dict.fromkeys(
 TERM_FLOOR = 1e-2
 STATES = 64  # random states in which inertias are looked at
 BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
-# 1/s: s dies at the first, twelve times as fast as q follows, unless a light direction of the arm would then be faster than the
-# second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with encoders
-# of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
+# 1/s: s dies at the first, twelve times as fast as q follows, or slower where a light direction of the arm would be faster than
+# the second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with
+# encoders of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
 DAMPING, FASTEST = 60.0, 400.0
 # rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
 # are ten times as quick, and velocities by differences of encoders, then still leave a loop that holds.
@@ -123,10 +123,16 @@ def _span(joint: Joint) -> tuple[float, float]:
 
 
 def default_damping(robot: Robot) -> np.ndarray:
-    """Return K_i = c max M_ii: c is 60/s, or less where M^-1 K would have an eigenvalue above 400/s."""
-    largest = largest_inertias(robot)
-    fastest = float(np.linalg.eigvals(typical(robot).inverse * largest).real.max())
-    return min(DAMPING, FASTEST / fastest) * largest
+    """Return K_i = min(60/s max M_ii, c m_i), m_i the least inertia 1 / (M^-1)_ii that joint i has while all others are free.
+
+    c is such that no eigenvalue of M^-1 K is above 400/s. An arm has directions that are much lighter than its diagonal says:
+    two joints of a wrist whose axes come in line turn next to nothing against each other. Scaled by max M_ii, such a direction
+    would hold back all joints; scaled by m_i, each joint has what its own lightest direction allows.
+    """
+    inverse_mass = typical(robot).inverse
+    lightest = 1 / np.diagonal(inverse_mass, axis1=-2, axis2=-1).max(0)
+    fastest = float(np.linalg.eigvals(inverse_mass * lightest).real.max())
+    return np.minimum(DAMPING * largest_inertias(robot), FASTEST / fastest * lightest)
 
 
 def default_adaptation(

@@ -9,7 +9,7 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.imu_form import require_bolted
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import Term, TermsLike, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, TaupiError, shown
@@ -63,7 +63,7 @@ def choose(robot: Robot, terms: TermsLike, adapt: AdaptLike) -> ParameterChoice:
         raise TaupiError(
             Argument("robot"), f" is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
         )
-    require_bolted(robot, "A control law")
+    require_motors(robot, "A control law")
     chosen = resolve_terms(terms)
     if modulated := [t.name for t in modulated_terms(chosen)]:
         raise TaupiError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as cs
 
 from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
-from taupi.dynamics.quaternions import quaternion_rotation
+from taupi.dynamics.quaternions import quaternion_rotation, watched
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
@@ -162,4 +162,4 @@ def _conversion(
 ) -> Program:
     ports = [Port(p.name, p.shape) if other(p.name) else p for p in (joint_port(robot, k) for k in _STATE)]
     outputs = [Port(f"{p.name}_out", p.shape) for p in ports]
-    return trace_robot(name, robot, body, ports, outputs)
+    return watched(trace_robot(name, robot, body, ports, outputs), robot)

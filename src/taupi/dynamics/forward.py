@@ -11,6 +11,7 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
 from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
+from taupi.dynamics.loops import opening_jacobian
 from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import Rotor, Term, TermsLike, resisting_torque, resolve_terms, term_inertia
@@ -19,6 +20,9 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.massless import massless_links, massless_sentence
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
+
+# Added to the matrix of the forces of loops, as a share of its mean eigenvalue, where constraints may be redundant.
+_REDUNDANT = 1e-9
 
 
 def solve_positive(matrix: Matrix, right: Matrix) -> Matrix:
@@ -60,6 +64,25 @@ def by_cholesky(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matri
     # From the tips to the base: joints of different branches, which have no entry in M, then get none in L either.
     back = list(reversed(range(chain.n)))
     return solve_positive(matrix[back, back], (tau - bias)[back])[back]
+
+
+def with_loops_closed(chain: Chain, q: Vector, qd: Vector, free: Vector, inertia: Matrix) -> Vector:
+    """Return qdd of M qdd = M free + J^T f, J qdd + dJ/dt qd = 0, with `free` the acceleration of the tree without its loops.
+
+    f solves J M^-1 J^T f = -(dJ/dt qd + J free). Where constraints are redundant, as those of planar loops are, it is the
+    smallest one: a share of 1e-9 is added to the matrix, and what that leaves is solved for again.
+    """
+    jacobian = opening_jacobian(chain, q)
+    drift = chain.time_derivative(jacobian, q, qd) @ qd
+    pulled = solve_positive(both_sides(chain, mass(JointFrames(chain, q))) + inertia, jacobian.T)
+    matrix = jacobian @ pulled
+    rows = matrix.shape[0]
+    more = matrix + _REDUNDANT * cs.trace(matrix) / rows * SX.eye(rows)
+    gap = -(drift + jacobian @ free)
+    force = solve_positive(more, gap)
+    for _ in range(2):
+        force = force + solve_positive(more, gap - matrix @ force)
+    return free + pulled @ force
 
 
 def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matrix) -> Vector:
@@ -147,7 +170,7 @@ def forward_dynamics(
     `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
     number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
     `terms`, `tip_wrench`, `frame`, `wrenches`, `points` and `axes` are as in `inverse_dynamics`; friction that grows with the
-    load is solved for exactly.
+    load is solved for exactly. Closed loops stay closed: their forces are solved for, too.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -177,6 +200,8 @@ def forward_dynamics(
         if wrenches or points:
             values = wrench[1:] if tip_wrench else wrench
             driving = driving - wrench_torque(chain, q, values, wrenches, points, axes)
-        return ALGORITHMS[chosen](chain, q, qd, driving, term_inertia(chain, chosen_terms))
+        inertia = term_inertia(chain, chosen_terms)
+        free = ALGORITHMS[chosen](chain, q, qd, driving, inertia)
+        return with_loops_closed(chain, q, qd, free, inertia) if robot.loops else free
 
     return trace_robot("forward_dynamics", robot, body, inputs, [Port("qdd", (robot.n,))])

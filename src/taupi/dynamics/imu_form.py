@@ -84,3 +84,13 @@ def require_bolted(robot: Robot, what: str) -> None:
     raise TaupiError(
         f"{what} needs a motor for every velocity, and {robot.name} has none for some: {kind}.", remedy=remedy
     )
+
+
+def require_motors(robot: Robot, what: str) -> None:
+    """Refuse a robot with free or ball joints, or with closed loops, for something that takes each torque as its joint's own."""
+    require_bolted(robot, what)
+    if robot.loops:
+        raise TaupiError(
+            f"{what} takes the torque of a joint as its own, and {robot.name} has closed loops, whose forces act on all of them.",
+            remedy="Describe parallelograms by joints that follow others; tp.loops.ClosedLoops has the rest.",
+        )

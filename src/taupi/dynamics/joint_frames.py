@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
+from taupi.dynamics.quaternions import turned_back
 from taupi.dynamics.spatial import compose, inertia_tensor
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.model.robot import BASE
@@ -56,7 +57,7 @@ class JointFrames:
 
     def __init__(self, chain: Chain, q: Vector) -> None:
         self.chain, position = chain, chain.places(q)
-        self.joints = chain.robot.joints
+        self.joints, self._position = chain.robot.joints, position
         self.axis = [chain.axis(i) for i in range(chain.links)]
         stages = [chain.stages(i, position[i]) for i in range(chain.links)]
         fixed = [
@@ -77,6 +78,10 @@ class JointFrames:
     def to_link(self, i: int, v: Vector) -> Vector:
         """Return a vector `v`, given in the parent's axes, in the axes of link `i`."""
         return self._turn[i].T @ (self._fixed[i].T @ v)
+
+    def lifted(self, i: int, v: Vector) -> Vector:
+        """Return a vector `v`, given in the world's axes, in those of link `i`, which moves freely; in few operations for -g."""
+        return turned_back(self._position[i][-4:], self._fixed[i].T @ v)
 
     def to_parent(self, i: int, v: Vector) -> Vector:
         """Return a vector `v`, given in the axes of link `i`, in its parent's axes."""
@@ -213,7 +218,7 @@ def motions(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> li
         w, wd = frames.to_link(i, parent.w), frames.to_link(i, parent.wd)
         kind = frames.joints[i].kind
         if kind == FREE:
-            return _free_motion(velocity[i], acceleration[i], frames.to_link(i, parent.a))
+            return _free_motion(velocity[i], acceleration[i], frames.lifted(i, parent.a))
         a = frames.to_link(i, parent.a + parent.spin @ frames.arm[i])
         if kind in MULTIPLE:
             w, wd = w + velocity[i], wd + cross(w, velocity[i]) + acceleration[i]

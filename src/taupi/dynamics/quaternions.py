@@ -31,6 +31,25 @@ def quaternion_rotation(h: Vector) -> Matrix:
     )
 
 
+def turned_back(h: Vector, v: Vector) -> Vector:
+    """Return R^T v = v + E^T (2 v / |h|^2), with R = 1 + 2 E / |h|^2 that of `quaternion_rotation`.
+
+    Where v has one entry alone, as gravity mostly does, this takes 18 operations, three fewer than by R.
+    """
+    x, y, z, w = h[0], h[1], h[2], h[3]
+    xx, yy, zz = x * x, y * y, z * z
+    flat = xx + yy
+    length = flat + (zz + w * w)
+    alone = sum(not v[k].is_zero() for k in range(3)) == 1
+    scaled = cs.vertcat(*(2 * v[k] / length for k in range(3))) if alone else v * (2 / length)
+    a, b, c = scaled[0], scaled[1], scaled[2]
+    return cs.vertcat(
+        v[0] - a * (yy + zz) + b * (x * y + w * z) + c * (x * z - w * y),
+        v[1] + a * (x * y - w * z) - b * (xx + zz) + c * (y * z + w * x),
+        v[2] + a * (x * z + w * y) + b * (y * z - w * x) - c * flat,
+    )
+
+
 def quaternion_rate(h: Vector, w: Vector) -> Vector:
     """Return dh/dt = h o (w, 0) / 2 for an angular velocity w in the axes of the frame that h turns."""
     v, s = h[:3], h[3]

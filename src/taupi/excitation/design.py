@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms
 from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.excitation.criteria.criteria import Chosen, Determinant, choose
@@ -147,6 +148,7 @@ def prepared(
     search: Search,
 ) -> Design:
     """Return a design, its arguments checked; those of `taupi.excite`."""
+    require_motors(robot, "An exciting motion")
     chosen_terms = resolve_terms(terms)
     known = motion_limits(robot, limits, torque=margins.effort is not None)
     if margins.effort is not None:

@@ -170,8 +170,8 @@ class Excitation:
     ) -> list[Any]:
         """Write the motion and all about it to a `folder`, all files or none, and return their paths.
 
-        `formats` are names: "csv", "ros2", "urscript", "franka", "npz". `speed` is a share of the speed at which the motion is
-        written: 0.3 is for the first try. Results that are there already are kept unless `force` is true.
+        `formats` are names: "csv", "ros2", "ros2-goal", "urscript", "franka", "npz". `speed` is a share of the speed at which the
+        motion is written: 0.3 is for the first try. Results that are there already are kept unless `force` is true.
         """
         from taupi.excitation.excitation_folder import at_speed, write_excitation
         from taupi.excitation.writers.write import checked_speed

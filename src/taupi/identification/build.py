@@ -86,6 +86,11 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
     `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
     encoders stays in it, and is only kept apart from the springs.
     """
+    if inputs.robot.loops:
+        raise TaupiError(
+            f"{inputs.robot.name} has closed loops, whose forces are in the torques of every joint of the tree.",
+            remedy="taupi.identify takes them out; this function does not.",
+        )
     equations, reading = inputs.equations, inputs.reading
     all_terms = with_coupled_terms(
         resolve_fit_terms(inputs.chosen_terms, equations.elastic), coupled_directions(inputs.robot, reading.columns)

@@ -10,7 +10,7 @@ from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
-from taupi.identification.estimators import EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
+from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.estimators.entropic import entropic_offer
 from taupi.identification.floating.build import build_floating
@@ -18,7 +18,7 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation, validate_recording
+from taupi.identification.results.validation import Validation, validate_log, validate_recording
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.verdict.judge import judge
@@ -91,7 +91,10 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat".
+    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
+    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    joints follow by closing the loops.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -140,7 +143,7 @@ def build_problem(
     >>> fits = [e.fit(problem) for e in (tp.estimators.OrdinaryLeastSquares(), tp.estimators.WeightedLeastSquares())]
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return build(inputs, consistent_values)
+    return build_floating(inputs) if robot.floating or robot.loops else build(inputs, consistent_values)
 
 
 def _warn_of_springs(fit: Fit) -> None:
@@ -151,17 +154,15 @@ def _warn_of_springs(fit: Fit) -> None:
                 warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
 
 
-def _fit_floating(inputs: FitInputs, estimator: Any) -> Fit:
-    """Return the fit of a floating robot; its verdict is what the fit itself tells."""
-    if not inputs.robot.floating:
-        raise TaupiError(f"{inputs.robot.name} has ball joints, which logs have no signals for: lock them.")
-    if estimator.name not in TRIANGLE_ESTIMATORS:
-        known = ", ".join(TRIANGLE_ESTIMATORS)
-        raise TaupiError(
-            Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for a floating robot."
-        )
-    fit: Fit = estimator.fit(build_floating(inputs))
-    return fit
+def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
+    """Return the estimator; refuse what is not for robots that float or have closed loops."""
+    if robot.multiple_joints and not robot.floating:
+        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
+    if isinstance(estimator, LogEstimator) or estimator.name not in TRIANGLE_ESTIMATORS:
+        known, kind = ", ".join(TRIANGLE_ESTIMATORS), "a floating robot" if robot.floating else "closed loops"
+        raise TaupiError(Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for {kind}.")
+    chosen: Estimator = estimator
+    return chosen
 
 
 @small_algebra
@@ -173,12 +174,15 @@ def fit_inputs(
     The logs are those already in memory: none is read or prepared again. Logs that were streamed are left out.
     """
     resolved = resolve_estimator(estimator)
+    if inputs.robot.multiple_joints or inputs.robot.loops:
+        floating = _floating_estimator(inputs.robot, resolved)
+        fit = floating.fit(build_floating(inputs))  # its verdict is what the fit itself tells
+        logs = inputs.logs if validated else ()
+        return fit, tuple(validate_log(fit, log, inputs.reading, {}) for log in logs)
     if isinstance(resolved, LogEstimator):
         fit, validations = resolved.fit_logs(inputs, validated)
         _warn_of_springs(fit)
         return fit, validations
-    if inputs.robot.multiple_joints:
-        return _fit_floating(inputs, resolved), ()
     problem = build(inputs, consistent_values)
     fit = resolved.fit(problem)
     offer = entropic_offer(problem, fit)

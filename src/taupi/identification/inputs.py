@@ -68,11 +68,6 @@ class FitInputs:
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise TaupiError(Argument("robot"), f" is {shown(self.robot)}, expected a Robot: use taupi.load(...).")
-        if self.robot.loops:
-            raise TaupiError(
-                f"{self.robot.name} has closed loops, whose forces are in the torques of every joint of the tree.",
-                remedy="Use the rows of tp.loops.ClosedLoops(robot, ...).motor_regressor, which are without them.",
-            )
         whole_number("seed", self.seed, least=0)
         if self.workers is not None:
             whole_number("workers", self.workers)

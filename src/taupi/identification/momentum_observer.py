@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taupi.checks import positive, truth
-from taupi.dynamics.imu_form import require_bolted
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.online.friction_filter import FrictionFilter
@@ -39,7 +39,7 @@ def momentum_observer(
     """
     bandwidth_hz, tracker = positive("bandwidth_hz", bandwidth_hz), truth("tracker", tracker)
     if isinstance(source, Fit | Robot):
-        require_bolted(source.robot if isinstance(source, Fit) else source, "A momentum observer")
+        require_motors(source.robot if isinstance(source, Fit) else source, "A momentum observer")
     if isinstance(source, Fit):
         if terms is not None:
             raise TaupiError(Argument("terms"), " are those of the fit: leave them out.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Problem:
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
         skipped: Logs that were left out, since they cannot be used.
-        contact: How contact forces of a floating robot are treated, and its feet, as in `taupi.identify`; None for other robots.
+        contact: How contact forces of a floating robot are treated, by the names of settings; None for other robots.
     """
 
     robot: Robot
@@ -85,7 +86,7 @@ class Problem:
     cutoffs: ChosenCutoffs | None = None
     skipped: tuple[SkippedLog, ...] = ()
     logs: tuple[LogLike, ...] = ()
-    contact: tuple[str | None, str] | None = None
+    contact: Mapping[str, Any] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,6 +21,7 @@ from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
 from taupi.model.payload import NO_INERTIA, links_with_payload
 from taupi.model.placement import IDENTITY, Placement, PlacementLike
+from taupi.model.robot_names import checked_name, refuse_twice
 from taupi.model.robot_parts import (
     BASE,
     FREE,
@@ -38,6 +38,7 @@ from taupi.model.robot_parts import (
 )
 from taupi.model.scalars import ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, items_of
 from taupi.model.symbols import collect_symbols
+from taupi.public_names import handed_on
 
 # The parts live in robot_parts.py; they can be imported from here as well.
 __all__ = [
@@ -84,7 +85,7 @@ class Robot(Coordinates):
     loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
-        _checked_name(self.name)
+        checked_name(self.name)
         if not self.joints:
             raise TaupiError(f"{self.name}: no moving joint. A robot needs at least one revolute or prismatic joint.")
         if any(j.kind == FREE for j in self.joints[1:]):
@@ -92,9 +93,9 @@ class Robot(Coordinates):
         if len(self.links) != len(self.joints):
             raise TaupiError(f"{self.name}: {len(self.links)} links for {len(self.joints)} joints, expected one each.")
         links = [k.name for k in self.links]
-        _refuse_twice("joint", [j.name for j in self.joints], self.name)
-        _refuse_twice("link", links, self.name)
-        _refuse_twice("frame", [*links, *(f.name for f in self.frames)], self.name)
+        refuse_twice("joint", [j.name for j in self.joints], self.name)
+        refuse_twice("link", links, self.name)
+        refuse_twice("frame", [*links, *(f.name for f in self.frames)], self.name)
         for i, joint in enumerate(self.joints):
             if not BASE <= joint.parent < i:
                 raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
@@ -171,6 +172,10 @@ class Robot(Coordinates):
         if capsule.link not in known:
             raise unknown("link", capsule.link, ("base", *known), f"{self.name}, of a capsule")
         return self.frame(capsule.link)
+
+    def to_rtb(self) -> Any:
+        """Return the robot as a `Robot` of the Robotics Toolbox for Python; see `taupi.bridges.to_rtb`."""
+        return handed_on("bridges", "to_rtb")(self)
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
@@ -430,15 +435,3 @@ class Robot(Coordinates):
     def fingerprint(self) -> str:
         """A short hash of the robot's complete description, for provenance."""
         return hashlib.sha256(repr(self._description).encode()).hexdigest()[:16]
-
-
-def _refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
-    for name, count in Counter(map(_checked_name, names)).items():
-        if count > 1:
-            raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
-
-
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
-    return name

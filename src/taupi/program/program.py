@@ -16,9 +16,11 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.constants import Constant, Constants
+from taupi.program.operations import Operations
 from taupi.program.port import Port
 from taupi.program.sx_shapes import flatten, from_column, to_column
 from taupi.program.tape import Tape, record
+from taupi.public_names import handed_on
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -33,27 +35,6 @@ __all__ = ["ColumnParameters", "Constant", "Constants", "Operations", "Port", "P
 
 # What the columns of an output stand for: `taupi.Parameters`, which this room does not import.
 ColumnParameters: TypeAlias = Any
-
-
-@dataclass(frozen=True)
-class Operations:
-    """How many scalar operations a program takes, with structural zeros left out and repeated terms computed once.
-
-    They are counted as `multiplications`, `additions`, `divisions` and `functions` (sine, square root, comparisons, ...).
-    """
-
-    multiplications: int
-    additions: int
-    divisions: int
-    functions: int
-
-    @property
-    def total(self) -> int:
-        """The number of all operations."""
-        return self.multiplications + self.additions + self.divisions + self.functions
-
-    def __repr__(self) -> str:
-        return f"{self.multiplications} x, {self.additions} +, {self.divisions} /, {self.functions} functions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +250,30 @@ class Program:
         from taupi.program.independent_columns import independent_columns
 
         return self.take(independent_columns(self))
+
+    def symbols_as_input(self, name: str = "pi", symbols: Sequence[str] | None = None) -> Program:
+        """Return the program with one more input, `name`, a vector with the values of its `symbols` in their order.
+
+        By default these are all that have a name, whether they have a value or not. `taupi.parametric` does this for the
+        parameters of a robot.
+
+        >>> import taupi as tp
+        >>> weight = tp.gravity_torque(tp.load("lecture2r")).symbols_as_input("lengths", ["L1", "L2"])
+        >>> weight.bind(m1=1, m2=1, g=10)([0.0, 0.0], [0.5, 0.25]).tolist()
+        [12.5, 2.5]
+        """
+        named = tuple(c.name for c in self.constants if c.named)
+        return _transformations().symbols_as_input(self, name, named if symbols is None else tuple(symbols))
+
+    # In other frameworks ------------------------------------------------------------------------------------------
+
+    def jax(self) -> Any:
+        """Return the program as a function of JAX arrays for `jit`, `vmap`, `grad`, ...: a `taupi.bridges.JaxFunction`."""
+        return handed_on("bridges", "JaxFunction")(self)
+
+    def torch(self) -> Any:
+        """Return the program as a function of PyTorch tensors, for autograd and `torch.func`: a `taupi.bridges.TorchFunction`."""
+        return handed_on("bridges", "TorchFunction")(self)
 
     # Exact and explicit -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import casadi as cs
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.program import Port, Program, simplified
 
 
@@ -32,12 +32,11 @@ class _Symbols:
         return self.outputs[0]
 
     def build(
-        self, name: str, outputs: Sequence[Port], values: Sequence[cs.SX], further: tuple[Port, cs.SX] | None = None
+        self, name: str, outputs: Sequence[Port], values: Sequence[cs.SX], *further: tuple[Port, cs.SX]
     ) -> Program:
-        """Return the program of some values, with one further input if one is named."""
+        """Return the program of some values, with further inputs if any are named."""
         ports, symbols = self.program.inputs, list(self.inputs.values())
-        if further is not None:
-            port, symbol = further
+        for port, symbol in further:
             if not str(port.name).isidentifier():
                 raise TaupiError(f"An input cannot be called {port.name!r}: choose letters and digits.")
             if port.name in self.inputs:
@@ -74,6 +73,69 @@ def vjp(program: Program, wrt: str) -> Program:
     product = cs.jtimes(y, s.inputs[wrt], w, True)
     out = dataclasses.replace(port, name=f"w_d{wrt}")
     return s.build(f"{program.name}_vjp_{wrt}", [out], [product], (Port("w", program.outputs[0].shape), w))
+
+
+def pushforward(program: Program, inputs: Sequence[int]) -> Program:
+    """Return sum_k (d outputs / d input k) v_k over some inputs by number; each v_k is one more input of that input's shape."""
+    s = _Symbols(program)
+    ports = [program.inputs[k] for k in inputs]
+    x = cs.vertcat(*(s.inputs[p.name] for p in ports))
+    further = [(_unused(program, f"d{p.name}", p), cs.SX.sym("v", p.size)) for p in ports]
+    v = cs.vertcat(*(symbol for _, symbol in further))
+    outputs = [dataclasses.replace(p, name=f"d{p.name}") for p in program.outputs]
+    return s.build(f"{program.name}_jvp", outputs, [cs.jtimes(y, x, v) for y in s.outputs], *further)
+
+
+def pullback(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
+    """Return sum_j w_j^T (d output j / d input k) for each k of some `inputs`, with one more input w_j for each of `outputs`.
+
+    One sweep from the results back to the inputs computes all of them; the Jacobian is never formed.
+    """
+    s = _Symbols(program)
+    ports = [program.inputs[k] for k in inputs]
+    x, y = cs.vertcat(*(s.inputs[p.name] for p in ports)), cs.vertcat(*(s.outputs[j] for j in outputs))
+    further = [
+        (_unused(program, f"w_{p.name}", p), cs.SX.sym("w", p.size)) for p in (program.outputs[j] for j in outputs)
+    ]
+    w = cs.vertcat(*(symbol for _, symbol in further))
+    parts = cs.vertsplit(cs.jtimes(y, x, w, True), [0, *np.cumsum([p.size for p in ports]).tolist()])
+    results = [dataclasses.replace(p, name=f"w_d{p.name}") for p in ports]
+    return s.build(f"{program.name}_vjp", results, parts, *further)
+
+
+def _unused(program: Program, name: str, port: Port) -> Port:
+    """Return a port like another one, with a name that no input of the program has."""
+    while name in {p.name for p in program.inputs}:
+        name += "_"
+    return dataclasses.replace(port, name=name)
+
+
+def symbols_as_input(program: Program, name: str, symbols: tuple[str, ...]) -> Program:
+    """Return the program with one more input, a vector whose entries take the place of its `symbols`."""
+    known = [c.name for c in program.constants if c.named]
+    for symbol in symbols:
+        if symbol not in known:
+            raise unknown("symbol", symbol, known, program.name)
+    if not symbols or len(set(symbols)) < len(symbols):
+        raise TaupiError(Argument("symbols"), f" is {shown(list(symbols))}, expected one or more names, each once.")
+    return constants_as_input(program, Port(name, (len(symbols),), symbols, "one value per symbol"), symbols)
+
+
+def constants_as_input(program: Program, port: Port, names: Sequence[str]) -> Program:
+    """Return the program with one more input, whose entries take the place of the constants of some `names`.
+
+    The program need not have all of them.
+    """
+    s = _Symbols(program)
+    x = cs.SX.sym("x", port.size)
+    place = {name: k for k, name in enumerate(names)}
+    values = [x[place[c.name]] if c.name in place else s.constants[k] for k, c in enumerate(program.constants)]
+    kept = [k for k, c in enumerate(program.constants) if c.name not in place]
+    s.outputs = program.function.call([*s.inputs.values(), cs.vertcat(cs.SX(0, 1), *values)])
+    s.constants = cs.vertcat(cs.SX(0, 1), *(s.constants[k] for k in kept))
+    changed = s.build(program.name, program.outputs, s.outputs, (port, x))
+    left = tuple(program.constants[k] for k in kept)
+    return dataclasses.replace(changed, constants=left, parameters=program.parameters)
 
 
 def _matrix(s: _Symbols) -> cs.SX:

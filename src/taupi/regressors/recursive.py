@@ -9,6 +9,7 @@ from typing import Any
 import casadi as cs
 
 from taupi.dynamics.chain import Chain
+from taupi.dynamics.quaternions import turned_back
 from taupi.dynamics.spatial import compose, inertia_columns, skew
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
 from taupi.model.robot_parts import FREE, MULTIPLE
@@ -82,7 +83,8 @@ def _multiple_motion(
     w = turned.w + own
     if chain.robot.joints[i].kind == FREE:  # on the ground, which does not turn
         alpha = qdd[:3] if same else qdd[:3] + cs.cross(own, reference) / 2
-        return PolarisedMotion(own, own if same else reference, alpha, turned.a + qdd[3:] + cs.cross(own, qrd[3:]))
+        lifted = turned_back(q[-4:], before.a)
+        return PolarisedMotion(own, own if same else reference, alpha, lifted + qdd[3:] + cs.cross(own, qrd[3:]))
     if same:
         return PolarisedMotion(w, w, turned.alpha + qdd + cs.cross(turned.w, own), turned.a)
     spin = (cs.cross(turned.w, reference) + cs.cross(turned.u, own) + cs.cross(own, reference)) / 2

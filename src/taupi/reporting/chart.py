@@ -16,8 +16,10 @@ import numpy as np
 from taupi.reporting.traces import thinned
 
 SPAN, TALL = 100_000, 10_000
-WIDTH, HEIGHT = 960, 300
-LEFT, RIGHT, TOP, BOTTOM = 82, 10, 8, 34
+WIDTH, HEIGHT, LOW = 960, 300, 170  # LOW is the height of a strip below another chart
+LEFT, RIGHT, TOP, BOTTOM = 108, 14, 8, 34
+# What is spoken of the keys of a chart.
+KEYS = "Arrow keys move the cursor, plus and minus zoom, Escape shows everything."
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,14 @@ def chart(
     times: Sequence[np.ndarray] | None = None,
     runaway: bool = False,
     across: str = "seconds",
+    height: int = HEIGHT,
 ) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each line has at most `points` points.
 
     `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, where they differ:
     `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual,
-    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds.
+    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds. `height` is that of the
+    chart, in units of which it is 960 wide.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -78,18 +82,23 @@ def chart(
         at = (time if times is None else times[k])[rows[k]]
         x = np.rint((at - start) / (stop - start) * SPAN).astype(int)
         parts.append(_polyline(line, x, line.values[rows[k]], low, high))
-    inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
-    description = html.escape(f"{title}: {', '.join(line.name for line in lines)}, {unit} over {across}")
+    inner = (WIDTH - LEFT - RIGHT, height - TOP - BOTTOM)
+    named = f"{title}: " if title else ""
+    described = f"{named}{', '.join(line.name for line in lines)}, {unit} over {across}, "
+    described += f"between {_plain(low, log)} and {_plain(high, log)}. {KEYS}"
     small = unit if across == "seconds" else f"{unit}, over {across}"
-    scale = ' data-scale="log"' if log else ""
+    seconds = "s" if across == "seconds" else ""
+    facts = f'data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
+    facts += f' data-units="{html.escape(seconds)}|{html.escape(unit)}"' + (' data-scale="log"' if log else "")
     return (
-        f'<figure class="chart" data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
-        f"{scale}><figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
-        f'<output></output></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{description}">'
-        f'<g class="axes">{axes(start, stop, low, high, log)}</g>'
+        f'<figure class="chart" {facts}>'
+        f"<figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
+        f'</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" '
+        f'aria-label="{html.escape(described)}">'
+        f'<g class="axes">{axes(start, stop, low, high, log, (seconds, unit), height)}</g>'
         f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '
         f'preserveAspectRatio="none">{"".join(parts)}</svg>'
-        f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}"/></svg></figure>'
+        f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}"/></svg><output></output></figure>'
     )
 
 
@@ -111,20 +120,40 @@ def _tamed(lines: Sequence[np.ndarray]) -> list[np.ndarray]:
     return kept
 
 
-def axes(start: float, stop: float, low: float, high: float, log: bool = False) -> str:
-    """Return grid lines and their numbers as SVG."""
-    wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+def axes(
+    start: float,
+    stop: float,
+    low: float,
+    high: float,
+    log: bool = False,
+    units: tuple[str, str] = ("", ""),
+    height: int = HEIGHT,
+) -> str:
+    """Return grid lines and their numbers as SVG; `units` are those of the horizontal and the vertical axis."""
+    wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM
     parts = []
-    for value in ticks(start, stop, 8):
+    across = ticks(start, stop, 8)
+    for k, value in enumerate(across):
         x = LEFT + wide * (value - start) / (stop - start)
+        unit = f" {units[0]}" if units[0] and k == len(across) - 1 else ""
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{TOP + tall}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 9}" class="t">{value:.6g}</text>')
-    for value in log_ticks(low, high) if log else ticks(low, high, 4):
+        parts.append(f'<text x="{x:.1f}" y="{height - 9}" class="t">{value:.6g}{html.escape(unit)}</text>')
+    for value in log_ticks(low, high) if log else ticks(low, high, 4 if height >= HEIGHT else 3):
         y = TOP + tall * (high - value) / (high - low)
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
         label = _power(value) if log else f"{value:.6g}"
         parts.append(f'<text x="{LEFT - 6}" y="{y + 6:.1f}" class="y">{label}</text>')
+    if units[1]:
+        middle = TOP + tall / 2
+        parts.append(
+            f'<text x="18" y="{middle:.1f}" class="t" transform="rotate(-90 18 {middle:.1f})">{html.escape(units[1])}</text>'
+        )
     return "".join(parts)
+
+
+def _plain(value: float, log: bool) -> str:
+    """Return an end of the vertical axis in few digits."""
+    return _power(value) if log else f"{value:.3g}"
 
 
 def extent(arrays: Sequence[np.ndarray]) -> tuple[float, float]:

@@ -9,8 +9,9 @@ from typing import Any
 from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.spring_table import spring_table
-from taupi.identification.results.validation import Validation
+from taupi.identification.results.validation import Validation, errors_of
 from taupi.identification.results.verdict import Verdict
+from taupi.reporting.bodies import BodyComparison, compare_bodies
 from taupi.reporting.traces import Trace
 
 FITTED, HELD_OUT = "fitted", "held out"
@@ -96,6 +97,10 @@ class FitContent:
     notes: tuple[str, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
     springs: tuple[tuple[str, ...], ...] = ()  # the rows of `spring_table`
+    bodies: BodyComparison | None = None
+    described: tuple[
+        tuple[str, str, float, float], ...
+    ] = ()  # log, role, torque error of the fit and of the description
     spring_doubts: tuple[str, ...] = ()
 
     @property
@@ -117,6 +122,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
     sentences = tuple(conditioning.get("sentences", ()))
     condition = conditioning.get("scaled_condition")
     units = torque_units(fit)
+    logs = [*((HELD_OUT, v) for v in held_out), *((FITTED, v) for v in fitted)]
     return FitContent(
         robot=fit.robot.name,
         verdict=fit.verdict,
@@ -128,13 +134,15 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
         joints=tuple(JointRow(j.name, units[j.name], j.rows, j.rms, j.relative, j.r2) for j in fit.joints if j.rows),
         relative=fit.relative,
         logs=(*(_log(v, HELD_OUT, units) for v in held_out), *_fitted_logs(fit, fitted, units)),
-        traces=(*(_trace(v, HELD_OUT, units) for v in held_out), *(_trace(v, FITTED, units) for v in fitted)),
+        traces=tuple(_trace(v, role, units) for role, v in logs),
         sentences=sentences,
         rank=(int(conditioning.get("rank", fit.basis.linear.count)), fit.basis.linear.count),
         condition=float("inf") if condition is None else float(condition),
         notes=tuple(n for n in fit.notes if n not in of_logs and n not in sentences),
         provenance=_provenance(fit),
         springs=tuple(spring_table(fit)),
+        bodies=compare_bodies(fit),
+        described=tuple(described_error(v, role) for role, v in logs if v.parts is not None),
         spring_doubts=tuple(f"{r.joint}: {r.reason}" for r in fit.springs if fit.fits_deflection and not r.determined),
     )
 
@@ -189,7 +197,14 @@ def _fitted_logs(fit: Fit, fitted: Sequence[Validation], units: Mapping[str, str
 def _trace(validation: Validation, role: str, units: Mapping[str, str]) -> Trace:
     names = tuple(j.name for j in validation.joints)
     signals = validation.time, validation.measured, validation.predicted
-    return Trace(validation.name, role, names, tuple(units[n] for n in names), *signals)
+    return Trace(validation.name, role, names, tuple(units[n] for n in names), *signals, validation.parts)
+
+
+def described_error(validation: Validation, role: str) -> tuple[str, str, float, float]:
+    """Return a log's name and role, and the relative torque errors of the fit and of the description alone."""
+    assert validation.parts is not None
+    _, relative, _ = errors_of(validation.measured.ravel(), validation.parts.described.ravel())
+    return validation.name, role, validation.relative, relative
 
 
 def _provenance(fit: Fit) -> dict[str, Any]:

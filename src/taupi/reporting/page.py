@@ -16,7 +16,7 @@ from string import Template
 from taupi.reporting.sections.base import PageContent, Section, rendered
 from taupi.version import __version__
 
-SCRIPTS = ("page.js", "film.js")
+SCRIPTS = {"page.js": 'class="chart"', "film.js": 'class="film"', "bodies.js": 'class="bodies"'}  # and what needs them
 
 
 def page(content: PageContent, sections: Sequence[Section]) -> str:
@@ -29,7 +29,7 @@ def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) 
     """Return the text of an HTML file made of `parts`: the anchor, the heading and the HTML of each."""
     links = "".join(f'<a href="#{name}">{html.escape(heading)}</a>' for name, heading, _ in parts)
     body = "\n".join(text for _, _, text in parts)
-    script = "\n".join(map(_text, SCRIPTS if 'class="film"' in body else SCRIPTS[:1]))
+    script = "\n".join(_text(name) for name, needed_by in SCRIPTS.items() if needed_by in body)
     return Template(_text("page.html")).substitute(
         version=__version__,
         title=html.escape(title),

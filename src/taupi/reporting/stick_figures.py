@@ -1,4 +1,4 @@
-"""Moving arms as lines: a strip of stick figures, and the points that the page's script turns into a film.
+"""Moving arms as lines: a strip of stick figures, and the points from which a film is made.
 
 Seen from far away, a capsule is a line as broad as its diameter with round ends.
 """
@@ -6,9 +6,9 @@ Seen from far away, a capsule is a line as broad as its diameter with round ends
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,10 @@ import numpy as np
 from taupi.excitation.geometry.arrangement import Arrangement
 from taupi.excitation.geometry.distances import segment_program
 from taupi.model.robot import Robot
+from taupi.reporting.link_meshes import LinkMesh
 from taupi.reporting.skeleton import drawing_plane, skeleton
 
 PANES, PANE = 7, 170  # how many figures a strip has, and the width of one
-FRAME_RATE, FRAMES = 25, 500  # Hz, and the most frames of a film; a longer one has fewer per second
-FINE = 2000  # integer steps from the middle of a film to its edge
 AZIMUTH, ELEVATION = np.deg2rad(-55), np.deg2rad(22)
 FAR = 1e3  # m or rad: a joint that ran away is drawn no farther
 # A page has its own light and dark colours; a strip in a file of its own has these.
@@ -46,7 +45,8 @@ class Arm(NamedTuple):
 class MovingArms:
     """Arms at common times (frames,): the points of each (frames, points, 3), and which points are links and joints.
 
-    `capsules` are the two ends of each, as points, and its radius (m).
+    `capsules` are the two ends of each, as points, and its radius (m). `surfaces` are those that a description draws, and for
+    each three points of its frame: the origin, and those at one metre along x and y.
     """
 
     time: np.ndarray
@@ -59,18 +59,27 @@ class MovingArms:
     tip: int
     plane: tuple[int, int] | None
     capsules: tuple[tuple[int, int, float], ...] = ()
+    surfaces: tuple[tuple[LinkMesh, int, int, int], ...] = ()
 
-    @property
+    @cached_property
+    def _arm_points(self) -> np.ndarray:
+        """The points of all arms (count, 3), but those that only tell where x and y of a frame point."""
+        aside = {k for _, _, *directions in self.surfaces for k in directions}
+        kept = [k for k in range(self.points[0].shape[1]) if k not in aside]
+        return np.concatenate([p[:, kept].reshape(-1, 3) for p in self.points])
+
+    @cached_property
     def centre(self) -> np.ndarray:
         """The middle of the box around all of them."""
-        stacked = np.concatenate([p.reshape(-1, 3) for p in self.points])
+        stacked = self._arm_points
         return (stacked.min(axis=0) + stacked.max(axis=0)) / 2
 
-    @property
+    @cached_property
     def reach(self) -> float:
-        """The largest distance from the middle, capsules included."""
+        """The largest distance from the middle, capsules and surfaces included."""
         thick = max((r for *_, r in self.capsules), default=0.0)
-        return max(float(np.linalg.norm(p - self.centre, axis=-1).max()) for p in self.points) + thick or 1.0
+        size = max((float(np.linalg.norm(m.vertices, axis=1).max()) for m, *_ in self.surfaces), default=0.0)
+        return float(np.linalg.norm(self._arm_points - self.centre, axis=1).max()) + max(thick, 0.5 * size) or 1.0
 
     def projected(self, points: np.ndarray) -> np.ndarray:
         """Return points (..., 3) as (..., 2) on the page, right and up, in metres from the middle."""
@@ -83,14 +92,23 @@ class MovingArms:
         )
 
 
-def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm], space: Arrangement | None = None) -> MovingArms:
-    """Return arms at common times (frames,), with the capsules of `space`; each holds its configuration from before a time."""
+def moving_arms(
+    robot: Robot,
+    time: np.ndarray,
+    arms: Sequence[Arm],
+    space: Arrangement | None = None,
+    surfaces: Sequence[LinkMesh] = (),
+) -> MovingArms:
+    """Return arms at common times (frames,), with the capsules of `space`; each holds its configuration from before a time.
+
+    `surfaces` are those of the links, in frames of the robot.
+    """
     sampled = []
     for arm in arms:
         rows = np.clip(np.searchsorted(arm.time, time + 1e-12, side="right") - 1, 0, len(arm.time) - 1)
         sampled.append(np.clip(np.nan_to_num(arm.q[rows], posinf=FAR, neginf=-FAR), -FAR, FAR))
     q = np.concatenate(sampled)
-    drawn = skeleton(robot, q, ("tip",))
+    drawn = skeleton(robot, q, ("tip", *(mesh.frame for mesh in surfaces)))
     frames = len(drawn.links)
     corners = drawn.links.reshape(frames, -1, 3)
     tips = drawn.frames[:, :1, :, 3]
@@ -98,13 +116,16 @@ def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm], space: Arra
     base = np.broadcast_to(drawn.base, (frames, 1, 3))
     bodies = () if space is None else space.bodies
     ends = segment_program(space).compile("numpy")(q) if space is not None and bodies else np.zeros((frames, 0, 3))
+    origins = drawn.frames[:, 1:, :, 3:]
+    triads = np.concatenate([origins, origins + drawn.frames[:, 1:, :, :2]], axis=3).swapaxes(2, 3)
     every = np.concatenate([base, corners, carrier, tips, ends.reshape(frames, -1, 3)], axis=1)
     kept, place = _distinct(every)
     count = len(robot.joints)
     tip, segments = 4 * count + 2, place[4 * count + 3 :]
+    first = len(kept)
     links = [place[1 + 4 * i : 5 + 4 * i] for i in range(count)] + [place[tip - 1 : tip + 1]]
     joined = tuple(tuple(dict.fromkeys(link)) for link in links)
-    points = np.split(every[:, kept], len(arms))
+    points = np.split(np.concatenate([every[:, kept], triads.reshape(frames, -1, 3)], axis=1), len(arms))
     return MovingArms(
         np.asarray(time, dtype=float),
         tuple(arm.name for arm in arms),
@@ -116,6 +137,7 @@ def moving_arms(robot: Robot, time: np.ndarray, arms: Sequence[Arm], space: Arra
         place[tip],
         drawing_plane(drawn),
         tuple((segments[2 * k], segments[2 * k + 1], body.r) for k, body in enumerate(bodies)),
+        tuple((mesh, *(first + 3 * k + i for i in range(3))) for k, mesh in enumerate(surfaces)),  # type: ignore[misc]
     )
 
 
@@ -155,7 +177,7 @@ def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False, space: Arrange
         middle = (low + high) / 2
         put = [shift + (f[k] - middle) * [scale, -scale] for f in flat]
         each = zip(put, moving.styles, moving.ends, strict=True)
-        drawn = "".join(_arm(p, moving, style, scale) for p, style, end in each if t <= end + 1e-9)
+        drawn = "".join(drawn_arm(p, moving, style, scale) for p, style, end in each if t <= end + 1e-9)
         panes.append(f'{drawn}<text x="{shift[0]:.1f}" y="{height - 8:.1f}">{t:.4g} s</text>')
     description = html.escape(f"{robot.name} at {PANES} moments: {', '.join(moving.names)}")
     size = f'viewBox="0 0 {PANES * PANE} {height:.0f}"'
@@ -164,7 +186,8 @@ def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False, space: Arrange
     return f'<svg class="strip"{own} {size} role="img" aria-label="{description}">{style}{"".join(panes)}</svg>'
 
 
-def _arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> str:
+def drawn_arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> str:
+    """Return an arm as SVG: its points on the page (points, 2), at `scale` units per metre."""
     lines = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points[list(link)]) for link in moving.links)
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points[list(moving.joints)])
     around = "".join(
@@ -180,54 +203,3 @@ def _arm(points: np.ndarray, moving: MovingArms, style: str, scale: float) -> st
 
 def _place(point: np.ndarray) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"
-
-
-# The film -------------------------------------------------------------------------------------------------------------
-
-
-def film(robot: Robot, arms: Sequence[Arm], space: Arrangement | None = None) -> str:
-    """Return the arms in motion as HTML: a picture of their last moment, the points of all frames, and the controls.
-
-    Where there is a `space`, its capsules are drawn around the links.
-    """
-    stop = max(float(arm.time[-1]) for arm in arms)
-    count = int(min(FRAMES, max(2, np.ceil(FRAME_RATE * stop) + 1)))
-    moving = moving_arms(robot, np.linspace(0.0, stop, count), arms, space)
-    centre, reach = moving.centre, moving.reach
-    data = {
-        "stop": stop,
-        "plane": moving.plane,
-        "view": [AZIMUTH, ELEVATION],
-        "fine": FINE,
-        "floor": float((np.zeros(3) - centre)[2] / reach * FINE) if moving.plane is None else None,
-        "base": np.rint((moving.points[0][0, 0] - centre) / reach * FINE).astype(int).tolist(),
-        "links": moving.links,
-        "joints": moving.joints,
-        "tip": moving.tip,
-        "capsules": [[a, b, round(2 * r / reach * FINE)] for a, b, r in moving.capsules],
-        "arms": [
-            {
-                "style": s,
-                "end": e + 1e-9,
-                "frames": np.rint((p - centre) / reach * FINE).astype(int).reshape(count, -1).tolist(),
-            }
-            for s, e, p in zip(moving.styles, moving.ends, moving.points, strict=True)
-        ],
-    }
-    legend = "".join(
-        f'<span class="key {s}">{html.escape(n)}</span>' for n, s in zip(moving.names, moving.styles, strict=True)
-    )
-    legend += '<span class="key capsule">capsules</span>' if moving.capsules else ""
-    hint = "" if moving.plane is not None else '<span class="hint soft">drag to look from elsewhere</span>'
-    packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    size = int(1.08 * FINE)
-    last = np.stack([moving.projected(p[-1]) for p in moving.points]) / reach * FINE * [1, -1]
-    still = "".join(_arm(p, moving, s, FINE / reach) for p, s in zip(last, moving.styles, strict=True))
-    return (
-        f'<figure class="film"><figcaption>{html.escape(robot.name)} {legend}{hint}</figcaption>'
-        f'<svg viewBox="{-size} {-size} {2 * size} {2 * size}" role="img" aria-label="the arm in motion">{still}</svg>'
-        '<div class="controls"><button type="button" aria-label="play or stop">play</button>'
-        f'<input type="range" min="0" max="{stop!r}" step="any" value="{stop!r}" aria-label="time">'
-        f"<output>{stop:.2f} s</output></div>"
-        f'<script type="application/json">{packed}</script></figure>'
-    )

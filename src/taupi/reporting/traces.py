@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.identification.results.torque_parts import TorqueParts
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The torque of one log: time (N,), measured and predicted torque (N, n), joints, units, whether it was fitted."""
+    """The torque of one log: time (N,), measured and predicted torque (N, n), joints, units, whether it was fitted, parts."""
 
     name: str
     role: str  # "fitted" or "held out"
@@ -19,6 +21,7 @@ class Trace:
     time: np.ndarray
     measured: np.ndarray
     predicted: np.ndarray
+    parts: TorqueParts | None = None
 
     @property
     def residual(self) -> np.ndarray:

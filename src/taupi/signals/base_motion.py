@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,13 @@ class BaseMotion:
     def rows(self, index: Any) -> BaseMotion:
         """Return the samples that `index` selects."""
         return BaseMotion(self.w[index], self.a[index], None if self.wd is None else self.wd[index])
+
+
+def joined_bases(parts: Sequence[BaseMotion]) -> BaseMotion:
+    """Return the base of consecutive parts of a log."""
+    accelerations = [part.wd for part in parts if part.wd is not None]
+    wd = np.concatenate(accelerations) if len(accelerations) == len(parts) else None
+    return BaseMotion(np.concatenate([p.w for p in parts]), np.concatenate([p.a for p in parts]), wd)
 
 
 def checked_base(base: Any, samples: int) -> BaseMotion | None:

@@ -84,6 +84,23 @@ class Motor:
 
 
 @dataclass(frozen=True, slots=True)
+class FloatingColumns:
+    """The columns of a base that moves freely, of wrenches and of contacts.
+
+    Attributes:
+        channels: By "base.w", "base.a", "base.wd", "base.quaternion", "base.v", "base.vd", "wrench.<frame>", "contact.<frame>".
+        imu: The frame at which base.w and base.a were measured, in its axes; the root link's own by default.
+        convention: How quaternion and velocities are written: "taupi", "pinocchio", "mujoco" or "idyntree".
+        thresholds: By frame, the number above which its column says that it touches the ground; 0 and 1 without one.
+    """
+
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    imu: str = ""
+    convention: str = "taupi"
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """A column mapping. Signals are guessed from the headers if it names none.
 
@@ -95,6 +112,7 @@ class Columns:
         topic: The topic of a bag.
         motor: How the motor side relates to the joints; by default there is none.
         known_torque: Torques that act on the joints beside the motors', as formulas of q: "elbow = 12*sin(q2)".
+        floating: What there is of a base that moves freely, of wrenches and contacts; by default nothing.
     """
 
     channels: Mapping[str, Channel] = field(default_factory=dict)
@@ -104,6 +122,7 @@ class Columns:
     topic: str | None = None
     motor: Motor | None = None
     known_torque: tuple[str, ...] = ()
+    floating: FloatingColumns = FloatingColumns()
 
     @classmethod
     def of(cls, value: ColumnsLike) -> Columns:
@@ -127,7 +146,7 @@ class Columns:
 
     @classmethod
     def _from_mapping(cls, data: Mapping[str, Any], where: str) -> Columns:
-        keys = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor", "known_torque"]
+        keys = [*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor", "known_torque", *_GROUPS]
         for key in data:
             if key not in keys:
                 raise unknown("key", key, keys, where)
@@ -142,7 +161,7 @@ class Columns:
             raise TaupiError(f"{where}: {len(labels)} labels for {len(joints)} joints, expected one each.")
         motor = _motor(data["motor"], where) if "motor" in data else None
         known = check_known_torque(f"{where}: known_torque", data.get("known_torque", ()))
-        return cls(channels, joints, labels, rate, topic, motor, known)
+        return cls(channels, joints, labels, rate, topic, motor, known, _floating(data, where))
 
 
 ColumnsLike = Columns | Mapping[str, Any] | str | os.PathLike[str] | None
@@ -174,6 +193,37 @@ def _channel(signal: str, value: Any, where: str) -> Channel:
         raise TaupiError(f"{at}.sign is {shown(value['sign'])}, expected 1 or -1 for each.")
     matrix = _matrix(value["matrix"], f"{at}.matrix") if "matrix" in value else ()
     return Channel(_columns(value["columns"], at), unit, first, **rest, matrix=matrix)
+
+
+_GROUPS = ("base", "wrench", "contact")
+_BASE_SIGNALS = ("w", "a", "wd", "quaternion", "v", "vd")
+CONVENTIONS = ("taupi", "pinocchio", "mujoco", "idyntree")
+
+
+def _floating(data: Mapping[str, Any], where: str) -> FloatingColumns:
+    """Return the columns of base, wrench and contact, each a mapping: of signals, or of frames."""
+    groups = {name: data.get(name, {}) for name in _GROUPS}
+    for name, group in groups.items():
+        if not isinstance(group, Mapping):
+            raise TaupiError(f"{where}: {name} is {shown(group)}, expected a mapping.")
+    base = dict(groups["base"])
+    imu, convention = base.pop("imu", ""), base.pop("convention", "taupi")
+    if not isinstance(imu, str):
+        raise TaupiError(f"{where}: base.imu is {shown(imu)}, expected the name of a frame.")
+    if convention not in CONVENTIONS:
+        raise unknown("base.convention", convention, CONVENTIONS, where)
+    channels, thresholds = {}, {}
+    for key, value in base.items():
+        if key not in _BASE_SIGNALS:
+            raise unknown("key", key, (*_BASE_SIGNALS, "imu", "convention"), f"{where}: base")
+        channels[f"base.{key}"] = _channel(f"base.{key}", value, where)
+    for name in ("wrench", "contact"):
+        for frame, value in groups[name].items():
+            own = dict(value) if isinstance(value, Mapping) else value
+            if name == "contact" and isinstance(own, dict) and "threshold" in own:
+                (thresholds[frame],) = _numbers(own.pop("threshold"), f"{where}: contact.{frame}.threshold")[:1]
+            channels[f"{name}.{frame}"] = _channel(f"{name}.{frame}", own, where)
+    return FloatingColumns(channels, imu, convention, thresholds)
 
 
 def _motor(value: Any, where: str) -> Motor:

@@ -51,25 +51,40 @@ def base_from_imu(
     return BaseMotion(w, a, wd)
 
 
-def axes_of(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Return the rotations (N, 3, 3) from the axes of a floating base to the world's, from positions (N, nq)."""
-    x, y, z, w = np.moveaxis(q[:, 3:7] / np.linalg.norm(q[:, 3:7], axis=1, keepdims=True), 1, 0)
+def rotations(quaternion: np.ndarray) -> np.ndarray:
+    """Return the rotations (N, 3, 3) of quaternions (N, 4), x y z w, of any length but zero."""
+    length = np.linalg.norm(quaternion, axis=1, keepdims=True)
+    if not np.all(length > 0):
+        row = int(np.flatnonzero(~(length[:, 0] > 0))[0])
+        raise TaupiError(
+            f"The quaternion of sample {row} has length {float(length[row, 0]):g}, expected one that is not 0."
+        )
+    x, y, z, w = np.moveaxis(quaternion / length, 1, 0)
     rows = (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
         (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
         (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
-    moved = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def axes_of(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return the rotations (N, 3, 3) from the axes of a floating base to the world's, from positions (N, nq)."""
     before = (robot.base @ robot.joints[0].before).matrix[:3, :3]
-    return np.asarray(before @ moved)
+    return np.asarray(before @ rotations(q[:, 3:7]))
+
+
+def gravity_of(robot: Robot) -> np.ndarray:
+    """Return a robot's gravity (3,) as numbers."""
+    values: Mapping[str, float] = {name: float(v) for name, v in robot.symbols if v is not None}
+    return np.array([float(v.subs(values)) if hasattr(v, "subs") else float(v) for v in robot.gravity])
 
 
 def base_from_states(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> BaseMotion:
     """Return how the base of a floating robot moves, from full states in our convention: a = vd + w x v - R^T g."""
     if not robot.floating:
         raise TaupiError(f"{robot.name} is bolted to the ground.", remedy="Use robot.floating_base().")
-    values: Mapping[str, float] = {name: float(v) for name, v in robot.symbols if v is not None}
-    gravity = np.array([float(v.subs(values)) if hasattr(v, "subs") else float(v) for v in robot.gravity])
+    gravity = gravity_of(robot)
     w, v = qd[:, :3], qd[:, 3:6]
     a = qdd[:, 3:6] + np.cross(w, v) - np.einsum("nji,j->ni", axes_of(robot, q), gravity)
     return BaseMotion(w, a, qdd[:, :3])

@@ -9,6 +9,7 @@ import numpy as np
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns, ColumnsLike
+from taupi.signals.floating_columns import written_columns
 from taupi.signals.guess import parse_header
 from taupi.signals.log import DataFrame, Log, LogSource
 from taupi.signals.tables import Table, log_from_table, resolve_layout
@@ -44,6 +45,7 @@ def to_frame(log: Log) -> DataFrame:
     columns = {"time": log.time}
     for name, value in log.signals.items():
         columns |= {f"{name}_{joint}": value[:, k] for k, joint in enumerate(log.names)}
+    columns |= written_columns(log, flat=True)[0]
     return pd.DataFrame(columns)
 
 

@@ -253,7 +253,10 @@ class Log:
     def drop_gaps(self) -> Log:
         """Return the log without the samples in which the time, or any recorded value, is missing."""
         keep = np.isfinite(self.time)
-        for value in self.signals.values():
+        base = (
+            () if self.base is None else (self.base.w, self.base.a, *(() if self.base.wd is None else (self.base.wd,)))
+        )
+        for value in (*self.signals.values(), *base, *self.wrench.values()):
             keep &= np.isfinite(value).all(axis=1)
         gaps = Stretches.of(~keep)
         note = f"left out {gaps.count} samples with missing values: {gaps}" if gaps else "no sample has missing values"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.signals.base_motion import joined_bases
 from taupi.signals.log import Log
 from taupi.signals.reading import Reading
 
@@ -68,8 +69,13 @@ def concatenate_logs(parts: list[Log]) -> Log:
     """Return the log of consecutive blocks."""
     if len(parts) == 1:
         return parts[0]
-    signals = {name: np.concatenate([p.signals[name] for p in parts]) for name in parts[0].signals}
-    return parts[0].with_(time=np.concatenate([p.time for p in parts]), **signals)
+    first = parts[0]
+    fields: dict[str, Any] = {name: np.concatenate([p.signals[name] for p in parts]) for name in first.signals}
+    fields["wrench"] = {name: np.concatenate([p.wrench[name] for p in parts]) for name in first.wrench}
+    fields["contact"] = {name: np.concatenate([p.contact[name] for p in parts]) for name in first.contact}
+    if first.base is not None:
+        fields["base"] = joined_bases([p.base for p in parts if p.base is not None])
+    return first.with_(time=np.concatenate([p.time for p in parts]), **fields)
 
 
 def _with_offset(log: Log, reading: Reading) -> Log:

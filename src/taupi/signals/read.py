@@ -115,12 +115,6 @@ def write_log(log: Log, path: PathLike, force: bool = False) -> None:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
-    if log.base is not None or log.wrench or log.contact:
-        raise TaupiError(
-            Argument("log"),
-            " has a moving base, wrenches or contacts, for which files have no columns yet.",
-            remedy="Keep its arrays with numpy.savez, and make the log from them again.",
-        )
     file = path_of(path)
     name = _by_ending(file)
     if name is None or not FORMATS[name].writes:

@@ -14,11 +14,16 @@ from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
 from taupi.schema import conformed
 from taupi.signals.columns import Channel, Columns, Motor, one_per_joint
+from taupi.signals.floating_columns import floating_fields, recognised, written_columns
 from taupi.signals.guess import guess, parse_header
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
+from taupi.signals.recorded_joints import recorded_joints, recorded_units
 from taupi.signals.stretches import median_step
 from taupi.signals.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
 from taupi.signals.units import DIMENSION, factor, joint_unit
+
+# Beside the signals, what of its mapping a file that we wrote states.
+_STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,13 @@ class Layout:
     order: tuple[int, ...]
     notes: tuple[str, ...]
     where: str
-    elastic: bool = False  # whether the robot has elastic joints, so that motors and links have different positions
+    robot: Robot | None = None
     filtering: Filtering | None = None  # what a file written by us says
+
+    @property
+    def elastic(self) -> bool:
+        """Whether the robot has elastic joints, so that motors and links have different positions."""
+        return self.robot is not None and bool(self.robot.elastic_joints)
 
 
 def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
@@ -61,18 +71,23 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     notes = list(table.notes)
     own = table.own if not columns.channels else None
     if own is not None:
-        stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, "joints", "rate_hz", "known_torque")})
+        stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, *_STORED)})
         columns = dataclasses.replace(
             columns,
             channels=stored.channels,
             joints=stored.joints,
             known_torque=columns.known_torque or stored.known_torque,
+            floating=stored.floating,
         )
         remarks = own.get("notes", ())
         notes += [str(n) for n in remarks] if isinstance(remarks, list | tuple) else []
     labels = columns.labels or columns.joints or table.labels
+    widths = table.widths
     if not set(columns.channels) - {"time"}:
-        guessed = guess(table.widths, table.where)
+        if not columns.floating.channels:
+            columns = dataclasses.replace(columns, floating=recognised(widths))
+        taken = {name for channel in columns.floating.channels.values() for name in channel.columns}
+        guessed = guess({k: v for k, v in widths.items() if k not in taken}, table.where)
         mapped = columns.channels
         channels = {k: Channel(v, guessed.units[k]) for k, v in guessed.columns.items() if k not in mapped}
         if columns.rate_hz:
@@ -83,16 +98,16 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     elif "time" not in columns.channels and not columns.rate_hz:
         columns, time_notes = _with_time(table, columns)
         notes += time_notes
-    widths = table.widths
     picks = {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.channels.items()}
     n = _joint_count(picks, columns, table.where)
-    if robot is not None and n < robot.n and (following := next_of_template(columns, picks, list(picks))) is not None:
-        raise missing_column(*following, table.where, f"{robot.name} has {robot.n} joints")
+    joints = n if robot is None else len(robot.actuated)
+    if n < joints and robot and (following := next_of_template(columns, picks, list(picks))) is not None:
+        raise missing_column(*following, table.where, f"{robot.name} has {joints} joints")
     names, order, order_notes = _joints(labels, columns, robot, n, table.where)
-    units = _joint_units(columns, robot, own, n, order)
-    elastic = robot is not None and bool(robot.elastic_joints)
+    units = _joint_units(columns, robot, own, n, order, names)
     filtering = None if own is None else _filtering(own.get("filtering"), table.where)
-    return Layout(picks, columns, names, units, order, tuple(notes + order_notes), table.where, elastic, filtering)
+    picks |= {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.floating.channels.items()}
+    return Layout(picks, columns, names, units, order, tuple(notes + order_notes), table.where, robot, filtering)
 
 
 def _filtering(data: object, where: str) -> Filtering | None:
@@ -108,7 +123,9 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
     """Return the log in a table with this layout: units, signs, gears and couplings applied, joints in order."""
     raw = {k: _columns(table, picks) for k, picks in layout.picks.items()}
     time = _time(raw.pop("time", None), table, layout)
-    signals = {k: _in_si(k, v, layout.columns.channels[k], layout.where) for k, v in raw.items()}
+    channels, floating = layout.columns.channels, layout.columns.floating
+    signals = {k: _in_si(k, v, channels[k], layout.where) for k, v in raw.items() if k in channels}
+    beside = {k: _in_si(k, v, floating.channels[k], layout.where) for k, v in raw.items() if k not in channels}
     notes = list(layout.notes)
     _add_joint_side(signals, layout, notes, time)
     if "q" not in signals:
@@ -132,6 +149,7 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
         filtering=layout.filtering,
         delays=delays,
         known_torque=known,
+        **floating_fields(beside, floating, time, layout.robot, layout.where),
     )
 
 
@@ -187,27 +205,36 @@ def _joints(
     numbered = len(own) != n or all(label.isdigit() or not label for label in own)
     if robot is None:
         return (tuple(f"j{i + 1}" for i in range(n)) if numbered else own), tuple(range(n)), []
+    names = recorded_joints(robot)
     if numbered:
-        if n != robot.n:
+        if n != len(names):
             gap = gap_in(columns.channels["q"].columns if "q" in columns.channels else ())
-            if gap and n < robot.n:
-                raise TaupiError(f"{where}: {gap} is missing: {robot.name} has {robot.n} joints, and there are {n}.")
-            raise TaupiError(f"{where} has {n} joints, expected {robot.n}: {', '.join(robot.joint_names)}.")
-        return robot.joint_names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
+            if gap and n < len(names):
+                raise TaupiError(f"{where}: {gap} is missing: {robot.name} has {len(names)} joints, and there are {n}.")
+            raise TaupiError(f"{where} has {n} joints, expected {len(names)}: {', '.join(names)}.")
+        return names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
     places = {_plain(label): k for k, label in enumerate(own)}
-    for name in robot.joint_names:
+    if robot.loops and set(places) < {_plain(name) for name in names}:  # its motors alone: the others follow
+        names = tuple(name for name in names if _plain(name) in places)
+    for name in names:
         if _plain(name) not in places:
             raise unknown("joint", name, own, where)
-    order = tuple(places[_plain(name)] for name in robot.joint_names)
+    order = tuple(places[_plain(name)] for name in names)
     notes = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
-    return robot.joint_names, order, notes
+    return names, order, notes
 
 
 def _joint_units(
-    columns: Columns, robot: Robot | None, own: Mapping[str, object] | None, n: int, order: tuple[int, ...]
+    columns: Columns,
+    robot: Robot | None,
+    own: Mapping[str, object] | None,
+    n: int,
+    order: tuple[int, ...],
+    names: tuple[str, ...],
 ) -> tuple[str, ...]:
     if robot is not None:
-        return tuple("m" if j.prismatic else "rad" for j in robot.driving_joints)
+        known = dict(zip(recorded_joints(robot), recorded_units(robot), strict=True))
+        return tuple(known[name] for name in names)
     stored = own.get("units") if own else None
     if isinstance(stored, list | tuple) and len(stored) == n:
         return tuple(str(u) for u in stored)
@@ -363,5 +390,6 @@ def embedded_mapping(log: Log, flat: bool, labels: Sequence[str] = ()) -> dict[s
         data["known_torque"] = list(log.known_torque)
     if log.filtering is not None:
         data["filtering"] = dataclasses.asdict(log.filtering)
+    data |= written_columns(log, flat)[1]
     assert set(log.signals) <= set(SIGNALS)
     return data

@@ -37,6 +37,18 @@ DIMENSION: dict[str, str] = {
     "tau_known": "torque",
 }
 
+# What a log has of a floating base beside its joints; wrenches and contacts are followed by the name of their frame.
+_FLOATING: dict[str, dict[str, float]] = {
+    "base.w": UNITS["velocity"],
+    "base.wd": UNITS["acceleration"],
+    "base.a": {"m/s2": 1.0, "mm/s2": 1e-3, "g": 9.80665},
+    "base.v": {"m/s": 1.0, "mm/s": 1e-3, "cm/s": 1e-2},
+    "base.vd": {"m/s2": 1.0, "mm/s2": 1e-3},
+    "base.quaternion": {"1": 1.0},
+    "wrench": UNITS["torque"],
+    "contact": {"1": 1.0, "N": 1.0, "kN": 1e3},
+}
+
 _LENGTH = ("m", "mm", "cm")
 
 
@@ -48,7 +60,7 @@ def factor(signal: str, unit: str) -> float:
     """
     if not isinstance(unit, str):
         raise TaupiError(f"unit of {signal} is {shown(unit)}, expected a text such as {example(signal)}.")
-    known = UNITS[DIMENSION[signal]]
+    known = _units_of(signal)
     plain = unit.strip().replace("^", "").replace("**", "").replace(" ", "").replace("·", "").replace("*", "")
     plain = plain.replace("²", "2").replace("µ", "u").replace("μ", "u")
     if plain not in known:
@@ -58,7 +70,13 @@ def factor(signal: str, unit: str) -> float:
 
 def example(signal: str) -> str:
     """Return the most common units of a signal, for messages."""
-    return ", ".join(repr(u) for u in list(UNITS[DIMENSION[signal]])[:3])
+    return ", ".join(repr(u) for u in list(_units_of(signal))[:3])
+
+
+def _units_of(signal: str) -> dict[str, float]:
+    if signal in DIMENSION:
+        return UNITS[DIMENSION[signal]]
+    return _FLOATING[signal if signal in _FLOATING else signal.partition(".")[0]]
 
 
 def joint_unit(unit: str) -> str:

@@ -8,7 +8,7 @@ from problems import assert_real, problem_of, real_truth
 
 import taupi as tp
 from taupi.errors import TaupiError, TaupiWarning
-from taupi.identification.results.fit import Outcome
+from taupi.identification.results.status import Outcome
 from taupi.identification.results.uncertainty import loss_significance
 from taupi.identification.rows.factors import JointFactor
 

@@ -10,11 +10,12 @@ import pytest
 from floating import floating_tree, states
 
 import taupi as tp
-from taupi.identification.floating.contact_rows import ContactPlan, contact_sets, phases, projected
-from taupi.identification.floating.floating_rows import floating_motion, floating_rows, row_scales
+from taupi.identification.floating.contact_rows import ContactPlan, contact_sets, projected
+from taupi.identification.floating.floating_rows import ContactSettings, floating_motion, floating_rows, row_scales
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
+from taupi.signals.floating_columns import phases
 
 TERMS = ("rotor", "viscous")
 EXACT = 1e-6  # of the norm: the contact solver's tolerance
@@ -85,6 +86,22 @@ def test_a_quadruped_is_identified_from_its_log(robot, described, rec, way):
     assert fit.validate(log_of(robot, rec, wrenches)).relative < 0.01
 
 
+@pytest.mark.parametrize("contact", ["measured", "base"])
+def test_offsets_of_force_sensors_are_taken_out(robot, described, rec, contact):
+    log = log_of(robot, rec, noise=0.3)
+    offset = np.array([0.5, -0.3, 0.2, 8.0, -5.0, 12.0])
+    drifted = log.with_(wrench={f: w + offset * (k + 1) for k, (f, w) in enumerate(log.wrench.items())})
+    terms = TERMS if contact == "measured" else ()
+    wrong = tp.identify(described, drifted, "ols", terms=terms, contact=contact)
+    fit = tp.identify(described, drifted, "ols", terms=(*terms, "wrench_offset"), contact=contact)
+    assert error(fit, robot) < 0.02 < 0.1 * error(wrong, robot)
+    note = next(note for note in fit.notes if note.startswith("FL: the sensor's offset"))
+    seen = [float(v) for v in note.split("about ")[1].split(";")[0].split(", ")]
+    assert np.abs(np.array(seen) - offset).max() < 1.0
+    assert fit.validate(drifted).relative < 0.05 and fit.settings["wrench_offset"] is True
+    assert tp.load_fit(_saved(fit)).validate(drifted).relative == pytest.approx(fit.validate(drifted).relative)
+
+
 def test_projected_rows_of_point_contacts_are_exact(robot):
     """Forces at the frames themselves, of any size, leave no trace in the rows."""
     base = tp.base_parameters(robot, terms=TERMS)
@@ -99,7 +116,7 @@ def test_projected_rows_of_point_contacts_are_exact(robot):
     needed = tp.inverse_dynamics(robot, terms=TERMS)(q, qd, qdd)
     # No motor drives the base: what the contacts do not provide there is taken from the measured rows.
     log = log.with_(tau=(needed - pushed)[:, 6:], contact=flags)
-    rows = floating_rows(base, log, Preparation(), None, "point", base.standard.values)
+    rows = floating_rows(base, log, Preparation(), ContactSettings(), base.standard.values)
     left = rows.tau - rows.y @ base.project(base.standard)
     base_only = np.zeros_like(needed)
     base_only[:, :6] = (needed - pushed)[:, :6]
@@ -148,14 +165,14 @@ def test_derivatives_and_filters_stay_within_phases(robot, described, rec):
     log = log_of(robot, rec, wrenches=False)
     bare = log.with_(qdd=None, base=tp.floating.BaseMotion(log.base.w, log.base.a))
     base = tp.base_parameters(robot, terms=TERMS)
-    rows = floating_rows(base, bare, Preparation(cutoff_hz=30.0), None, "point", base.standard.values)
+    rows = floating_rows(base, bare, Preparation(cutoff_hz=30.0), ContactSettings(), base.standard.values)
     assert any("30 Hz within each phase" in note for note in rows.notes)
     reach = 7  # samples of a period of the cutoff at 200 Hz
     changes = np.concatenate([[s.start, s.stop] for s in phases(log.contact, len(log))])
     at = np.rint((rows.time - log.time[0]) * legged.RATE).astype(int)
     assert np.abs(at[:, None] - changes[None]).min() >= reach - 1
     with pytest.raises(tp.TaupiError, match="No phase of contact is longer than twice the filter's reach"):
-        floating_rows(base, bare, Preparation(cutoff_hz=1.0), None, "point", base.standard.values)
+        floating_rows(base, bare, Preparation(cutoff_hz=1.0), ContactSettings(), base.standard.values)
 
 
 def test_a_standing_robot_hides_parameters(robot, described):
@@ -191,8 +208,10 @@ BAD = {
     "an estimator of logs": (lambda r, g: tp.identify(r, g, "huber"), "expected one of consistent, wls"),
     "friction that depends on load": (lambda r, g: tp.identify(r, g, terms=("coulomb", "load")), "depends on load or speed"),
     "other joints": (bad(lambda g: g.with_(names=tuple(f"j{k}" for k in range(12)))), "Give the joints their names"),
-    "a file": (lambda r, g: tp.identify(r, "run.csv"), "files have no columns yet"),
-    "writing": (lambda r, g: tp.write_log(g, "run.csv"), "numpy.savez"),
+    "a file that is none": (lambda r, g: tp.identify(r, "run.csv"), "No file 'run.csv'"),
+    "no log": (lambda r, g: tp.identify(r, [3]), "logs holds 3, expected a Log or the path"),
+    "a stream": (lambda r, g: tp.identify(r, g, stream=True), "stream=True is not for quadruped"),
+    "a cluster": (lambda r, g: tp.identify(r, g, client="tcp://head:1"), "client is not for robots that float"),
     "few samples": (bad(lambda g: g.rows(slice(0, 4))), "equations for"),
     "unknown forces": (lambda r, g: tp.identify(r, g, "ols", terms=TERMS).predict(g.with_(wrench={})), "cannot be predicted"),
 }  # fmt: skip

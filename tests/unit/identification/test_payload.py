@@ -85,6 +85,15 @@ def test_gains_that_may_be_off_widen_the_interval_of_the_mass(load):
     assert (wide.stderr.com >= load.stderr.com).all()
 
 
+def test_stated_gains_are_less_sure_than_measured_torques(load):
+    """Torques that are currents times numbers are taken to be off by twice as much as measured ones."""
+    log = recorded(ARM.with_payload(**LOAD), 200, drift=1.15)
+    of_currents = tp.identify_payload(fit(), log.with_(current=log.tau / 7.0))
+    assert of_currents.gain_uncertainty == 0.1
+    assert of_currents.stderr.mass == pytest.approx(np.hypot(load.stderr.mass, 0.1 * load.mass))
+    assert tp.identify_payload(fit(), log, gain_uncertainty=0.02).gain_uncertainty == 0.02
+
+
 def test_a_payload_at_another_frame_is_the_same_body(load):
     log = recorded(ARM.with_payload(**LOAD), 200, drift=1.15)
     arm = fit().robot

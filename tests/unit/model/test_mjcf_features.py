@@ -5,7 +5,8 @@ import warnings
 import mujoco
 import numpy as np
 import pytest
-from mujoco_states import converted, in_mujoco, states
+from mjcf_files import Writer
+from mujoco_states import converted, equalities, in_mujoco, states
 
 import taupi as tp
 from taupi.errors import TaupiError, TaupiWarning
@@ -74,11 +75,11 @@ FILES = {
 }  # fmt: skip
 
 
-def read(tmp_path, text, **options):
+def read(tmp_path, text, warned="error", **options):
     file = tmp_path / "robot.xml"
     file.write_text(text)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter(warned)
         return tp.load(file, **options), mujoco.MjModel.from_xml_path(str(file))
 
 
@@ -95,7 +96,77 @@ def test_torque_and_mass_matrix_are_mujocos(tmp_path, what):
     assert energies[0] == pytest.approx(energies[1], rel=TIGHT)
 
 
-def test_a_free_base_keeps_its_names_and_can_be_bolted(tmp_path):
+def agree(robot, model, seed):
+    """Whether torque and kinetic energy at a random state are MuJoCo's."""
+    q, qd, qdd = (x[0] for x in states(robot, seed=seed))
+    follow, held = equalities(robot, model)
+    tau = tp.inverse_dynamics(robot).compile("numpy")(q, qd, qdd)
+    expected, mass = in_mujoco(robot, model, q, qd, qdd, follow, held)
+    _, velocity, _, ours = converted(robot, q, qd, qdd, tau)
+    energy, theirs = qd @ tp.mass_matrix(robot).compile("numpy")(q) @ qd, velocity @ mass @ velocity
+    return np.abs(ours - expected).max() < TIGHT * np.abs(expected).max() and abs(energy - theirs) < TIGHT * theirs
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_files_are_mujocos(tmp_path, seed):
+    file = Writer(seed)
+    for name, text in file.others.items():
+        (tmp_path / name).write_text(text)
+    assert agree(*read(tmp_path, file.text, "ignore", snap=False), seed)
+
+
+PALM = '<body name="e"><geom size=".1"/></body>'
+CLOSED = '<equality><connect name="c" body1="a_shank" anchor="0 0 0"/></equality>'
+TWICE = """<equality><joint joint1="l_hip" joint2="r_hip" polycoef=".1 2 0 0 0"/>
+<joint joint1="l_hip" joint2="r_knee" polycoef=".1 2 0 0 0"/></equality>"""
+TEXTS = {
+    "comments that XML forbids": world(ARM + "<!-- a -- b ---->"),
+    "a late declaration": '\n\n<?xml version="1.0"?>\n' + world(ARM),
+    "gravity switched off": world(ARM, before='<option><flag gravity="disable"/></option>'),
+    "ranges without end": world(ARM.replace('axis="1 0 .2"', 'axis="1 0 .2" limited="true" range="-inf inf"')),
+    "infinite data": world(ARM, after='<custom><numeric name="n" data="inf 1"/></custom>'),
+    "named like a fixed joint": world(ARM.replace("<site", PALM + "<site").replace("a_hip", "fixed e")),
+    "named like a massless link": world(SEVERAL.replace("</body>", ARM.replace("a_thigh", "b/x") + "</body>")),
+    "a site named like the end of a loop": world(ARM.replace("a_foot", "c.a"), after=CLOSED),
+    "two equalities of one joint": world(ROBOT, after=TWICE),
+    "one that follows is held": world(ROBOT, after=TWICE.replace('joint2="r_knee" polycoef=".1 2', 'polycoef=".3 0')),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_what_mujoco_reads_is_read(tmp_path, what):
+    assert agree(*read(tmp_path, TEXTS[what], snap=False), 5)
+
+
+def test_ends_of_a_range_that_are_infinite_are_none(tmp_path):
+    limits = read(tmp_path, TEXTS["ranges without end"])[0].joints[0].limits
+    assert (limits.lower, limits.upper) == (None, None)
+
+
+def test_an_actuator_adds_to_armature_and_damping(tmp_path):
+    own = ARM.replace('name="a_hip"', 'name="a_hip" armature=".1" damping=".2"')
+    motor = '<actuator><motor joint="a_hip" gear="3" armature=".05" damping=".7"/></actuator>'
+    robot, model = read(tmp_path, world(own, after=motor), snap=False)
+    assert float(robot.joints[0].transmission.rotor_inertia) == pytest.approx(0.1 + 9 * 0.05)
+    assert float(robot.joints[0].friction.viscous) == pytest.approx(0.2 + 9 * 0.7)
+    data, mass = mujoco.MjData(model), np.zeros((2, 2))
+    data.qvel[0] = 1.0
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, mass)
+    ours = tp.mass_matrix(robot, terms=("rotor",)).compile("numpy")(np.array(data.qpos))
+    assert np.abs(ours - mass).max() < TIGHT and data.qfrc_passive[0] == pytest.approx(-6.5)
+
+
+def test_ends_outside_the_robot_close_no_loop(tmp_path):
+    moved = '<body name="hand" mocap="true"><geom size=".1"/></body>'
+    robot, _ = read(tmp_path, world(ROBOT, moved, after='<equality><weld body1="trunk" body2="hand"/></equality>'))
+    assert robot.floating and not robot.loops and any("(mocap)" in note for note in robot.notes)
+    held = '<equality><connect body1="l_shank" body2="cube" anchor="0 0 0"/></equality>'
+    robot, _ = read(tmp_path, world(ROBOT, CUBE, after=held))
+    assert not robot.loops and any("1 loops are left out with them" in note for note in robot.notes)
+
+
+def test_a_free_base_its_names_and_can_be_bolted(tmp_path):
     robot, _ = read(tmp_path, world(ROBOT))
     assert (robot.n, robot.nq, robot.floating) == (10, 11, True)
     assert robot.joint_names[:6] == ("root.wx", "root.wy", "root.wz", "root.vx", "root.vy", "root.vz")
@@ -171,6 +242,7 @@ WARNED = {
     "all of it": (world(SHAPES.replace('"b"', '"b" gravcomp="1"')), r"for 1 bodies\. .*with_gravity\(\(0, 0, 0\)\)"),
     "tendons that act": (world(ROBOT, after=ACTUATED.replace('name="t"', 'name="t" stiffness="4"')), "1 tendons are ignored"),
     "friction of a ball joint": (world(BALLS.replace('"wrist"', '"wrist" damping="1"')), "free and ball joints are ignored"),
+    "driven tendons": (world(ROBOT, after=ACTUATED.replace('kp="5"', 'kp="5" armature=".1"')), "tendons are ignored, .*armature"),
     "equal tendons": (world(ROBOT, after=ACTUATED + '<equality><tendon tendon1="t"/></equality>'), r"ignored \(tendon\)"),
     "snapped": (world(SHAPES.replace("10 20 30", "0 0 1.57"), before='<compiler angle="radian"/>'), None),
 }  # fmt: skip
@@ -200,6 +272,21 @@ def test_shapes_without_files_are_left_out(tmp_path):
     file.write_text(world(MESHED.replace(TRUNK, ""), before=ASSETS))
     with pytest.raises(TaupiError, match="body 'trunk' takes its mass from such a shape"):
         tp.load(file)
+
+
+def test_sensors_of_shapes_without_files_are_left_out(tmp_path):
+    meshed = MESHED.replace('mesh="hull"', 'mesh="hull" name="shell"')
+    sensor = '<sensor><framepos objtype="geom" objname="shell"/></sensor>'
+    (tmp_path / "robot.xml").write_text(world(meshed, before=ASSETS, after=sensor))
+    assert tp.load(tmp_path / "robot.xml").n == 10
+
+
+def test_files_beside_the_folder_are_included(tmp_path):
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    (tmp_path / "body.xml").write_text(f"<mujocoinclude>{ROBOT}</mujocoinclude>")
+    robot, model = read(folder, world('<include file="../body.xml"/>'), snap=False)
+    assert robot.n == 10 == model.nv
 
 
 def test_files_that_include_others(tmp_path):

@@ -4,11 +4,13 @@ import dataclasses
 
 import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
-from support import random_body
+from support import random_body, random_robot
 
 import taupi as tp
-from taupi.model.placement import Placement
+from taupi.model.body import body_to_com
+from taupi.model.placement import Placement, rotation_from_matrix
 from taupi.model.robot import Frame, Joint, Link, Robot
 from taupi.model.scalars import exact
 
@@ -155,7 +157,6 @@ BAD = {
     "another shape": (lambda c: c.close([[0.1, 0.2]]), r"q has shape \(1, 2\), expected \(N, 1\)"),
     "an unknown kind": (lambda c: tp.loops.Loop("a", "b", "glue"), "No kind 'glue'"),
     "no frames": (lambda c: dataclasses.replace(four_bar(), loops=(tp.loops.Loop("a", "b"),)), "No frame 'a'"),
-    "identification": (lambda c: tp.identify(four_bar(), tp.Log([0, 1], np.zeros((2, 3)))), "whose forces are in the torques"),
     "simulation": (lambda c: tp.RigidPlant(four_bar()), "which a plant does not keep closed"),
     "no loop": (lambda c: tp.loops.loop_error(tp.load("elbow2r")), "has no closed loop"),
 }  # fmt: skip
@@ -166,3 +167,78 @@ def test_loops_that_cannot_be_are_refused(closed, what):
     call, message = BAD[what]
     with pytest.raises(tp.TaupiError, match=message):
         call(closed)
+
+
+def in_pinocchio(robot):
+    """The tree of a robot of turning and sliding joints, and its loops, in Pinocchio."""
+    model, places = pin.Model(), {-1: 0}
+    for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
+        at = (robot.base @ joint.before if joint.parent < 0 else joint.before).matrix
+        kind = pin.JointModelPrismaticUnaligned if joint.prismatic else pin.JointModelRevoluteUnaligned
+        moves = kind(np.array([float(v) for v in joint.axis]))
+        places[i] = model.addJoint(places[joint.parent], moves, pin.SE3(at[:3, :3], at[:3, 3]), joint.name)
+        m, com, inertia = body_to_com([float(v) for v in link.body])
+        body = pin.Inertia(float(m), np.array(com, dtype=float), np.array(inertia, dtype=float))
+        model.appendBodyToJoint(places[i], body, pin.SE3.Identity())
+    model.gravity.linear = np.array([float(v) for v in robot.gravity])
+    constraints = pin.StdVec_RigidConstraintModel()
+    for loop in robot.loops:
+        ends = []
+        for frame in (robot.frame(loop.frame_a), robot.frame(loop.frame_b)):
+            ends += [places[frame.link], pin.SE3(frame.placement.matrix[:3, :3], frame.placement.matrix[:3, 3])]
+        kind = pin.ContactType.CONTACT_6D if loop.kind == "weld" else pin.ContactType.CONTACT_3D
+        constraints.append(pin.RigidConstraintModel(kind, model, *ends, pin.ReferenceFrame.LOCAL))
+    return model, constraints
+
+
+def looped(seed, kind, joints=9):
+    """A random tree with a loop between its last link and another, closed where its joints are at q."""
+    tree = random_robot(seed, joints=joints, tree=False)
+    plain = tuple(dataclasses.replace(j, after=Placement()) for j in tree.joints)
+    tree = dataclasses.replace(tree, joints=plain)
+    q = np.random.default_rng(seed).uniform(-1, 1, joints)
+    a, b = (tp.forward_kinematics(tree, f"l{k}")(q) for k in (joints - 1, 0))
+    end = np.linalg.inv(b) @ a
+    rotation, _ = rotation_from_matrix(end[:3, :3].tolist(), snap=False)
+    frame = Frame("end", 0, Placement(rotation, tuple(exact(float(v)) for v in end[:3, 3])))
+    return dataclasses.replace(
+        tree, frames=(*tree.frames, frame), loops=(tp.loops.Loop(f"l{joints - 1}", "end", kind),)
+    ), q
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchios_constraint_dynamics(seed, kind):
+    robot, q = looped(seed, kind)
+    assert np.abs(tp.loops.loop_error(robot)(q)).max() < 1e-12
+    jacobian = tp.loops.loop_jacobian(robot)(q)
+    rng = np.random.default_rng(seed)
+    inside = np.eye(robot.n) - np.linalg.pinv(jacobian) @ jacobian
+    qd, tau = inside @ rng.normal(size=robot.n), 10 * rng.normal(size=robot.n)
+    model, constraints = in_pinocchio(robot)
+    data, records = model.createData(), pin.StdVec_RigidConstraintData()
+    for constraint in constraints:
+        records.append(constraint.createData())
+    pin.initConstraintDynamics(model, data, constraints, records)
+    exactly = pin.ProximalSettings(1e-14, 1e-12, 100)
+    theirs = pin.constraintDynamics(model, data, q, qd, tau, constraints, records, exactly)
+    ours = tp.forward_dynamics(robot).compile("numpy")(q, qd, tau)
+    assert np.abs(ours - theirs).max() < 1e-8 * np.abs(theirs).max()
+    peer = pin.getConstraintsJacobian(model, data, constraints, records)
+    # Theirs is in the axes of one of the frames, ours in the world's: what they span is the same.
+    assert np.abs(np.linalg.pinv(peer) @ peer - np.linalg.pinv(jacobian) @ jacobian).max() < 1e-9
+
+
+def test_forward_dynamics_of_redundant_constraints(closed):
+    """A planar loop has three equations of which two are independent."""
+    _, q, qd, qdd = motion(5)
+    x, v, _ = closed.motion(q, qd, qdd, GUESS)
+    tau = np.random.default_rng(2).normal(size=x.shape)
+    expected, _ = closed.forward_dynamics(x, v, tau)
+    assert np.abs(tp.forward_dynamics(closed.robot)(x, v, tau) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("build", [tp.momentum_observer, tp.SlotineLi, tp.excite, tp.RigidPlant])
+def test_what_takes_torques_as_their_joints_own_refuses_loops(closed, build):
+    with pytest.raises(tp.TaupiError, match="closed loops"):
+        build(closed.robot)

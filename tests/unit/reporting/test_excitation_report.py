@@ -8,8 +8,9 @@ from pages import Page
 
 import taupi as tp
 from taupi.reporting.excitation_content import SPARE, ExcitationContent
+from taupi.reporting.film import FINE, film
 from taupi.reporting.report import report_text
-from taupi.reporting.stick_figures import FINE, Arm, film, strip
+from taupi.reporting.stick_figures import Arm, strip
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
 

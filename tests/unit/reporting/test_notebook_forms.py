@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
+from taupi.model.robot_card import _VIEW, _lines
 from taupi.tables import html_lines, html_pattern
 
 ARM = tp.load("elbow2r")
@@ -32,6 +33,21 @@ def test_a_robot_is_a_table_of_its_joints():
     head, *rows = cells(parsed(ARM))
     assert head[:2] == ["joint", "type"] and [row[0] for row in rows] == list(ARM.joint_names)
     assert [row[4] for row in rows] == [f"{float(link.body[0]):.4g}" for link in ARM.links]
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "zollo2r"])
+def test_a_robot_has_a_picture_that_ends_at_its_tip(name):
+    arm = tp.load(name)
+    paths, joints = _lines(arm)
+    tip = tp.forward_kinematics(arm)(np.zeros(arm.n))[:3, 3]
+    assert np.abs(paths[-1][-1] - _VIEW @ tip).max() < 1e-12 and len(joints) == len(arm.joints)
+    assert len(list(parsed(arm).iter("path"))) == 2 * len(arm.joints) + 1
+    assert np.linalg.norm(_VIEW, axis=1) == pytest.approx([1, 1], abs=2e-3) and abs(_VIEW[0] @ _VIEW[1]) < 2e-3
+
+
+def test_a_robot_without_lengths_or_a_base_has_no_picture():
+    bare = tp.Robot.from_dh([{"a": "l1"}, {"a": "l2"}])
+    assert not list(parsed(bare).iter("svg")) and not list(parsed(tp.load("solo12")).iter("svg"))
 
 
 def test_a_program_shows_its_cost_and_where_it_is_zero():

@@ -137,7 +137,8 @@ def test_bad_input(tmp_path):
     with pytest.raises(TaupiError, match="not an array of numbers"):
         tp.plot(arm, [["a", "b"]])
     with pytest.raises(
-        TaupiError, match=r"no picture of 3, a int. Things that have one: Fit, MassEllipses, Robot, Run, Validation"
+        TaupiError,
+        match=r"no picture of 3, a int. Things that have one: Excitation, Fit, Log, MassEllipses, Robot, Run",
     ):
         tp.plot(3)
     with pytest.raises(TaupiError, match="symbols without a value"):
@@ -155,3 +156,24 @@ def test_pyplot_is_not_touched():
 
     code = "import sys, taupi as tp; tp.plot(tp.load('elbow2r')); sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_picture_of_an_exciting_motion_stays_within_its_limits(tmp_path):
+    limits = {"lower": -1.5, "upper": 1.5, "velocity": 2.0, "acceleration": 10.0, "effort": 60.0}
+    plan = tp.excite(tp.load("elbow2r"), 3.0, limits=limits, starts=1, seed=1)
+    figure = tp.plot(plan, tmp_path / "plan.png")
+    assert [a.get_ylabel().split()[0] for a in figure.axes] == ["position", "speed", "acceleration", "torque"]
+    t = figure.axes[1].lines[2].get_xdata()
+    assert np.allclose(figure.axes[1].lines[3].get_ydata(), 100 * plan.motion(t)[1][:, 1] / 2.0)
+    for axes in figure.axes:
+        assert max(np.abs(line.get_ydata()).max() for line in axes.lines) <= 100 + 1e-6
+
+
+def test_picture_of_a_log():
+    t = np.arange(50) / 10
+    log = tp.Log(t, np.sin(t)[:, None] * [1.0, 2.0], tau=np.cos(t)[:, None] * [3.0, 4.0], names=("a", "b"))
+    figure = tp.plot(log)
+    assert len(figure.axes) == 2 and np.array_equal(figure.axes[1].lines[1].get_ydata(), log.tau[:, 1])
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["a", "b"]
+    with pytest.raises(TaupiError, match="1 samples, too few"):
+        tp.plot(tp.Log(t[:1], log.q[:1]))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from pages import Page
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.reporting.bodies import compare_bodies
 from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.reporting.fit_content import fit_content
 from taupi.reporting.report import report_text
+from taupi.reporting.scatter import model_curves
 from taupi.reporting.sections.base import percent
 from taupi.reporting.sections.fit import FIT_SECTIONS
 from taupi.reporting.sections.fit.torque import MOST, POINTS
 from taupi.reporting.sections.run import RUN_SECTIONS
+from taupi.reporting.stick_figures import AZIMUTH, ELEVATION
 from taupi.reporting.traces import thinned
 from taupi.signals.log import LogSource
 
@@ -76,17 +80,90 @@ def test_validation_is_that_of_the_log(text, validation):
 
 def test_charts_hold_the_torque(text, validation):
     """The points of a line, brought back to numbers, are the torque to the width of a pixel."""
-    figures = re.findall(r"<figure.*?</figure>", text, re.DOTALL)
-    assert len(figures) == 2 * 2 * 2  # torque and residual, two logs, two joints
-    low, high = (float(v) for v in re.search(r'data-range="(.*?)"', figures[1])[1].split())
-    start, stop = (float(v) for v in re.search(r'data-span="(.*?)"', figures[1])[1].split())
-    assert (start, stop) == (validation.time[0], validation.time[-1])
-    for kind, want in (("measured", validation.measured[:, 1]), ("predicted", validation.predicted[:, 1])):
-        points = re.search(rf'<polyline class="{kind}" points="(.*?)"', figures[1])[1]
+    figures = re.findall(r'<figure class="chart".*?</figure>', text, re.DOTALL)
+    assert len(figures) == 2 * 2 * 2  # torque and what is left of it, two logs, two joints
+    lines = {
+        "measured": (2, validation.measured),
+        "predicted": (2, validation.predicted),
+        "residual": (3, validation.residual),
+    }
+    for kind, (place, wanted) in lines.items():
+        figure, want = figures[place], wanted[:, 1]
+        low, high = (float(v) for v in re.search(r'data-range="(.*?)"', figure)[1].split())
+        start, stop = (float(v) for v in re.search(r'data-span="(.*?)"', figure)[1].split())
+        assert (start, stop) == (validation.time[0], validation.time[-1])
+        points = re.search(rf'<polyline class="{kind}" points="(.*?)"', figure)[1]
         x, y = np.array([p.split(",") for p in points.split()], dtype=float).T
         t, value = start + (stop - start) * x / SPAN, high - (high - low) * y / TALL
         assert np.abs(np.interp(t, validation.time, want) - value).max() < 2e-3 * np.ptp(want)
         assert value.max() == pytest.approx(want.max(), abs=1e-3 * np.ptp(want))
+
+
+def test_every_axis_has_its_unit(text):
+    for figure in re.findall(r'<figure class="chart".*?</figure>', text, re.DOTALL):
+        words = re.findall(r"<text.*?>(.*?)</text>", figure)
+        assert sum(w.endswith(" s") for w in words) == 1 and words.count("N m") == 1
+    for figure in re.findall(r'<figure class="scatter".*?</figure>', text, re.DOTALL):
+        assert {"velocity, rad/s", "friction, N m"} <= set(re.findall(r"<text.*?>(.*?)</text>", figure))
+
+
+def test_parts_of_the_torque_are_friction_and_the_description(validation):
+    """Of an arm without friction in its description: the rest of the description is the robot, up to the noise of the log."""
+    fit, parts = friction_fit(), validation.parts
+    values = dict(zip(fit.names, fit.values, strict=True))
+    fast = np.abs(parts.velocity) > 0.3
+    for j, joint in enumerate(("shoulder", "elbow")):
+        v = parts.velocity[:, j]
+        model = values[f"{joint}.viscous"] * v + values[f"{joint}.coulomb"] * np.sign(v) + values[f"{joint}.offset"]
+        rows = fast[:, j] & (np.convolve(~fast[:, j], np.ones(25), "same") < 0.5)  # the filter rounds the jumps
+        assert rows.sum() > 300 and np.abs(model - parts.friction[:, j])[rows].max() < 0.03
+    rigid = validation.predicted - parts.friction
+    assert np.linalg.norm(rigid - parts.described) < 0.03 * np.linalg.norm(rigid)
+
+
+def test_friction_is_drawn_over_velocity_with_its_data(text, validation):
+    figures = re.findall(r'<figure class="scatter".*?</figure>', text, re.DOTALL)
+    assert len(figures) == 2
+    for figure in figures:
+        dots = re.search(r'class="dots" d="(.*?)"', figure)[1]
+        assert 100 < dots.count("M") <= 720 and re.search(r'class="model" d="(.*?)"', figure)[1].count("M") == 2
+    v = np.linspace(-2, 2, 4001)
+    for u, f in model_curves(v, 3 * np.sign(v) + 0.5 * v):
+        assert np.abs(f - 3 * np.sign(u) - 0.5 * u).max() < 1e-9
+
+
+def test_bodies_are_those_of_the_fit(text):
+    """Each ellipse is the shadow of the ellipsoid: its extent across the page is that of the projected solid."""
+    fit = friction_fit()
+    bodies = compare_bodies(fit)
+    rows = [r for t in Page(text).tables if t[0][0] == "link" for r in t[1:]]
+    layout = fit.basis.standard.layout
+    for k, (row, name) in enumerate(zip(rows, fit.robot.link_names, strict=True)):
+        before, after = (float(p[layout.link(k)][0]) for p in (fit.prior, fit.standard))
+        assert row[:3] == [name, f"{before:.4g}", f"{after:.4g}"]
+    data = json.loads(
+        re.search(r'class="bodies">.*?<script type="application/json">(.*?)</script>', text, re.DOTALL)[1]
+    )
+    assert [b["kind"] for b in data["bodies"]].count("described") == sum(map(bodies.drawn, bodies.described))
+    figure = re.search(r'<figure class="bodies">.*?</figure>', text, re.DOTALL)[0]
+    drawn = re.findall(r'rx="(\d+)" ry="(\d+)" transform="translate\((-?\d+) (-?\d+)\) rotate\((-?[\d.]+)\)', figure)
+    u = np.random.default_rng(0).normal(size=(3, 4000))
+    u /= np.linalg.norm(u, axis=0)
+    ca, sa, ce, se = np.cos(AZIMUTH), np.sin(AZIMUTH), np.cos(ELEVATION), np.sin(ELEVATION)
+    flat = np.array([[-sa, ca, 0.0], [se * ca, se * sa, -ce]])
+    for body, numbers in zip(data["bodies"], drawn, strict=True):
+        rx, ry, x, y, turn = map(float, numbers)
+        shadow = flat @ (np.array(body["centre"])[:, None] + np.array(body["shape"]) @ u) - [[x], [y]]
+        c, s = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
+        own = np.array([[c, s], [-s, c]]) @ shadow
+        assert np.abs(own).max(axis=1) == pytest.approx([rx, ry], rel=0.05, abs=3)
+
+
+def test_the_description_alone_is_compared(text, validation):
+    rows = Page(text).table("log")[1:]
+    residual = validation.measured - validation.parts.described
+    share = np.linalg.norm(residual) / np.linalg.norm(validation.measured)
+    assert rows[0][2:] == [percent(validation.relative), percent(share)] and share > 3 * validation.relative
 
 
 def test_words_of_the_conditioning_the_signals_and_the_record(text):

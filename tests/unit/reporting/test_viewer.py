@@ -11,6 +11,7 @@ from support import error
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.reporting.viewer.motion import track_of
+from taupi.reporting.viewer.overlays import Overlays
 from taupi.reporting.viewer.scene import Scene, along, quaternion, unit_tube
 
 ARM = tp.load("puma560")
@@ -65,6 +66,47 @@ def test_a_track_starts_at_zero_and_is_straight_between_samples():
     assert error(track_of(tp.laws.Trial(run), ARM).q, run.q) == 0
 
 
+def test_a_track_has_the_torque_of_what_is_played():
+    run = tp.simulate(tp.RigidPlant(ARM), duration=0.01, initial=Q)
+    assert error(track_of(run, ARM).torque(run.time[3] - run.time[0]), run.tau[3]) < 1e-12
+    assert track_of(LOG, ARM).torque(0.0) is None
+
+
+def test_arrows_of_torques_and_weights():
+    around, tau = Overlays(Scene(ARM)), np.array([1.0, -2.0, 0.5, 0.0, 0.1, -0.1])
+    pose = around.scene.pose(Q)
+    arrows = around.torque_arrows(pose, tau, np.full(6, 2.0))
+    J = tp.jacobian(ARM, frame="tip")(Q)
+    for k in range(6):  # along the joint's axis, which is the angular part of its column
+        along_axis = (arrows[k, 1] - arrows[k, 0]) / (0.25 * around.scene.reach)
+        assert error(along_axis, tau[k] / 2 * J[:3, k]) < 1e-9
+    weights = around.weight_arrows(pose)
+    masses = [b.mass for b in around.scene.bodies() if b is not None]
+    fall = weights[:, 1] - weights[:, 0]
+    assert error(fall[:, :2], np.zeros((len(masses), 2))) < 1e-12 and (fall[:, 2] < 0).all()
+    assert error(fall[:, 2] / fall[:, 2].min(), np.array(masses) / max(masses)) < 1e-12
+
+
+def test_the_mass_felt_at_the_tip_is_that_of_the_task():
+    around = Overlays(Scene(ARM))
+    masses, directions = around.tip_masses(Q)
+    ellipses = tp.operational.mass_ellipses(ARM, Q, task="position")
+    assert error(directions @ np.diag(masses) @ directions.T, ellipses.matrices[0]) < 1e-9 * masses.max()
+    straight, _ = Overlays(Scene(tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1))).tip_masses(np.zeros(2))
+    assert np.isinf(straight[:2]).all()  # neither along the arm nor out of its plane
+    assert around.tip_lengths(straight).max() <= 0.25 * around.scene.reach
+
+
+def test_capsules_are_where_clearance_has_them():
+    panda = tp.load("panda")
+    around, q = Overlays(Scene(panda)), np.array([0.1, -0.5, 0.2, -2.0, 0.0, 1.6, 0.8])
+    keep = around.clearance
+    assert around.capsule_ends(q).shape == (len(panda.capsules), 2, 3)
+    distances = keep.distances(q)
+    assert around.nearest(q) == f"nearest: {keep.pairs[distances.argmin()]}, {1000 * distances.min():.0f} mm"
+    assert Overlays(Scene(ARM)).clearance is None
+
+
 def test_what_it_refuses(monkeypatch):
     with pytest.raises(TaupiError, match="expected a Robot"):
         tp.view("puma560")
@@ -87,6 +129,12 @@ def test_the_page_in_a_browser():
             view.seek(1.5)
             want = f"cond(M): {np.linalg.cond(tp.mass_matrix(ARM)(np.full(6, 0.25))):.3g}"
             page.get_by_text(want).wait_for(timeout=10_000)
+            for name in ("torques", "weights", "mass felt at the tip"):
+                page.get_by_role("checkbox", name=name).check(force=True)
+            masses = Overlays(Scene(ARM)).tip_masses(np.full(6, 0.25))[0][::-1]
+            page.get_by_text(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses)} kg").wait_for(
+                timeout=10_000
+            )
             page.get_by_label("play").check(force=True)
             page.wait_for_timeout(700)
             assert not np.allclose(view.q, 0.25)

@@ -75,3 +75,22 @@ def test_a_force_that_bears_the_weight(tree):
 def test_what_needs_a_motor_per_velocity_is_refused(tree, options, message):
     with pytest.raises(tp.TaupiError, match=message):
         tp.simulate(tp.RigidPlant(tree), **{"duration": 0.1, "rate": 100, **options})
+
+
+def test_wrenches_at_several_frames():
+    """Two wrenches in a plant are what they are in forward dynamics, along a run whose energy is accounted for."""
+    robot = floating_tree(5, joints=1)
+    left, right = np.array([0.1, 0, 0.2, 1.0, 2.0, -6.0]), np.array([0, 0.1, 0, -1.0, 0.5, -5.0])
+    wrench = {"root": left, "l0": lambda t: right * np.cos(t)}
+    plant = tp.RigidPlant(robot, wrench=wrench, axes="body")
+    assert [p.name for p in plant.program().inputs] == ["q", "qd", "tau", "f_root", "f_l0"]
+    q = tp.floating.neutral(robot)
+    qd, tau = np.random.default_rng(0).normal(size=(2, 7))
+    expected = tp.forward_dynamics(robot, wrenches=("root", "l0"))(q, qd, tau, left, right)
+    assert np.abs(plant.program()(q, qd, tau, left, right) - expected).max() < 1e-9 * np.abs(expected).max()
+    run = tp.simulate(plant, duration=0.1, rate=500, initial=(q, 0.1 * qd))
+    assert np.abs(run.residual).max() < 1e-6
+    with pytest.raises(tp.TaupiError, match="No frame 'paw'"):
+        tp.RigidPlant(robot, wrench={"paw": left})
+    with pytest.raises(tp.TaupiError, match=r"wrench has shape \(2,\)"):
+        tp.simulate(tp.RigidPlant(robot, wrench={"root": [1.0, 2.0]}), duration=0.1, initial=(q, qd))

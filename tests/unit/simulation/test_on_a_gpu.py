@@ -4,7 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from cuda_on_cpu import HostDevice, compiled_by_nvrtc, nvrtc
+from cuda_on_cpu import CountingDevice, HostDevice, compiled_by_nvrtc, nvrtc
 
 import taupi as tp
 from taupi.program.program import Port, trace
@@ -24,9 +24,11 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("kernels")
 
 
-@pytest.fixture
-def gpu(folder, monkeypatch):
-    device = HostDevice(folder)
+@pytest.fixture(params=["text on the CPU", "a GPU"])
+def gpu(request, folder, monkeypatch):
+    if request.param == "a GPU" and not importlib.util.find_spec("cupy"):
+        pytest.skip("no GPU here")
+    device = HostDevice(folder) if request.param == "text on the CPU" else CountingDevice()
     monkeypatch.setattr(simulate_module, "_gpu", lambda: device)
     return device
 

@@ -33,11 +33,19 @@ def compare(
         str | None,
         typer.Option("--robot", metavar="ROBOT", help="The robot, if A is a log: it is identified from A first."),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="ENGINE", help="mujoco: A is a fit, and B a model of this engine; more logs follow."
+        ),
+    ] = None,
     as_json: JsonOption = False,
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
     """Say what has changed of a robot between A and B, by how many standard errors; on LOGs, which of two fits predicts better.
+
+    With --with mujoco, B is an MJCF: its torques by MuJoCo on each LOG are held against those of the fit A, joint by joint.
 
     Logs are prepared as each fit's own were, unless told otherwise.
 
@@ -45,9 +53,13 @@ def compare(
     taupi compare monday friday
     taupi compare out loaded.csv
     taupi compare out_ols/fit.json out_wls/fit.json run3.csv run4.csv --json
+    taupi compare out --with mujoco model.xml run3.csv
     """
     import taupi as tp
 
+    if engine is not None:
+        _compare_engine(first, engine, second, logs or [], as_json, reading, preparation)
+        return
     a = tp.load_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
     if not logs or not _is_fit(second):
         later = [second, *(logs or [])]
@@ -63,6 +75,27 @@ def compare(
     else:
         changes = tp.what_changed(a, b, at=at).named(str(first), str(second))
         print("\n\n".join([*map(repr, comparisons), changes.sentence]))
+
+
+def _compare_engine(
+    fit: Path,
+    engine: str,
+    model: Path,
+    logs: list[Path],
+    as_json: bool,
+    reading: Reading,
+    preparation: dict[str, Any],
+) -> None:
+    """Print what another engine's model predicts of logs, beside a fit."""
+    import taupi as tp
+
+    if not logs:
+        raise TaupiError(
+            f"--with {engine} needs a fit, a model and a log: taupi compare FIT --with {engine} {model} LOG."
+        )
+    loaded = tp.load_fit(fit)
+    seen = [tp.bridges.compare_with(loaded, engine, model, log, reading=reading, **preparation) for log in logs]
+    print(json.dumps([each.to_dict() for each in seen], indent=2) if as_json else "\n\n".join(map(repr, seen)))
 
 
 def _is_fit(path: Path) -> bool:

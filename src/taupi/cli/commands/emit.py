@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from taupi.cli.components import build_component
 from taupi.cli.description import Description
 from taupi.cli.laws import LAWS, build_laws
+from taupi.cli.mock_up_units import PLANT, UnitOptions, build_plant
 from taupi.cli.options import ForceOption, GainOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
 from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
@@ -24,11 +25,13 @@ def emit(
         str,
         typer.Argument(
             metavar="PROGRAM",
-            help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS))}.",
+            help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS, PLANT))}.",
         ),
     ],
     *,
-    directory: Annotated[Path, typer.Option("--output", "-o", help="Directory to write in; made if missing.")],
+    directory: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory to write in; made if missing.")
+    ] = None,
     language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
     name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
     terms: TermsOption = "",
@@ -41,6 +44,24 @@ def emit(
         typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
     ] = None,
     task: TaskOption = None,
+    ros2: Annotated[
+        Path | None,
+        typer.Option(
+            "--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a controller of ros2_control, or a node."
+        ),
+    ] = None,
+    fmu: Annotated[
+        Path | None,
+        typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit, in place of source."),
+    ] = None,
+    fmi: Annotated[str, typer.Option("--fmi", help="Version of such a unit: 3.0 or 2.0.")] = "3.0",
+    step: Annotated[
+        float | None, typer.Option("--step", help="Of a plant's unit: its longest internal step, s.")
+    ] = None,
+    binary: Annotated[
+        bool,
+        typer.Option("--binary/--no-binary", help="Of a unit: with a binary for this machine, or of sources alone."),
+    ] = True,
     force: ForceOption = False,
     description: Description,
 ) -> None:
@@ -53,37 +74,89 @@ def emit(
     taupi emit puma560 controller --law slotine-li --language c -o out
     taupi emit out/fit.json observer --thresholds thresholds.json -o observer
     taupi emit planar3r operational-regressor --task planar --language python -o out
+    taupi emit elbow2r plant --fmu elbow.fmu
+    taupi emit out/fit.json observer --ros2 ws/src/arm_observer
     """
     import taupi as tp
 
+    unit = UnitOptions(fmu, fmi, step, binary)
+    folder = (
+        _checked_folder(program, unit, directory, language, dtype, project)
+        if ros2 is None
+        else _checked_package(program, unit, ros2, directory, language, dtype, project)
+    )
     if thresholds is not None and program not in COMPONENTS:
         raise TaupiError(f"--thresholds go with the observer, got {program}.")
+    chosen, next_command = names(terms), None
     if program == CONTROLLER or law is not None or gain:
-        law = _law_of_controller(program, law, dtype, project)
-        controller = build_laws([law], description.load(robot), names(terms), gain, task)[law]
-        paths = tp.emit_controller(controller, directory, language, name, force)
-        step = _test_command(paths, directory) if language == "c" else None
+        law = _law_of_controller(program, law)
+        subject: Any = build_laws([law], description.load(robot), chosen, gain, task)[law]
     elif program in COMPONENTS:
-        _refuse_formats(f"An {program}" if program[0] in "oe" else f"A {program}", dtype, project)
-        component = build_component(program, robot, names(terms), thresholds, description)
-        paths = tp.emit_component(component, directory, language, name, force)
-        step = _test_command(paths, directory) if language == "c" else None
+        subject = build_component(program, robot, chosen, thresholds, description)
+    elif program == PLANT:
+        subject = build_plant(robot, chosen, description)
     else:
-        source = build_program(program, description.load(robot), names(terms), task=task)
-        paths = tp.emit(source, language, directory, name, dtype, project, force)
-        step = _use_command(paths, language, project)
+        subject = build_program(program, description.load(robot), chosen, task=task)
+    if ros2 is not None:
+        paths = tp.bridges.emit_ros2(subject, folder, name, force)
+        next_command = f"colcon build --paths {shlex.quote(str(folder))}"
+    elif unit.path is not None:
+        paths = [unit.write(subject, name, force)]
+        next_command = f"fmpy info {shlex.quote(str(unit.path))}"
+    elif isinstance(subject, tp.Program):
+        paths = tp.emit(subject, language, folder, name, dtype, project, force)
+        next_command = _use_command(paths, language, project)
+    else:
+        write = tp.emit_controller if program == CONTROLLER else tp.emit_component
+        paths = write(subject, folder, language, name, force)
+        next_command = _test_command(paths, folder) if language == "c" else None
     print("\n".join(map(str, paths)))
-    if step is not None:
-        print(f"wrote {len(paths)} files; next: {step}", file=sys.stderr)
+    if next_command is not None:
+        print(f"wrote {len(paths)} file{'s' * (len(paths) > 1)}; next: {next_command}", file=sys.stderr)
 
 
-def _law_of_controller(program: str, law: str | None, dtype: str, project: bool) -> str:
-    """Return the name of the law, and refuse options that do not go with a controller."""
+def _checked_folder(
+    program: str, unit: UnitOptions, directory: Path | None, language: str, dtype: str, project: bool
+) -> Path:
+    """Return the directory for source, and refuse options that do not go with what is written."""
+    if unit.path is not None:
+        if program not in (CONTROLLER, *COMPONENTS, PLANT):
+            raise TaupiError(f"A unit is of a {PLANT}, a {CONTROLLER} or of {', '.join(COMPONENTS)}, got {program}.")
+        if directory is not None or language != "c":
+            raise TaupiError("--fmu names the one file to write, with C inside: leave -o and --language out.")
+        _refuse_formats("A unit", dtype, project)
+        return unit.path.parent
+    unit.refuse_alone()
+    if program == PLANT:
+        raise TaupiError("A plant is written as a Functional Mock-up Unit: add --fmu FILE.fmu.")
+    if directory is None:
+        raise typer.BadParameter("say where to write: -o DIRECTORY.", param_hint="--output")
+    if program == CONTROLLER:
+        _refuse_formats("A controller", dtype, project)
+    if program in COMPONENTS:
+        _refuse_formats(f"An {program}" if program[0] in "oe" else f"A {program}", dtype, project)
+    return directory
+
+
+def _checked_package(
+    program: str, unit: UnitOptions, ros2: Path, directory: Path | None, language: str, dtype: str, project: bool
+) -> Path:
+    """Return the directory of a ROS 2 package, and refuse options that do not go with it."""
+    if program not in (CONTROLLER, *COMPONENTS):
+        raise TaupiError(f"A ROS 2 package is of a {CONTROLLER} or of {', '.join(COMPONENTS)}, got {program}.")
+    if directory is not None or language != "c" or unit.path is not None:
+        raise TaupiError("--ros2 names the package to write, with C inside: leave -o, --language and --fmu out.")
+    unit.refuse_alone()
+    _refuse_formats("A ROS 2 package", dtype, project)
+    return ros2
+
+
+def _law_of_controller(program: str, law: str | None) -> str:
+    """Return the name of the law, and refuse a law without a controller."""
     if program != CONTROLLER:
         raise TaupiError(f"--law and --gain go with the program {CONTROLLER}, got {program}.")
     if law is None:
         raise TaupiError(f"A controller needs a law: --law {next(iter(LAWS))}. Known: {', '.join(LAWS)}.")
-    _refuse_formats("A controller", dtype, project)
     return law
 
 

@@ -68,6 +68,17 @@ PriorWeightOption = Annotated[
         help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
     ),
 ]
+ContactOption = Annotated[
+    str | None,
+    typer.Option(
+        "--contact",
+        help="Contact forces of a floating robot: measured, projected, or base for the six rows of the base alone; by default "
+        "what the logs have.",
+    ),
+]
+FeetOption = Annotated[
+    str, typer.Option("--feet", help="Frames in contact whose forces are projected: point, or flat with moments too.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
 
 
@@ -84,6 +95,8 @@ def identify(
     prior: PriorOption = None,
     prior_weight: PriorWeightOption = None,
     exports: ExportOptions,
+    contact: ContactOption = None,
+    feet: FeetOption = "point",
     max_error: MaxErrorOption = None,
     seed: SeedOption = 0,
     cluster: ClusterOptions,
@@ -100,6 +113,7 @@ def identify(
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
     taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
+    taupi identify go2.urdf --floating walk.parquet --contact projected -o out
     taupi identify panda.urdf 's3://bucket/run-*.parquet' --scheduler tcp://head:8786 --resume pieces -o out
     """
     from taupi.cli.show.fit import fit_data, fit_summary
@@ -123,6 +137,8 @@ def identify(
             seed=seed,
             reading=reading,
             preparation=preparation,
+            contact=contact,
+            feet=feet,
             **cluster.keywords,
         )
         chosen = with_knowledge(estimator, bounds, prior_weight)

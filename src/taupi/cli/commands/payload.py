@@ -20,12 +20,13 @@ def payload(
     *,
     at: FrameOption = None,
     gain_uncertainty: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--gain-uncertainty",
-            help="Share by which the gains of the drives may be off, one standard deviation; masses scale with them.",
+            help="Share by which the gains of the drives may be off, one standard deviation; masses scale with them. By default "
+            "0.1 where torques are currents times stated gains, else 0.05.",
         ),
-    ] = 0.05,
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -7,6 +7,7 @@ it has one, is how many joints an arm needs for it.
 FORMATS = {
     "csv": "taupi.excitation.writers.csv",
     "ros2": "taupi.excitation.writers.ros2",
+    "ros2-goal": "taupi.excitation.writers.ros2_goal",
     "urscript": "taupi.excitation.writers.urscript",
     "franka": "taupi.excitation.writers.franka",
     "npz": "taupi.excitation.writers.npz",

@@ -18,6 +18,11 @@ FILE = "excitation.ros2.yaml"
 
 def write(samples: Samples, folder: Path) -> None:
     """Write one document: header, joint_names, and points with positions, velocities, accelerations and time_from_start."""
+    write_text(folder / FILE, "\n".join(trajectory_lines(samples)) + "\n")
+
+
+def trajectory_lines(samples: Samples) -> list[str]:
+    """Return the lines of a JointTrajectory."""
     time, motion = samples.at(samples.rate_hz)
     names = ", ".join(json.dumps(name) for name in samples.robot.joint_names)
     lines = ["header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}", f"joint_names: [{names}]", "points:"]
@@ -29,7 +34,7 @@ def write(samples: Samples, folder: Path) -> None:
             f"  accelerations: {_row(qdd)}",
             f"  time_from_start: {{sec: {nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}",
         ]
-    write_text(folder / FILE, "\n".join(lines) + "\n")
+    return lines
 
 
 def _row(values: np.ndarray) -> str:

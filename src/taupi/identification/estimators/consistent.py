@@ -14,7 +14,8 @@ from taupi.identification.estimators.feasible import Feasible
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.physical.bounds import Bounds
 from taupi.identification.problem import Problem
-from taupi.identification.results.fit import Fit, Outcome, Status
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import loss_significance
 from taupi.identification.results.verdict import percent
 

@@ -18,7 +18,8 @@ from taupi.identification.physical.region import Range, Region, consistent_regio
 from taupi.identification.physical.standard_parameters import prior_share, term_sizes
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
-from taupi.identification.results.fit import Fit, Outcome, Status
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.solve import Solution

@@ -30,7 +30,8 @@ from taupi.identification.hidden_links.solver import Solver, torques_of
 from taupi.identification.inputs import ELASTIC_TERMS, FitInputs, PriorLike
 from taupi.identification.problem import prior_of
 from taupi.identification.results.assemble import fit_record
-from taupi.identification.results.fit import Fit, JointStatistics, Outcome, Status
+from taupi.identification.results.fit import Fit, JointStatistics
+from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.results.validation import Validation, build_validation, errors_of
 from taupi.identification.rows.block_source import errors_naming

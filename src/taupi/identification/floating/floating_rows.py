@@ -1,4 +1,4 @@
-"""From a log of a floating robot to rows of its regressor: derivatives, contacts, and one filter for both sides.
+"""From a log of a floating robot, or one with loops, to rows of its regressor: derivatives, contacts, a filter for both sides.
 
 Contact forces are taken out first, and only then are rows filtered, within one phase of contact: F(J^T f) is not J^T F(f), and a
 filter across a change of contact mixes forces of both.
@@ -17,36 +17,47 @@ from taupi.identification.floating.contact_rows import (
     PROJECTED,
     ContactPlan,
     contact_plan,
-    phases,
     projected,
     wrench_forces,
 )
+from taupi.identification.floating.sensor_offsets import estimated_offsets, offset_columns, without_offsets
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter
 from taupi.model.robot import Robot
-from taupi.signals.filters import choose_cutoff, noise_bandwidth_hz
+from taupi.model.robot_parts import BALL
+from taupi.program.program import Program
+from taupi.regressors.closed_loops import ClosedLoops
+from taupi.signals.filters import butterworth, choose_cutoff, noise_bandwidth_hz
+from taupi.signals.floating_columns import phases, rate_within
 from taupi.signals.log import Log
+from taupi.signals.recorded_joints import recorded_joints
 
 _CHUNK = 2048
+# Positions are smoothed up to so many times the cutoff of the rows before they are differentiated.
+_SMOOTHER = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class FloatingMotion:
-    """The inputs of the IMU form, (N, 3) or (N, joints) each, and the torque of the rows (N, n), without contact forces."""
+    """The inputs of the regressor, (N, 3) or (N, joints) each, and the torque of the rows (N, n), without contact forces.
 
-    w: np.ndarray
-    wd: np.ndarray
-    a: np.ndarray
-    q: np.ndarray
-    qd: np.ndarray
-    qdd: np.ndarray
+    They are those of the IMU form, w, wd, a, q, qd, qdd; of a robot on the ground, q, qd, qdd.
+    """
+
+    inputs: tuple[np.ndarray, ...]
     tau: np.ndarray
 
     @property
-    def inputs(self) -> tuple[np.ndarray, ...]:
-        """What the IMU form takes."""
-        return self.w, self.wd, self.a, self.q, self.qd, self.qdd
+    def q(self) -> np.ndarray:
+        """The positions of the joints (N, joints)."""
+        return self.inputs[-3]
+
+    @property
+    def speeds(self) -> np.ndarray:
+        """The velocities (N, n) of the rows that are measured; 0 for the linear ones of the base."""
+        w, joints = self.inputs[:-3][:1], self.inputs[-2]
+        return np.concatenate([*w, *(np.zeros_like(x) for x in w), joints], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +72,16 @@ class FloatingRows:
     share: float
     plan: ContactPlan
     notes: tuple[str, ...]
+    cutoff_hz: float | None = None
 
 
 def check_floating_log(robot: Robot, log: Log) -> None:
-    """Refuse a log that does not fit a floating robot: other joints, or nothing of its base."""
-    names = tuple(robot.joint_names[k] for k in robot.actuated)
-    if log.names != names:
+    """Refuse a log that does not fit a floating robot, or one with loops: other joints, or nothing of its base."""
+    names = recorded_joints(robot)
+    if any(j.kind == BALL for j in robot.joints):
+        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
+    some = bool(robot.loops) and not robot.floating and 0 < len(log.names) < len(names)
+    if log.names != names and not (some and set(log.names) <= set(names)):
         if set(log.names) == set(names):
             remedy = "Put them in that order: log.select(...)."
         else:
@@ -74,86 +89,121 @@ def check_floating_log(robot: Robot, log: Log) -> None:
         raise TaupiError(
             f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(names)}.", remedy=remedy
         )
-    if len(robot.multiple_joints) > 1:
-        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
-    if log.base is None:
+    if robot.floating and log.base is None:
         raise TaupiError(
             f"The base of {robot.name} moves freely, and the log has nothing of it.",
             remedy=("Give tp.Log(..., base=tp.floating.BaseMotion(w, a)), or use robot.fixed_base().",),
         )
 
 
-def floating_motion(robot: Robot, log: Log) -> FloatingMotion:
-    """Return the motion of a log; derivatives that it does not have are central differences within a phase of contact."""
+def floating_motion(robot: Robot, log: Log, smooth_hz: float | None = None) -> FloatingMotion:
+    """Return the motion of a log; derivatives that it does not have are central differences within a phase of contact.
+
+    Of a robot on the ground with loops, positions of which derivatives are taken are smoothed up to `smooth_hz`, and a log of its
+    motors alone is completed by closing the loops.
+    """
     check_floating_log(robot, log)
-    assert log.base is not None
     steps = np.diff(log.time)
     if len(log) < 3 or not np.allclose(steps, steps.mean(), rtol=0.05):
         raise TaupiError(Argument("time"), " of the log is not evenly spaced: resample it first.")
-    seconds = float(steps.mean())
-    cuts = phases(log.contact, len(log))
-
-    def rate(x: np.ndarray) -> np.ndarray:
-        parts = [np.gradient(x[s], seconds, axis=0) if s.stop - s.start > 1 else np.zeros_like(x[s]) for s in cuts]
-        return np.concatenate(parts)
-
-    qd = rate(log.q) if log.qd is None else log.qd
-    qdd = rate(qd) if log.qdd is None else log.qdd
-    wd = rate(log.base.w) if log.base.wd is None else log.base.wd
+    rate = rate_within(log.time, log.contact)
+    q = log.q
+    if smooth_hz is not None and log.qdd is None and not robot.floating:
+        q = butterworth(q, log.rate_hz, min(smooth_hz, 0.4 * log.rate_hz))
+    qd = rate(q) if log.qd is None else log.qd
+    joints: tuple[np.ndarray, ...] = (q, qd, rate(qd) if log.qdd is None else log.qdd)
+    base: tuple[np.ndarray, ...] = ()
+    if log.base is not None and robot.floating:
+        base = (log.base.w, rate(log.base.w) if log.base.wd is None else log.base.wd, log.base.a)
     tau = np.zeros((len(log), robot.n))
     if log.tau is not None:
-        tau[:, list(robot.actuated)] = log.tau
-    motion = FloatingMotion(log.base.w, wd, log.base.a, log.q, qd, qdd, tau)
-    for name, value in (("base", np.concatenate(motion.inputs[:3], axis=1)), ("q", log.q), ("tau", tau)):
+        tau[:, [robot.joint_names.index(name) for name in log.names]] = log.tau
+    signals = (("base", np.concatenate(base or (q[:, :0],), axis=1)), ("q", log.q), ("tau", tau))
+    for name, value in signals:
         if not np.isfinite(value).all():
             raise TaupiError(f"{name} of the log is not finite. Leave such samples out: log.drop_gaps().")
-    return motion
+    if log.n < len(robot.actuated):
+        joints = ClosedLoops(robot, log.names).motion(*joints)
+    return FloatingMotion((*base, *joints), tau)
+
+
+def regressor_of(base: BaseParameters) -> Program:
+    """Return the program of the base regressor: the IMU form of a floating robot."""
+    return base.regressor(base="imu") if base.robot.floating else base.regressor()
 
 
 def row_scales(base: BaseParameters, motion: FloatingMotion, prior: np.ndarray) -> np.ndarray:
     """Return the size (n,) of each row's torque with prior parameters, by which rows are made comparable."""
     step = max(1, len(motion.q) // 1000)
     inputs = [x[::step] for x in motion.inputs]
-    torque = base.regressor(base="imu")(*inputs) @ base.project(prior)
+    torque = regressor_of(base)(*inputs) @ base.project(prior)
     size = np.sqrt(np.mean(torque**2, axis=0))
     return np.maximum(size, 1e-3 * max(float(size.max()), 1e-9))
 
 
+@dataclass(frozen=True)
+class ContactSettings:
+    """What is asked for of contact forces: `contact` and `feet` of `taupi.identify`, and whether force sensors have offsets."""
+
+    contact: str | None = None
+    feet: str = "point"
+    wrench_offset: bool = False
+
+
 def floating_rows(
-    base: BaseParameters, log: Log, preparation: Preparation, way: str | None, feet: str, prior: np.ndarray
+    base: BaseParameters, log: Log, preparation: Preparation, settings: ContactSettings, prior: np.ndarray
 ) -> FloatingRows:
     """Return the rows of a log, contact forces measured or projected out, then filtered within phases of contact.
 
     A log with recorded accelerations of joints and base is not filtered unless a cutoff is given.
     """
     robot = base.robot
-    motion, plan = floating_motion(robot, log), contact_plan(robot, log, way, feet)
+    check_floating_log(robot, log)
+    plan = contact_plan(robot, log, settings.contact, settings.feet)
+    row_filter, notes = _row_filter(log, preparation)
+    smooth_hz = None if row_filter is None else _SMOOTHER * row_filter.cutoff_hz
+    motion = floating_motion(robot, log, smooth_hz)
     if plan.way != BASE_ROWS and log.tau is None:
         raise TaupiError("tau is missing in the log.", remedy=("Give it, or use ", Argument("contact", BASE_ROWS), "."))
     tau = motion.tau
     if plan.way != PROJECTED:
         tau = tau + wrench_forces(robot, motion.q, log.wrench)
-    both = np.concatenate([_regressor(base, motion), tau[:, :, None]], axis=2)
-    if plan.way == PROJECTED:
-        both = projected(robot, plan, motion.q, log.contact, both, row_scales(base, motion, prior))
-    row_filter, notes = _row_filter(log, preparation)
+    sensors = log.wrench if settings.wrench_offset and plan.way != PROJECTED else {}
+    offsets = offset_columns(robot, motion.q, sensors)
+    both = np.concatenate([_regressor(base, motion), tau[:, :, None], offsets], axis=2)
+    scales = row_scales(base, motion, prior)
+    if plan.way == PROJECTED or robot.loops:
+        contacts = log.contact if plan.way == PROJECTED else {}
+        both = projected(robot, plan, motion.q, contacts, both, scales)
     cuts = phases(log.contact, len(log)) if plan.way == PROJECTED else [slice(0, len(log))]
     kept, at = _filtered(both, cuts, row_filter)
     use = np.ones((len(at), robot.n), dtype=bool)
     if plan.way == BASE_ROWS:
         use[:, 6:] = False
+    columns, kept = kept[:, :, base.count + 1 :], kept[:, :, : base.count + 1]
+    if sensors:
+        frames = [(name, value.shape[1]) for name, value in sensors.items()]
+        notes = (*notes, *estimated_offsets(kept, columns, use, scales, frames))
+        kept = without_offsets(kept, columns, use, scales)
     share = 1.0
     if row_filter is not None:
         rate = row_filter.rate_hz / row_filter.step
         share = min(1.0, 2 * noise_bandwidth_hz(row_filter.cutoff_hz, row_filter.order) / rate)
-    speeds = np.concatenate([motion.w, np.zeros((len(log), 3)), motion.qd], axis=1)
     return FloatingRows(
-        kept[:, :, :-1], kept[:, :, -1], use, log.time[at], speeds[at], share, plan, (plan.note, *notes)
+        kept[:, :, :-1],
+        kept[:, :, -1],
+        use,
+        log.time[at],
+        motion.speeds[at],
+        share,
+        plan,
+        (plan.note, *notes),
+        None if row_filter is None else row_filter.cutoff_hz,
     )
 
 
 def _regressor(base: BaseParameters, motion: FloatingMotion) -> np.ndarray:
-    program = base.regressor(base="imu")
+    program = regressor_of(base)
     count = len(motion.q)
     parts = [program(*(x[k : k + _CHUNK] for x in motion.inputs)) for k in range(0, count, _CHUNK)]
     return np.concatenate(parts)
@@ -161,8 +211,7 @@ def _regressor(base: BaseParameters, motion: FloatingMotion) -> np.ndarray:
 
 def _row_filter(log: Log, preparation: Preparation) -> tuple[Filter | None, tuple[str, ...]]:
     """Return the filter of the rows, and a note on it; None where accelerations were recorded and no cutoff is given."""
-    assert log.base is not None
-    recorded = log.qdd is not None and log.base.wd is not None
+    recorded = log.qdd is not None and (log.base is None or log.base.wd is not None)
     if preparation.cutoff_hz is None and recorded:
         return None, ("accelerations are those of the log; rows are not filtered",)
     hz = preparation.cutoff_hz or choose_cutoff(log.q, log.rate_hz).hz
@@ -204,6 +253,11 @@ def floating_prediction(base: BaseParameters, values: np.ndarray, log: Log) -> n
 
     The first six are those of the base, which has no motors: what is left there is not explained.
     """
+    if base.robot.loops:
+        raise TaupiError(
+            f"{base.robot.name} has closed loops, so that torques of single joints cannot be predicted.",
+            remedy="Use fit.validate(log), or tp.loops.ClosedLoops(robot, motors).motor_regressor.",
+        )
     motion = floating_motion(base.robot, log)
     if any(flags.any() for name, flags in log.contact.items() if name not in log.wrench):
         raise TaupiError(

@@ -12,6 +12,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.floating_logs import base_from_states
 from taupi.signals.log import Log
+from taupi.signals.recorded_joints import recorded_joints, recorded_units
 
 
 def log_from_states(
@@ -42,7 +43,7 @@ def log_from_states(
     """
     if not robot.floating:
         raise TaupiError(f"{robot.name} is bolted to the ground.", remedy="Use robot.floating_base().")
-    names = tuple(robot.joint_names[k] for k in robot.actuated)
+    names = recorded_joints(robot)
     own = names if joints is None else tuple(joints)
     if sorted(own) != sorted(names):
         message = f" is {', '.join(own)}, expected the joints of {robot.name} in some order: {', '.join(names)}."
@@ -58,7 +59,6 @@ def log_from_states(
             raise TaupiError(Argument(name), message)
         arrays.append(np.concatenate([array[:, :base], array[:, base:][:, order]], axis=1))
     position, velocity, acceleration, _ = from_base(robot, convention)(*arrays, np.zeros(robot.n))
-    units = tuple("m" if robot.slides[k] else "rad" for k in robot.actuated)
     return Log(
         np.asarray(time, dtype=float),
         position[:, 7:],
@@ -66,7 +66,7 @@ def log_from_states(
         acceleration[:, 6:],
         None if tau is None else np.asarray(tau, dtype=float)[:, order],
         names=names,
-        units=units,
+        units=recorded_units(robot),
         base=base_from_states(robot, position, velocity, acceleration),
         wrench={} if wrench is None else {k: np.asarray(v) for k, v in wrench.items()},
         contact={} if contact is None else {k: np.asarray(v) for k, v in contact.items()},

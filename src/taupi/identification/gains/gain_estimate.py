@@ -99,8 +99,11 @@ class GainEstimate:
     @property
     def summary(self) -> str:
         """One line: the gains with their standard errors."""
-        pairs = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.values, self.stderr, strict=True))
-        return f"Gains of {self.robot.name} from a mass of {self.mass:g} kg on {self.frame}, N m/A: {pairs}"
+        alike = len(set(self.units)) == 1
+        each = zip(self.values, self.stderr, self.units, strict=True)
+        pairs = ", ".join(f"{v:.4g} ± {e:.2g}{'' if alike else f' {unit}'}" for v, e, unit in each)
+        common = f", {self.units[0]}" if alike else ""
+        return f"Gains of {self.robot.name} from a mass of {self.mass:g} kg on {self.frame}{common}: {pairs}"
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of the gains; the first row is the heading."""

@@ -41,6 +41,8 @@ class Contact:
         tau_ext: The torque from outside (n,) at the peak, N m or N.
         level: The largest torque relative to its threshold.
         force: The smallest force that explains the torque at the peak, and the link and point where it would act.
+        unit: That of the torque of the joint that feels it most: "N m", or "N" for a prismatic one.
+        torque: The largest of all torques from outside at the peak that have this unit.
     """
 
     start: float
@@ -50,6 +52,8 @@ class Contact:
     tau_ext: np.ndarray
     level: float
     force: ContactForce
+    unit: str
+    torque: float
 
     @property
     def link(self) -> str:
@@ -58,11 +62,11 @@ class Contact:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contact as plain data."""
-        plain = {k: getattr(self, k) for k in ("start", "end", "peak", "joint", "link", "level")}
+        plain = {k: getattr(self, k) for k in ("start", "end", "peak", "joint", "link", "level", "torque", "unit")}
         return {**plain, "tau_ext": self.tau_ext.tolist(), "force": self.force.to_dict()}
 
     def __str__(self) -> str:
-        felt = f"felt up to {self.joint}, {np.abs(self.tau_ext).max():.3g} N m at most ({self.level:.1f} times the threshold)"
+        felt = f"felt up to {self.joint}, {self.torque:.3g} {self.unit} at most ({self.level:.1f} times the threshold)"
         return (
             f"{self.start:.3f} to {self.end:.3f} s: {felt}; about {self.force.size:.0f} N on {self.link} would do that"
         )
@@ -140,10 +144,12 @@ class ContactDetector(Component):
         robot = self.robot
         link = robot.joints.index(robot.driving_joints[outermost])
         spread = self._at_threshold(log, peak) / _DEVIATIONS
-        time = log.time
+        time, slides = log.time, np.array(robot.slides)
+        alike = slides == slides[np.argmax(level[peak])]
         return Contact(
             float(time[rows[0]]), float(time[rows[-1]]), float(time[peak]), robot.joint_names[outermost],
             tau_ext[peak], float(level[peak].max()), contact_force(robot, link, log.q[peak], tau_ext[peak], spread),
+            "N" if slides[np.argmax(level[peak])] else "N m", float(np.abs(tau_ext[peak][alike]).max()),
         )  # fmt: skip
 
     def _at_threshold(self, log: Log, row: int) -> np.ndarray:
@@ -171,7 +177,7 @@ class ContactDetector(Component):
             own, last = state[: observer.size], state[observer.size :]
             tau_ext, after = observer.advance(chain, (q, qd, tau), own, dt, quiet)
             felt = cs.if_else(tau_ext * last > 0, cs.fmin(cs.fabs(tau_ext), cs.fabs(last)), 0.0)
-            return tau_ext, felt / threshold, cs.vertcat(after, tau_ext)
+            return tau_ext, self.thresholds.levels(felt, threshold), cs.vertcat(after, tau_ext)
 
         outputs = [Port("tau_ext", (n,)), Port("level", (n,)), Port("state_next", (self.size,))]
         ports = [*observer.ports()[:-2], Port("state", (self.size,)), Port("dt")]

@@ -20,6 +20,8 @@ _SHARES = (0.2, 0.2, 0.1)
 _MOVES = 0.9
 # There, surprises beyond this many standard deviations count as so many: breaking away, or a touch, is no drift (Huber 1964).
 _CLIP = 3.0
+# There, a change counts by as much as it exceeds so many standard errors.
+_SURE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,21 @@ class FrictionFilter:
         """Return x^T theta (n,), the torque of the changes in `state`, for `x` (3,) of each joint."""
         return cs.vertcat(*(cs.dot(x[j], state[3 * j : 3 * j + 3]) for j in range(self.n)))
 
+    def sure_correction(self, x: list[Vector], state: Vector) -> Vector:
+        """Return as much of `correction` (n,) as is sure: less two standard errors, (x^T P x)^(1/2) each, towards zero.
+
+        While a joint moves one way, dry friction and offset cannot be told apart. What was learnt then says little of the other
+        way, and its covariance P knows it.
+        """
+        sure = []
+        for j in range(self.n):
+            change = cs.dot(x[j], state[3 * j : 3 * j + 3])
+            place = 3 * self.n + 6 * j
+            variance = cs.dot(x[j], _full(state[place : place + 6]) @ x[j])
+            doubt = _SURE * cs.sqrt(cs.fmax(variance, 0.0))
+            sure.append(cs.fmax(change - doubt, 0.0) + cs.fmin(change + doubt, 0.0))
+        return cs.vertcat(*sure)
+
     def update(self, x: list[Vector], e: Vector, state: Vector, dt: Expression, learns: list[Expression]) -> Vector:
         """Return the state `dt` after `state` (9n,), given the torque `e` (n,) that the changes should explain.
 
@@ -144,7 +161,7 @@ class FrictionFilter:
         states = state[n : 2 * n] + share * (s - state[n : 2 * n])
         x = [cs.vertcat(speeds[j], states[j], 1.0) for j in range(n)]
         own = state[2 * n :]
-        result = r + self.correction(x, own)
+        result = r + self.sure_correction(x, own)
         open_to = SX.ones(n) if gate is None else gate(result)
         learns = [self.moves(states[j]) * open_to[j] * cs.if_else(dt > 0, 1.0, 0.0) for j in range(n)]
         return result, cs.vertcat(speeds, states, self.update(x, -r, own, cs.fmax(dt, 1e-9), learns))

@@ -32,9 +32,12 @@ _SHAPES = (-0.75, 0.0)
 # Speeds above standstill are divided into so many ranges, with equally many samples in each.
 _RANGES = 3
 # A range of speeds with fewer stretches says too little of its tail, and takes the whole joint's.
-_FEWEST = 10
+_FEWEST = 50
+# Share of the false alarms that are accepted which the joints may raise alone; they may raise the others together.
+_ALONE = 0.5
 # A joint stands below so many widths of its dry friction, tanh(qd / width).
 _STANDS = 2.0
+_LITTLE = 1e-9  # a share of a threshold
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Thresholds:
         standing: The speed (n,) below which a joint stands, rad/s or m/s.
         calibration: What was asked for.
         hours: How long the logs are that they were found from, h.
+        together: From which norm of the shares r / threshold on all joints together feel a contact that none feels alone; at
+            least 1, infinite by default: not at all.
         alarms: How many alarms there were in these logs, with these thresholds.
         bandwidth_hz: The bandwidth of the observer whose residual they are for, Hz; 20 by default.
         tracked: Whether friction follows the robot in that observer; False by default.
@@ -76,6 +81,7 @@ class Thresholds:
     standing: np.ndarray
     calibration: Calibration
     hours: float
+    together: float = np.inf
     alarms: int = 0
     bandwidth_hz: float = 20.0
     tracked: bool = False
@@ -87,6 +93,21 @@ class Thresholds:
     def _of_joint(self, j: int, speed: Expression, dry: Expression) -> Expression:
         stands = cs.fmax(1 - speed / float(self.standing[j]), 0.0)
         return cs.fmax(interpolated(speed, self.speeds[j], self.torques[j]), self.calibration.breakaway * dry * stands)
+
+    def levels(self, felt: Vector, threshold: Vector) -> Vector:
+        """Return levels (n,) over SX, above 1 for a contact, of torques that are `felt` (n,) beside their `threshold` (n,).
+
+        Those of joints alone are shares felt / threshold. Where their norm is further above `together` than the largest share is
+        above 1, all are raised by as much.
+        """
+        shares = felt / threshold
+        most = cs.fmax(cs.mmax(shares), _LITTLE)
+        return shares if np.isinf(self.together) else shares * cs.fmax(cs.norm_2(shares) / self.together / most, 1.0)
+
+    def norm(self, residuals: Residuals) -> np.ndarray:
+        """Return the norm (N,) of the shares felt / threshold of all joints, along the log of `residuals`."""
+        joints = zip(residuals.torque.T, residuals.speed.T, self.speeds, self.torques, strict=True)
+        return np.linalg.norm([felt / np.interp(speed, v, t) for felt, speed, v, t in joints], axis=0)
 
     @property
     def alarms_per_hour(self) -> tuple[float, float]:
@@ -116,7 +137,9 @@ class Thresholds:
             for j, name in enumerate(self.joints)
         }
         observer = {"bandwidth_hz": self.bandwidth_hz, "tracked": self.tracked}
-        return {**self.calibration.to_dict(), **observer, "hours": self.hours, "alarms": self.alarms, "joints": joints}
+        together = {} if np.isinf(self.together) else {"together": self.together}
+        evidence = {"hours": self.hours, "alarms": self.alarms}
+        return {**self.calibration.to_dict(), **observer, **evidence, **together, "joints": joints}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Thresholds:
@@ -129,6 +152,7 @@ class Thresholds:
             np.array([j["standing"] for j in each]),
             Calibration(data["false_alarms_per_hour"], data["breakaway"]),
             data["hours"],
+            positive("together", data["together"]) if "together" in data else np.inf,
             data["alarms"],
             positive("bandwidth_hz", data["bandwidth_hz"]),
             truth("tracked", data["tracked"]),
@@ -141,7 +165,8 @@ class Thresholds:
         for name, speeds, torques in zip(self.joints, self.speeds, self.torques, strict=True):
             moving = (f"{t:.3g} at {v:.2g}" for v, t in zip(speeds[2:], torques[2:], strict=True))
             rows.append((name, f"{torques[0]:.3g}", *moving))
-        return "\n".join([self.sentence, *table(rows)])
+        joined = f"all joints together: from {self.together:.3g} on, the norm of their shares of these thresholds"
+        return "\n".join([self.sentence, *table(rows), *([] if np.isinf(self.together) else [joined])])
 
 
 def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Calibration) -> ContactDetector:
@@ -150,42 +175,47 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
 
     if not logs:
         raise TaupiError(Argument("logs"), " is empty, expected logs of motions without contacts.")
-    thresholds = _from_residuals(replace(observer, tracker=None), observer, logs, calibration)
+    seen = _residuals(replace(observer, tracker=None), observer, logs)
+    thresholds = _of_joints(observer, seen, calibration)
     if observer.tracker is not None:
-        thresholds = _with_tracker(observer, logs, thresholds)
+        # A tracker knows nothing when it starts, and learns below a share of the thresholds only. Those of what it leaves once it
+        # has learnt would be exceeded before, and would then keep it from learning: they are at least those without it.
+        plain = replace(thresholds, tracked=True)
+        seen = _residuals(ContactDetector(observer, plain), observer, logs)
+        torques = _of_joints(observer, seen, calibration).torques
+        thresholds = replace(plain, torques=np.maximum(plain.torques, torques))
+    thresholds = with_together(thresholds, seen)
     detector = ContactDetector(observer, thresholds)
     alarms = sum(len(detector.contacts(log)) for log in logs)
-    return ContactDetector(observer, replace(thresholds, alarms=alarms))
+    return replace(detector, thresholds=replace(thresholds, alarms=alarms))
 
 
-def _with_tracker(observer: MomentumObserver, logs: Sequence[Log], plain: Thresholds) -> Thresholds:
-    """Return thresholds while friction is followed: at least those without a tracker, `plain`.
-
-    A tracker knows nothing when it starts, and learns below a share of the thresholds only; thresholds of what it leaves once it
-    has learnt would be exceeded before, and would then keep it from learning.
-    """
-    from taupi.identification.online.contacts import ContactDetector
-
-    tracked = replace(plain, tracked=True)
-    torques = _from_residuals(ContactDetector(observer, tracked), observer, logs, plain.calibration).torques
-    return replace(tracked, torques=np.maximum(plain.torques, torques))
+def _residuals(
+    component: MomentumObserver | ContactDetector, observer: MomentumObserver, logs: Sequence[Log]
+) -> list[Residuals]:
+    """Return what a `component`, the `observer` or its detector, sees in `logs`."""
+    return [Residuals.of(component, observer, log) for log in logs]
 
 
-def _from_residuals(
-    component: MomentumObserver | ContactDetector,
-    observer: MomentumObserver,
-    logs: Sequence[Log],
-    calibration: Calibration,
-) -> Thresholds:
-    """Return thresholds from what a `component`, the `observer` or its detector, sees in `logs` without contacts."""
-    residuals = [Residuals.of(component, observer, log) for log in logs]
+def _of_joints(observer: MomentumObserver, residuals: Sequence[Residuals], calibration: Calibration) -> Thresholds:
+    """Return thresholds of the joints of an `observer`, each alone."""
     result = find_thresholds(observer.robot.joint_names, _STANDS * observer.model.widths, residuals, calibration)
     return replace(result, bandwidth_hz=observer.bandwidth_hz)
 
 
+def with_together(thresholds: Thresholds, residuals: Sequence[Residuals]) -> Thresholds:
+    """Return the `thresholds` with that of all joints together, from `residuals` without contacts.
+
+    A push that many joints feel a little is rarer without a contact than one that a single joint feels as much.
+    """
+    tail = Tail.of([_peaks_of(thresholds.norm(r), r.stretch) for r in residuals])
+    rate = (1 - _ALONE) * thresholds.calibration.false_alarms_per_hour
+    return replace(thresholds, together=max(tail.exceeded(rate, thresholds.hours, _shape_in_motion([tail])), 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """The residual |r| (N, n) and the speed |qd| (N, n) along a log, and the number (N,) of the stretch of each sample."""
+    """What is felt of the residual and the speed |qd|, (N, n) each along a log, and the number (N,) of each sample's stretch."""
 
     torque: np.ndarray
     speed: np.ndarray
@@ -197,26 +227,41 @@ class Residuals:
         """Return what a `component`, the `observer` or its detector, sees in a `log`."""
         seconds, signals = observer.log_signals(log)
         residual = component.over(seconds, signals)["tau_ext"]
+        return cls.along(log, residual, signals[1])
+
+    @classmethod
+    def along(cls, log: Log, residual: np.ndarray, qd: np.ndarray) -> Residuals:
+        """Return them of any `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
         time = log.time - log.time[0]
-        return cls(np.abs(residual), np.abs(signals[1]), (time // _STRETCH).astype(int), log.duration)
+        return cls(felt_torque(residual), np.abs(qd), (time // _STRETCH).astype(int), log.duration)
+
+
+def felt_torque(residual: np.ndarray) -> np.ndarray:
+    """Return what a detector decides by, at each sample (N, n): the smaller of |r| now and at the last sample, 0 if signs differ.
+
+    Thresholds are tails of this, not of |r|: noise of single samples then does not raise them.
+    """
+    last = np.concatenate([np.zeros_like(residual[:1]), residual[:-1]])
+    return np.where(residual * last > 0, np.minimum(np.abs(residual), np.abs(last)), 0.0)
 
 
 def find_thresholds(
     joints: tuple[str, ...], standing: np.ndarray, residuals: Sequence[Residuals], calibration: Calibration
 ) -> Thresholds:
-    """Return the thresholds of `joints` that stand below the speeds `standing` (n,), from `residuals` without contacts."""
+    """Return the thresholds of `joints` alone that stand below the speeds `standing` (n,), from `residuals` without contacts."""
     hours = sum(r.seconds for r in residuals) / 3600
     if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
             f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less foretells no rare residual.",
             remedy="Give logs of motions without contacts, of a minute or more.",
         )
-    n, rate = len(joints), calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
+    n, rate = len(joints), _ALONE * calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
     edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]
     tails = [
         [Tail.of([_peaks(r, j, *ends) for r in residuals]) for ends in _ranges(standing[j], edges[j])] for j in range(n)
     ]
-    shapes = [_shape([row[0] for row in tails]), *[_shape([t for row in tails for t in row[1:]])] * _RANGES]
+    moving = _shape_in_motion([t for row in tails for t in row[1:]])
+    shapes = [_shape_at_rest([row[0] for row in tails]), *[moving] * _RANGES]
     torques = []
     for j, row in enumerate(tails):
         joint = Tail.of([_peaks(r, j, 0.0, np.inf) for r in residuals])
@@ -239,11 +284,15 @@ def _ranges(standing: float, edges: np.ndarray) -> list[tuple[float, float]]:
 def _peaks(r: Residuals, joint: int, low: float, high: float) -> np.ndarray:
     """Return the largest residual of each stretch among the samples of a joint between two speeds."""
     use = (r.speed[:, joint] >= low) & (r.speed[:, joint] < high)
-    if not use.any():
-        return np.zeros(0)
-    peaks = np.zeros(r.stretch[-1] + 1)
-    np.maximum.at(peaks, r.stretch[use], r.torque[use, joint])
-    return peaks[np.unique(r.stretch[use])]
+    return _peaks_of(r.torque[use, joint], r.stretch[use])
+
+
+def _peaks_of(values: np.ndarray, stretches: np.ndarray) -> np.ndarray:
+    """Return the largest of `values` (N,) in each of the stretches whose numbers are `stretches` (N,)."""
+    numbers, places = np.unique(stretches, return_inverse=True)
+    peaks = np.zeros(len(numbers))
+    np.maximum.at(peaks, places, values)
+    return peaks
 
 
 @dataclass(frozen=True)
@@ -277,16 +326,39 @@ class Tail:
         return self.level + median * float((ratio**shape - 1) / (2**shape - 1))
 
 
-def _shape(tails: Sequence[Tail]) -> float:
-    """Return the shape c of the tails of several joints together, from the quartiles of their excesses in units of their medians.
+def _shape_in_motion(tails: Sequence[Tail]) -> float:
+    """Return the shape c of the tails of several joints that move, from their excesses in units of their medians.
 
-    With Pickands' estimator, x_75 / x_50 = 2^c + 1.
+    By probability-weighted moments (Hosking & Wallis 1987, with c = -k), and one standard error more, so that short logs have
+    heavier tails. Never heavier than exponential: a single outlier, such as a brake that opens, is no tail.
     """
-    own = [t.excesses / np.median(t.excesses) for t in tails if len(t.excesses) >= 3]
-    if not own:
+    x = np.sort(_in_medians(tails))
+    count = len(x)
+    if not count:
         return 0.0
-    upper = float(np.quantile(np.concatenate(own), 0.75))
-    return float(np.clip(np.log2(max(upper - 1, 1e-6)), *_SHAPES))
+    mean, weighted = x.mean(), np.mean((1 - (np.arange(count) + 0.65) / count) * x)
+    k = max(float(mean / (mean - 2 * weighted)) - 2, 0.0)
+    variance = (1 + k) * (2 + k) ** 2 * (1 + k + 2 * k * k) / ((1 + 2 * k) * (3 + 2 * k)) / count
+    return float(np.clip(np.sqrt(variance) - k, *_SHAPES))
+
+
+def _shape_at_rest(tails: Sequence[Tail]) -> float:
+    """Return the shape c of the tails of several joints that stand: it has an end, which is what friction can hold.
+
+    Quartiles of the excesses show it whatever joints do that break away: x_75 / x_50 = 2^c + 1 (Pickands 1975). One standard
+    error more, by the delta method about 3.5 / sqrt(count), makes the tails of short logs heavier.
+    """
+    x = _in_medians(tails)
+    if not len(x):
+        return 0.0
+    shape = np.log2(max(float(np.quantile(x, 0.75)) - 1, 1e-6))
+    return float(np.clip(shape + 3.5 / np.sqrt(len(x)), *_SHAPES))
+
+
+def _in_medians(tails: Sequence[Tail]) -> np.ndarray:
+    """Return the excesses of several tails together, each in units of the median of its own."""
+    own = [t.excesses / np.median(t.excesses) for t in tails if len(t.excesses) >= 3]
+    return np.concatenate(own) if own else np.zeros(0)
 
 
 def _increasing(knots: Sequence[float]) -> np.ndarray:

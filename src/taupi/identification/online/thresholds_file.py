@@ -35,6 +35,12 @@ class ThresholdsData(TypedDict):
     tracked: bool
 
 
+class OptionalData(ThresholdsData, total=False):
+    """What it may hold besides."""
+
+    together: float
+
+
 def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force: bool = False) -> None:
     """Write `thresholds` as JSON to `path`; a file that exists is overwritten only with `force`."""
     data = {"schema": _SCHEMA, "taupi": __version__, **thresholds.to_dict()}
@@ -50,7 +56,7 @@ def read_thresholds(path: str | os.PathLike[str], robot: Robot) -> Thresholds:
             f"{file} holds no thresholds.", remedy="Write them with taupi contacts ... -o thresholds.json."
         )
     try:
-        data = conformed(data, ThresholdsData, "it")
+        data = conformed(data, OptionalData, "it")
         thresholds = Thresholds.from_dict(data)
     except (TaupiError, TypeError, ValueError, KeyError) as error:
         raise TaupiError(f"{printable(file)} is damaged: {shown(str(error), 120)}.") from None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from taupi.dynamics.imu_form import require_motors
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations
@@ -34,6 +35,7 @@ def later_recordings(
 
     Rows of joints that are slower than those of the fit are left out. `name` is that of the argument with the logs.
     """
+    require_motors(base.robot, "What changed since a fit")
     if base.elastic:
         raise TaupiError(
             f"{base.robot.name} was identified with elastic joints, whose changes are not worked out.",

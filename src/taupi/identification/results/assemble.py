@@ -11,8 +11,9 @@ import numpy as np
 from taupi.errors import NotIdentifiedError
 from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
-from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.fit import Fit, JointStatistics
 from taupi.identification.results.sensitivity import sensitivity_note, shifts
+from taupi.identification.results.status import Status
 from taupi.identification.results.uncertainty import Uncertainty, uncertainty
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution
@@ -90,7 +91,7 @@ def assemble(
 def _row_settings(problem: Problem) -> dict[str, Any]:
     """Return the setting that tells rows with deflections as measurements from those with deflections as columns."""
     if problem.contact is not None:
-        return dict(zip(("contact", "feet"), problem.contact, strict=True))
+        return dict(problem.contact)
     return {"fits_deflection": True} if problem.springs is not None and problem.springs.rows is not None else {}
 
 

@@ -36,10 +36,11 @@ def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
     out.
     """
     _refuse(_homeless_sentences(fit), anyway)
-    return _identified(fit, anyway)
+    return robot_of_fit(fit, anyway)
 
 
-def _identified(fit: Fit, anyway: bool) -> Robot:
+def robot_of_fit(fit: Fit, anyway: bool = False) -> Robot:
+    """Return the robot with the parameters of a fit that have a place in a description; see `identified_robot`."""
     pi = fit.parameters
     wrong = inconsistencies(pi)
     if wrong:
@@ -157,7 +158,7 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 
 @write_urdf.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    urdf.write(_identified(source, anyway), path, force)  # inertials only: terms without a place do not matter here
+    urdf.write(robot_of_fit(source, anyway), path, force)  # inertials only: terms without a place do not matter here
     if source.basis.elastic:
         message = (
             "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."

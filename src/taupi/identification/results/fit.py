@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,9 @@ import numpy as np
 
 from taupi.checks import is_number, positive
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, InPython, Part, TaupiError, shown
+from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.results.status import Status
 from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
@@ -23,6 +23,7 @@ from taupi.identification.springs.records import SpringRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
+from taupi.public_names import handed_on
 from taupi.settings import takes
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
@@ -36,71 +37,6 @@ if TYPE_CHECKING:
     from taupi.identification.results.validation import Validation
     from taupi.signals.log import Log
     from taupi.signatures import validate as validate_fit
-
-
-class Outcome(Enum):
-    """The outcome of an estimator, with its remedy if it failed."""
-
-    SOLVED = ("solved", ())
-    UNCONSTRAINED = ("no constraint is active", ())
-    CONSTRAINED = ("solved, with active constraints", ())
-    REPLACED = ("another estimator was used than the one asked for", ())
-    NOT_CONVERGED = (
-        "did not converge",
-        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
-    )
-    NOT_CONSISTENT = (
-        "found no consistent parameters",
-        (
-            "Give a larger ",
-            Argument("prior_weight"),
-            ", or wider ",
-            Argument("bounds"),
-            ": the solver failed between these.",
-        ),
-    )
-
-    def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
-        self.message = message
-        self.remedy = remedy
-
-    @property
-    def ok(self) -> bool:
-        """Whether the estimator succeeded."""
-        return not self.remedy
-
-
-@dataclass(frozen=True)
-class Status:
-    """The `outcome` of an estimator, and a `detail`, if there is more to say."""
-
-    outcome: Outcome = Outcome.SOLVED
-    detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the estimator succeeded."""
-        return self.outcome.ok
-
-    @property
-    def message(self) -> str:
-        """What happened, in words."""
-        return self.detail or self.outcome.message
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it; empty if the estimator succeeded."""
-        return "".join(map(str, self.outcome.remedy))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the status as plain data."""
-        return {"outcome": self.outcome.name, "ok": self.ok, "message": self.message, "remedy": self.remedy}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Status:
-        """Return the status that `to_dict` returned as `data`."""
-        outcome = Outcome[data.get("outcome", "SOLVED" if data["ok"] else "NOT_CONVERGED")]
-        return cls(outcome, "" if data["message"] == outcome.message else data["message"])
 
 
 @dataclass(frozen=True)
@@ -233,6 +169,20 @@ class Fit:
         from taupi.identification.results.export import identified_robot
 
         return identified_robot(self, anyway)
+
+    def to_pinocchio(self, model: Any, anyway: bool = False) -> Any:
+        """Set what was identified in a Pinocchio `model`, and return the model; see `taupi.bridges.to_pinocchio`.
+
+        A fit whose verdict is wrong is refused, unless `anyway`.
+        """
+        return handed_on("bridges", "to_pinocchio")(self, model, anyway)
+
+    def to_drake(self, plant: Any, context: Any = None, anyway: bool = False) -> Any:
+        """Set what was identified in a `context` of a Drake `plant`, by default a new one, and return the context.
+
+        See `taupi.bridges.to_drake`. A fit whose verdict is wrong is refused, unless `anyway`.
+        """
+        return handed_on("bridges", "to_drake")(self, plant, context, anyway)
 
     # Uncertainty --------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from taupi.dynamics.terms import TERMS, Along, Term
 from taupi.dynamics.terms.elastic import Damping, LinkSide
 from taupi.errors import TaupiError, unknown
 from taupi.identification.friction.fitted_terms import TermData, base_with_terms, term_to_dict
-from taupi.identification.results.fit import Fit, JointStatistics, Status
+from taupi.identification.results.fit import Fit, JointStatistics
+from taupi.identification.results.status import Status
 from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.recording import LogRecord

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from taupi.dynamics.imu_form import require_bolted
+from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import Along, Coulomb, Term
 from taupi.dynamics.terms.per_joint import value_at
 from taupi.errors import TaupiError
@@ -25,7 +25,7 @@ def online_model(fit: Fit) -> OnlineModel:
     Its standard parameters are the base parameters at their representatives, and 0 elsewhere, for which B pi = pi_b: they act
     alike in every motion, whether or not real bodies could have them.
     """
-    require_bolted(fit.robot, "What runs beside a robot")
+    require_motors(fit.robot, "What runs beside a robot")
     if fit.basis.elastic:
         raise TaupiError(
             f"{fit.robot.name} was fitted with elastic joints, and what runs online takes joints as rigid.",

@@ -6,7 +6,8 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identification.physical.standard_parameters import FARTHEST
-from taupi.identification.results.fit import Fit, Outcome
+from taupi.identification.results.fit import Fit
+from taupi.identification.results.status import Outcome
 from taupi.identification.results.verdict import Level, Reason, percent
 from taupi.model.parameters import LINK_SIZE
 

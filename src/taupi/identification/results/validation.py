@@ -12,12 +12,13 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
-from taupi.identification.floating.floating_rows import floating_prediction, floating_rows
+from taupi.identification.floating.floating_rows import ContactSettings, floating_prediction, floating_rows
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
 from taupi.identification.results.extrapolation import Speeds, faster_joints, warn_if_faster
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.torque_parts import TorqueParts, torque_parts
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import Recording, encoder_delays
@@ -76,6 +77,7 @@ class Validation:
         raw: The torque (N, n) as it was recorded.
         notes: What was done to the log, in words.
         faster: The joints that move more than 1.2 times as fast as in any fitted log, by name, with both speeds.
+        parts: Velocities, the torque of friction and that of the description alone; None for elastic joints and free bases.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Validation:
     raw: np.ndarray
     notes: tuple[str, ...] = ()
     faster: Mapping[str, Speeds] = field(default_factory=dict)
+    parts: TorqueParts | None = None
 
     @property
     def residual(self) -> np.ndarray:
@@ -154,7 +157,7 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
     settings = dataclasses.replace(fit.preparation, **changes)
     with errors_naming(log if isinstance(log, str | os.PathLike) else None):
         log = _read(log, fit, reading)
-        if fit.robot.floating:
+        if fit.robot.floating or fit.robot.loops:
             return _validate_floating(fit, log, settings)
         log.need("tau")
         if fit.motors_only:
@@ -212,13 +215,14 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
     measured, predicted, raw = (v[:, rows] for v in (measured, predicted, raw))
     names = [equations.names[j] for j in rows]
     validation = build_validation(fit, time, measured, predicted, raw, log.source.path, recording.notes, names)
-    return dataclasses.replace(validation, faster=faster_joints(fit, speeds))
+    parts = None if equations.sprung or known.any() else torque_parts(fit, blocks)
+    return dataclasses.replace(validation, faster=faster_joints(fit, speeds), parts=parts)
 
 
 def _validate_floating(fit: Fit, log: Log, settings: Preparation) -> Validation:
     """Return how well a fit of a floating robot explains the rows of a log, contact forces treated as in the fit."""
-    way, feet = fit.settings.get("contact"), fit.settings.get("feet", "point")
-    rows = floating_rows(fit.basis, log, settings, way, feet, fit.prior)
+    own = {f.name: fit.settings[f.name] for f in dataclasses.fields(ContactSettings) if f.name in fit.settings}
+    rows = floating_rows(fit.basis, log, settings, ContactSettings(**own), fit.prior)
     used = np.flatnonzero(rows.use.any(axis=0))
     measured, predicted = rows.tau[:, used], (rows.y @ fit.values)[:, used]
     names = [Equations.of(fit.basis).names[k] for k in used]
@@ -288,7 +292,7 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
-    if fit.robot.floating:
+    if fit.robot.floating or fit.robot.loops:
         return floating_prediction(fit.basis, fit.values, log)
     equations = Equations.of(fit.basis)
     equations.check(log)

@@ -15,10 +15,11 @@ from taupi.model.scalars import Vector
 
 @dataclasses.dataclass(frozen=True)
 class _Branch:
-    """What hangs on the root by one moving joint: that joint, and the moving joints beyond it, by name."""
+    """What hangs on the root by one moving joint: that joint, the moving joints beyond it and the links, by name."""
 
     head: TreeJoint
     moving: tuple[str, ...]
+    links: tuple[str, ...]
 
     @property
     def free(self) -> bool:
@@ -32,8 +33,8 @@ class _Branch:
 
 def one_tree(
     tree: Tree, root: str, drives: Mapping[str, Drive], branch: str | None, notes: list[str]
-) -> dict[str, Drive]:
-    """Return the drives with every tree held that is not the robot.
+) -> tuple[Tree, dict[str, Drive]]:
+    """Return the drives with every tree held that is not the robot, and the file's tree without loops to those.
 
     Trees that are bolted to the root all belong to the robot. Where one moves freely, the robot is the tree with the most
     joints, or the one whose root link is `branch`; a note says which were left out.
@@ -57,7 +58,17 @@ def one_tree(
         notes.append(
             f"left out, since they are no part of {kept[0].head.child}'s tree: {names}; root= picks another tree"
         )
-    return released(drives, [name for b in out for name in b.moving])
+        tree = _without_loops_to(tree, {link for b in out for link in b.links}, notes)
+    return tree, released(drives, [name for b in out for name in b.moving])
+
+
+def _without_loops_to(tree: Tree, links: set[str], notes: list[str]) -> Tree:
+    """Return the tree without loops that have an end on one of some links."""
+    there = {f.name for f in tree.frames if f.link in links} | links
+    kept = tuple(loop for loop in tree.loops if loop.frame_a not in there and loop.frame_b not in there)
+    if len(kept) < len(tree.loops):
+        notes.append(f"{len(tree.loops) - len(kept)} loops are left out with them")
+    return dataclasses.replace(tree, loops=kept)
 
 
 def released(drives: Mapping[str, Drive], names: Iterable[str]) -> dict[str, Drive]:
@@ -78,16 +89,18 @@ def _branches(tree: Tree, root: str, drives: Mapping[str, Drive]) -> list[_Branc
         if drives[joint.name].driver is None:
             stack += reversed(children.get(joint.child, ()))
         else:
-            branches.append(_Branch(joint, tuple(_beyond(joint, children, drives))))
+            beyond = list(_beyond(joint, children))
+            moving = tuple(j.name for j in beyond if drives[j.name].driver is not None)
+            branches.append(_Branch(joint, moving, tuple(j.child for j in beyond)))
     return branches
 
 
-def _beyond(head: TreeJoint, children: Mapping[str, list[TreeJoint]], drives: Mapping[str, Drive]) -> Iterable[str]:
+def _beyond(head: TreeJoint, children: Mapping[str, list[TreeJoint]]) -> Iterable[TreeJoint]:
+    """Yield a joint and all beyond it."""
     stack = [head]
     while stack:
         joint = stack.pop()
-        if drives[joint.name].driver is not None:
-            yield joint.name
+        yield joint
         stack += children.get(joint.child, ())
 
 

@@ -53,7 +53,7 @@ def robot_from_tree(
     notes = list(tree.notes)
     if floating is False:
         drives = released(drives, [j.name for j in tree.joints if j.kind == FREE])
-    drives = one_tree(tree, root, drives, branch, notes)
+    tree, drives = one_tree(tree, root, drives, branch, notes)
     if tip is not None:
         drives, dropped = _only_path(tree, root, tip, drives)
         if dropped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -17,9 +18,9 @@ from taupi.model.formats.description_warnings import warn_of_description, warn_o
 from taupi.model.formats.file_tree import Mimic, Tree, TreeFrame, TreeJoint
 from taupi.model.formats.link_tree import motion, robot_from_tree
 from taupi.model.formats.mjcf_check import check_mjcf
-from taupi.model.formats.mjcf_compile import compiled
+from taupi.model.formats.mjcf_compile import compiled, mujoco_module
 from taupi.model.formats.mjcf_constraints import Constraints, constraints_of
-from taupi.model.formats.mjcf_passive import passive_notes, warn_of_passive_forces
+from taupi.model.formats.mjcf_passive import passive_notes, reflected, warn_of_passive_forces
 from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.text_file import read_text
 from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
@@ -75,7 +76,7 @@ def read(
     model, notes = compiled(file)
     tree = _tree(model, document.attributes.get("model") or file.stem, file.name, snap)
     tree = dataclasses.replace(tree, notes=(*notes, *tree.notes))
-    down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
+    down = _gravity(model) if gravity is None else gravity
     robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text), floating, root)
     warn_of_passive_forces(model, file.name)
     warn_of_snaps(tree)
@@ -84,19 +85,26 @@ def read(
     return robot
 
 
+def _gravity(model: MjModel) -> tuple[float, ...]:
+    """Return the file's gravity: none where a flag switches it off."""
+    off = int(model.opt.disableflags) & int(mujoco_module().mjtDisableBit.mjDSBL_GRAVITY)
+    return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
+
+
 def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
     notes = SnapNotes()
-    bodies = _named([model.body(b).name for b in range(model.nbody)], "body")
-    joints = _joint_names(model)
+    bodies = body_names(model)
+    joints = joint_names(model)
     rules = constraints_of(model, joints, bodies, where)
     links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
     tree_joints: list[TreeJoint] = []
+    between = _between(model, bodies, joints)
     for b in range(1, model.nbody):
-        chain = _body_joints(model, b, bodies, joints, rules, where, snap, notes)
+        chain = _body_joints(model, b, bodies, joints, between, rules, where, snap, notes)
         tree_joints += chain
         links += [(j.child, NO_BODY) for j in chain[:-1]]
         links.append((bodies[b], _inertia(model, b, bodies[b])))
-    taken = {link for link, _ in links}
+    taken = {link for link, _ in links} | {frame.name for frame in rules.frames}
     frames = list(rules.frames)
     for s in range(model.nsite):
         site = model.site(s).name
@@ -129,7 +137,27 @@ def _named(names: Sequence[str], what: str) -> list[str]:
     return result
 
 
-def _joint_names(model: MjModel) -> list[str]:
+def body_names(model: MjModel) -> list[str]:
+    """Return the names of the bodies, the world first; body3 or so for one that has none."""
+    return _named([model.body(b).name for b in range(model.nbody)], "body")
+
+
+def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> dict[int, str]:
+    """Return names of the massless links that joints of a body have between them, and of the fixed joints of bodies without any.
+
+    The keys are the numbers of those joints, and below zero, the numbers of those bodies.
+    """
+    names = {k: f"{bodies[int(model.jnt_bodyid[k])]}/{joints[k]}" for k in range(model.njnt)}
+    names |= {-b: f"fixed {bodies[b]}" for b in range(1, model.nbody) if not model.body_jntnum[b]}
+    taken = {*bodies, *joints}
+    for key in names:
+        while names[key] in taken:
+            names[key] += "_"
+        taken.add(names[key])
+    return names
+
+
+def joint_names(model: MjModel) -> list[str]:
     """Return the names of the joints; the only free joint is called base where it has no name of its own."""
     names = [model.joint(k).name for k in range(model.njnt)]
     free = [k for k in range(model.njnt) if KINDS[int(model.jnt_type[k])] == FREE]
@@ -143,6 +171,7 @@ def _body_joints(
     b: int,
     bodies: Sequence[str],
     joints: Sequence[str],
+    between: Mapping[int, str],
     rules: Constraints,
     where: str,
     snap: bool,
@@ -152,10 +181,10 @@ def _body_joints(
     before = _placement(model.body_pos[b], model.body_quat[b], snap, notes, f"body {bodies[b]}")
     parent, first, count = bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
     if not count:
-        return [TreeJoint(f"fixed {bodies[b]}", "fixed", parent, bodies[b], before)]
+        return [TreeJoint(between[-b], "fixed", parent, bodies[b], before)]
     result = []
     for k in range(first, first + count):
-        child = bodies[b] if k == first + count - 1 else f"{bodies[b]}/{joints[k]}"
+        child = bodies[b] if k == first + count - 1 else between[k]
         kind = KINDS[int(model.jnt_type[k])]
         if kind == FREE:  # its positions are those of the body in the world, whatever the file says of the body
             result.append(TreeJoint(joints[k], FREE, parent, child, home=before))
@@ -191,6 +220,8 @@ def _joint(
     note_snapped(notes, f"joint {name}: ref = {start:.6g}", snapped)
     dof, spring = model.jnt_dofadr[k], exact(float(model.jnt_stiffness[k]))
     rest = exact(float(model.qpos_spring[model.jnt_qposadr[k]]))
+    armature = float(model.dof_armature[dof]) + reflected(model, k, "armature")
+    damping = float(model.dof_damping[dof]) + reflected(model, k, "damping")
     return TreeJoint(
         name=name,
         kind=kind if model.jnt_limited[k] or kind == "prismatic" else "continuous",
@@ -201,18 +232,17 @@ def _joint(
         after=at.inverse() if any(at.translation) else Placement(),
         mimic=mimic,
         limits=_limits(model, k),
-        friction=Friction(
-            exact(float(model.dof_damping[dof])), exact(float(model.dof_frictionloss[dof])), offset=-spring * rest
-        ),
-        transmission=Transmission(rotor_inertia=exact(float(model.dof_armature[dof]))),
+        friction=Friction(exact(damping), exact(float(model.dof_frictionloss[dof])), offset=-spring * rest),
+        transmission=Transmission(rotor_inertia=exact(armature)),
         spring=spring,
     )
 
 
 def _limits(model: MjModel, k: int) -> Limits:
-    lower, upper = map(float, model.jnt_range[k]) if model.jnt_limited[k] else (None, None)
-    effort = float(max(abs(model.jnt_actfrcrange[k]))) if model.jnt_actfrclimited[k] else None
-    return Limits(lower, upper, None, effort)
+    limited = bool(model.jnt_limited[k])
+    lower, upper = (float(v) if limited and math.isfinite(v) else None for v in model.jnt_range[k])
+    effort = float(max(abs(model.jnt_actfrcrange[k]))) if model.jnt_actfrclimited[k] else math.inf
+    return Limits(lower, upper, None, effort if math.isfinite(effort) else None)
 
 
 def _inertia(model: MjModel, b: int, name: str) -> Body:

@@ -16,7 +16,9 @@ from taupi.model.formats.xml_tree import Node
 
 _DEEPEST = 16  # includes inside each other
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
-_NOT_FINITE = frozenset(sign + word for sign in ("", "+", "-") for word in ("nan", "inf", "infinity"))
+_NOT_A_NUMBER = frozenset(("nan", "+nan", "-nan"))
+_NOT_FINITE = _NOT_A_NUMBER | {sign + word for sign in ("", "+", "-") for word in ("inf", "infinity")}
+_NOT_OF_THE_ROBOT = ("numeric", "text", "tuple")  # data that users keep in a file
 # Attributes that hold names, which may be anything.
 _NAMES = frozenset(
     [
@@ -70,7 +72,7 @@ _TEXEL = 18  # bytes: three colours on six sides of a cube
 def check_mjcf(root: Node, file: Path) -> None:
     """Refuse an MJCF file that needs more than the budget, or names files that are no files or lie elsewhere.
 
-    `root` is its root element. Files that it includes must be in its folder, or below.
+    `root` is its root element. Files that it includes are named by paths that start from its folder.
     """
     _Check(file.resolve().parent, file.name).add(root)
 
@@ -108,9 +110,12 @@ class _Check:
             raise over_budget(f"{self.where} has more than {budget().nodes} elements with its copies", "nodes")
 
     def _check_numbers(self, node: Node) -> None:
-        """Refuse NaN and infinity, which MuJoCo takes for numbers that are not stated."""
+        """Refuse NaN and infinity, which MuJoCo takes for numbers that are not stated; a range may be without end."""
+        if node.tag in _NOT_OF_THE_ROBOT:
+            return
         for key, text in node.attributes.items():
-            if key not in _NAMES and not _NOT_FINITE.isdisjoint(text.lower().split()):
+            wrong = _NOT_A_NUMBER if key.endswith("range") else _NOT_FINITE
+            if key not in _NAMES and not wrong.isdisjoint(text.lower().split()):
                 place = f"{self.where}, line {node.line}: <{node.tag[:40]}>"
                 raise TaupiError(f"{place} {key} is {shown(text)}, expected finite numbers.")
 
@@ -128,16 +133,17 @@ class _Check:
             raise over_budget(needed, "unpacked_bytes", f"{budget().unpacked_bytes >> 20} MiB at most")
 
     def _include(self, name: str, copies: int, depth: int) -> None:
-        path = (self.folder / name).resolve()
-        if not path.is_relative_to(self.folder):
+        if Path(name).is_absolute():
             raise TaupiError(
-                f"{self.where} includes {shown(name)}, which is not in its folder.",
-                remedy="Copy it there, and include the copy.",
+                f"{self.where} includes {shown(name)}, expected a path that starts from its folder.",
+                remedy="Copy the file there, and include the copy.",
             )
+        path = (self.folder / name).resolve()
         if depth > _DEEPEST:
             raise TaupiError(f"{self.where} has includes inside each other, deeper than {_DEEPEST}.")
         if path.exists():  # else MuJoCo says that there is none
-            self.add(xml_tree.parse(read_text(path), printable(path.name)), copies, depth + 1)
+            document = xml_tree.parse(read_text(path), printable(path.name))
+            self.add(document, copies, depth + 1)
 
     def _check_asset(self, name: str) -> None:
         """Refuse a pipe or device, at which MuJoCo would wait forever, and a file that is too large."""

@@ -72,9 +72,10 @@ def _without_shapes(mujoco: ModuleType, file: Path, reason: str) -> tuple[MjMode
         site.material = ""
     for tendon in spec.tendons:
         tendon.material = ""
-    for assets in (spec.skins, spec.pairs, spec.excludes, spec.meshes, spec.hfields, spec.materials, spec.textures):
-        for asset in list(assets):
-            spec.delete(asset)
+    shown = (spec.skins, spec.meshes, spec.hfields, spec.materials, spec.textures)
+    for elements in (spec.sensors, spec.pairs, spec.excludes, *shown):  # they may name a shape
+        for element in list(elements):
+            spec.delete(element)
     return spec.compile(), (f"{reason}: {count} shapes are left out; all bodies have their own inertia",)
 
 

@@ -61,36 +61,41 @@ def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str],
 
 
 def _joint(model: MjModel, k: int, joints: Sequence[str], result: Constraints, curved: list[str]) -> None:
-    """Take q1 = q1_0 + a0 + a1 (q2 - q2_0), with q_0 of the reference configuration, as a joint that follows another."""
+    """Take q1 = q1_0 + a0 + a1 (q2 - q2_0), with q_0 of the reference configuration, as a joint that follows another.
+
+    Where joint 1 follows another already, q1 = r p + o, it is that one's turn: p = (q1 - o) / r.
+    """
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     name = joints[first]
     a0, a1, *higher = (exact(float(v)) for v in model.eq_data[k][:5])
-    start = exact(float(model.qpos0[model.jnt_qposadr[first]]))
+    offset = exact(float(model.qpos0[model.jnt_qposadr[first]])) + a0
     if second >= 0 and any(higher):
         curved.append(name)
         return
-    if name in result.mimics or name in result.held:
-        result.notes.append(f"joint {name}: a second equality of it is ignored")
+    driver, ratio, shift = _driver(name, result)
+    if driver is None or ratio == 0:
+        result.notes.append(f"joint {name}: an equality of it is ignored, since it is held already")
         return
     if second < 0:
-        result.held[name] = start + a0
+        result.held[driver] = (offset - shift) / ratio
         return
     master = joints[second]
-    if _follows(master, name, result):
+    if _driver(master, result)[0] == driver:
         result.notes.append(f"joint {name}: an equality with {master}, which follows it already, is ignored")
         return
-    offset = start + a0 - a1 * exact(float(model.qpos0[model.jnt_qposadr[second]]))
-    result.mimics[name] = Mimic(master, a1, offset)
+    offset -= a1 * exact(float(model.qpos0[model.jnt_qposadr[second]]))
+    result.mimics[driver] = Mimic(master, a1 / ratio, (offset - shift) / ratio)
 
 
-def _follows(joint: str, master: str, result: Constraints) -> bool:
-    """Tell whether a joint is another, or follows it, directly or along a chain."""
-    current: str | None = joint
-    while current is not None:
-        if current == master:
-            return True
-        current = result.mimics[current].master if current in result.mimics else None
-    return False
+def _driver(joint: str, result: Constraints) -> tuple[str | None, Fraction, Fraction]:
+    """Return the joint that a joint follows in the end, None where it is held, with the ratio and offset between the two."""
+    ratio, offset = Fraction(1), Fraction(0)
+    while joint in result.mimics:
+        mimic = result.mimics[joint]
+        offset += ratio * mimic.offset
+        ratio *= mimic.ratio
+        joint = mimic.master
+    return (None if joint in result.held else joint), ratio, offset
 
 
 def _loop(model: MjModel, k: int, joints: Sequence[str], bodies: Sequence[str], result: Constraints) -> None:
@@ -99,17 +104,19 @@ def _loop(model: MjModel, k: int, joints: Sequence[str], bodies: Sequence[str], 
     name = model.equality(k).name or f"loop{k}"
     if int(model.eq_objtype[k]) == _BODY:
         data = [float(v) for v in model.eq_data[k]]
-        ends = (_at(data[:3]), _at(data[3:6])) if kind == POINT else (_at(data[3:6], data[6:10]), Placement())
-        places = list(ends)
+        places = [_at(data[:3]), _at(data[3:6])] if kind == POINT else [_at(data[3:6], data[6:10]), Placement()]
         links = [first, max(second, 0)]
-        base = _bolted_base(model, links, joints)
-        if kind == WELD and base is not None:
-            result.held[base] = Fraction(0)
-            result.notes.append(f"{bodies[links[0]]} is welded to the world: its free joint {base} is held")
-            return
     else:  # sites
         links = [int(model.site_bodyid[s]) for s in (first, second)]
         places = [_at(model.site_pos[s], model.site_quat[s]) for s in (first, second)]
+    if any(int(model.body_mocapid[link]) >= 0 for link in links):
+        result.notes.append(f"{name} is left out: it ties the robot to a body that is moved from outside (mocap)")
+        return
+    base = _bolted_base(model, links, joints)
+    if kind == WELD and base is not None:
+        result.held[base] = Fraction(0)
+        result.notes.append(f"the robot is welded to the world: its free joint {base} is held")
+        return
     names = (f"{name}.a", f"{name}.b")
     for frame, link, place in zip(names, links, places, strict=True):
         result.frames.append(TreeFrame(frame, bodies[link], place))

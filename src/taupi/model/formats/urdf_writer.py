@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,18 +14,14 @@ from taupi.files import write_text
 from taupi.model.body import Body, body_to_com, move_body, why_not_physical
 from taupi.model.formats import xml_tree
 from taupi.model.formats.link_tree import robot_from_tree
+from taupi.model.formats.xml_edits import Edit, attribute_places, edited, indent_of, insert_first, new_attribute
 from taupi.model.formats.xml_tree import Node
 from taupi.model.placement import Placement
 from taupi.model.robot import Robot
 from taupi.model.scalars import with_values
 
-_START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
-
-
-_ATTRIBUTE = re.compile(rb"""\s(?P<name>[^\s=]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 _ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 Numbers = tuple[float, ...]
-Edit = tuple[int, int, bytes]  # start, stop, and the bytes that replace those between
 
 
 def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> None:
@@ -63,9 +58,7 @@ def updated_text(robot: Robot) -> str:
     root = xml_tree.parse(robot.source.text, robot.name)
     changed = [link for link in root.all("link") if link.attributes["name"] in own]
     edits = [edit for link in changed for edit in _edits(data, link, own[link.attributes["name"]], newline)]
-    for start, stop, replacement in sorted(edits, reverse=True):
-        data = data[:start] + replacement + data[stop:]
-    return data.decode("utf-8")
+    return edited(data, edits).decode("utf-8")
 
 
 def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
@@ -172,7 +165,7 @@ def _edits(data: bytes, link: Node, own: Body, newline: str) -> list[Edit]:
     wanted = _wanted(own)
     inertial = link.first("inertial")
     if inertial is None:
-        return [_insert(data, link, _inertial(wanted, _indent(data, link.start) + b"  ", newline), newline)]
+        return [insert_first(data, link, _inertial(wanted, indent_of(data, link.start) + b"  ", newline), newline)]
     result: list[Edit] = []
     for tag, attributes in wanted.items():
         node = inertial.first(tag)
@@ -180,7 +173,7 @@ def _edits(data: bytes, link: Node, own: Body, newline: str) -> list[Edit]:
             result += _attributes(data, node, attributes)
         elif any(attributes["xyz"]):  # only <origin> may be missing
             line = _element(tag, {"xyz": attributes["xyz"]}).encode()
-            result.append(_insert(data, inertial, line, newline))
+            result.append(insert_first(data, inertial, line, newline))
     return result
 
 
@@ -194,11 +187,7 @@ def _wanted(own: Body) -> dict[str, dict[str, Numbers]]:
 
 def _attributes(data: bytes, node: Node, wanted: Mapping[str, Numbers]) -> list[Edit]:
     """Return the edits of an element's attributes: those whose numbers change, and missing ones added."""
-    stop, closed = _tag(data, node)
-    places = {
-        m["name"].decode(): m.span("double") if m["double"] is not None else m.span("single")
-        for m in _ATTRIBUTE.finditer(data, node.start, stop)
-    }
+    places = attribute_places(data, node)
     if node.tag == "origin" and "quat_xyzw" in places:
         wanted = {"xyz": wanted["xyz"], "quat_xyzw": (0.0, 0.0, 0.0, 1.0)}
     result: list[Edit] = []
@@ -207,33 +196,8 @@ def _attributes(data: bytes, node: Node, wanted: Mapping[str, Numbers]) -> list[
             if tuple(map(float, node.attributes[name].split())) != values:
                 result.append((*places[name], _numbers(values).encode()))
         elif any(values):  # a missing attribute means zero
-            at = data.rindex(b"/", node.start, stop) if closed else stop - 1
-            at = len(data[:at].rstrip())
-            result.append((at, at, f' {name}="{_numbers(values)}"'.encode()))
+            result.append(new_attribute(data, node, name, _numbers(values)))
     return result
-
-
-def _insert(data: bytes, parent: Node, element: bytes, newline: str) -> Edit:
-    """Return the edit that makes an element the first child of another."""
-    indent = _indent(data, parent.start)
-    stop, closed = _tag(data, parent)
-    text = newline.encode() + indent + b"  " + element
-    if not closed:
-        return stop, stop, text
-    slash = data.rindex(b"/", parent.start, stop)
-    return slash, stop, b">" + text + newline.encode() + indent + f"</{parent.tag}>".encode()
-
-
-def _tag(data: bytes, node: Node) -> tuple[int, bool]:
-    """Return the byte after an element's start tag, and whether the tag closes itself."""
-    match = _START_TAG.match(data, node.start)
-    assert match is not None  # the parser has accepted it
-    return match.end(), bool(match[1])
-
-
-def _indent(data: bytes, start: int) -> bytes:
-    line = data[data.rfind(b"\n", 0, start) + 1 : start]
-    return line if not line.strip() else b""
 
 
 def _inertial(wanted: Mapping[str, Mapping[str, Numbers]], indent: bytes, newline: str) -> bytes:

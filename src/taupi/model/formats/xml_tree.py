@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -63,7 +64,30 @@ class _Builder:
 
 
 def parse(text: str, where: str) -> Node:
-    """Return the root element of an XML text; document types and entities are refused, depth and size are limited."""
+    """Return the root element of an XML text; document types and entities are refused, depth and size are limited.
+
+    Robots' own programs read what the standard forbids: "--" in comments, and a declaration that is not at the start.
+    """
+    data = text.encode("utf-8")
+    try:
+        return _parsed(data, where)
+    except _NotWellFormedError:
+        return _parsed(_LAX.sub(_blank, data), where)
+
+
+_LAX = re.compile(rb"<!--.*?-->|\A\s+<\?xml.*?\?>", re.DOTALL)
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    """Return blanks in place of a comment, so that lines and bytes stay where they are."""
+    return re.sub(rb"[^\r\n]", b" ", match.group())
+
+
+class _NotWellFormedError(TaupiError):
+    """XML that is not well-formed."""
+
+
+def _parsed(data: bytes, where: str) -> Node:
     parser = expat.ParserCreate("utf-8")
     builder = _Builder(parser, where)
     parser.StartElementHandler = builder.start
@@ -71,11 +95,11 @@ def parse(text: str, where: str) -> Node:
     parser.StartDoctypeDeclHandler = builder.refuse
     parser.EntityDeclHandler = builder.refuse
     try:
-        parser.Parse(text.encode("utf-8"), True)
+        parser.Parse(data, True)
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, "syntax error")
         place = f"line {error.lineno}, column {error.offset}"
-        raise TaupiError(f"{where} is not well-formed XML: {reason} at {place}.") from None
+        raise _NotWellFormedError(f"{where} is not well-formed XML: {reason} at {place}.") from None
     if builder.root is None:
         raise TaupiError(f"{where} has no XML element.")
     return builder.root

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from taupi.errors import TaupiError
 from taupi.program.emitters.cuda import INFINITY, NAN
 from taupi.program.emitters.dialect import C_OPERATIONS, Dialect, digits, statements
 from taupi.program.program import Port, Program
+from taupi.program.schedule import with_few_waiting
+from taupi.program.tape import Instruction
 from taupi.version import __version__
+
+# Threads of a block; 32 to 256 make little difference on an H200.
+THREADS = 64
 
 # Philox 4x64-10 (Salmon et al. 2011), and pairs of normal numbers by Box and Muller's rule. Words are those of NumPy's Philox
 # with this key, whose first value of the counter is 1.
@@ -105,20 +110,26 @@ class Roll:
         step `first` on, and (steps, times, size) for the inner program. With noise, `deviation` (size) and `keys` (2, N)
         follow; then the records, (rows, size, N) each, row 0 that of the first step that is a multiple of
         `every`. With a summary, `target` (steps, entries), `late` and `statistics` (5 entries + 1, N) stand there instead. Steps
-        `first` to `last` - 1 run, and z stays as it is from step `end` on.
+        `first` to `last` - 1 run, and z stays as it is from step `end` on. Blocks have `THREADS` threads.
+
+        Registers are what such a kernel lacks: instructions stand in an order that needs few, and z waits in local memory, which
+        the first cache holds. An entry is read where it is first needed and written once its next value is known, and `volatile`
+        keeps the compiler from moving that (on an H200 half the time of z in global memory).
         """
-        body = self._summed() if self.summary else ""
         opening, closing = self._statistics_text() if self.summary else ("", "")
         inner = self._inner_text() if self.inner else ""
         return f"""// A closed loop in one kernel, one thread per roll-out; written by taupi {__version__}.
 {_NOISE if self.noise else ""}
-extern "C" __global__ void roll(
+extern "C" __global__ void __launch_bounds__({THREADS}) roll(
     {("," + chr(10) + "    ").join(self._arguments())})
 {{
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= N) return;
+    volatile double state[{self.size}];
+    for (int j = 0; j < {self.size}; ++j) state[j] = z[j * N + i];
 {opening}    for (long long k = first; k < last; ++k) {{
-{self._step_text(body)}{inner}    }}
+{self._step_text()}{inner}    }}
+    for (int j = 0; j < {self.size}; ++j) z[j * N + i] = state[j];
 {closing}}}
 """
 
@@ -134,30 +145,45 @@ extern "C" __global__ void roll(
             names += ["const double* __restrict__ target", "long long late", "double* __restrict__ statistics"]
         return [*names, "long long N", "long long first", "long long last", "long long end", "long long every"]
 
-    def _step_text(self, summed: str) -> str:
+    def _step_text(self) -> str:
         handed = self._handed
-        lines = [f"double {_word('h', p)}_{j};" for p in handed.values() for j in range(p.size)] + ["{"]
-        body, stored = _body(self.step, lambda port, j: self._read(port, j, "a", "(k - first)"))
-        lines += [f"    {line}" for line in (*self._draws(), *body)]
-        values = {p.name: [stored[p.name].get(j, "0") for j in range(p.size)] for p in self.step.outputs}
-        for name, port in handed.items():
-            lines += [f"    {_word('h', port)}_{j} = {v};" for j, v in enumerate(values[name])]
-        if self.recorded:
-            lines += [
-                "    if (k % every == 0) {",
-                "        const long long row = k / every - (first + every - 1) / every;",
-            ]
-            copied = f"{_word('r', self.recorded[0])}[(row * {self.size} + j) * N + i] = z[j * N + i];"
-            lines += [f"        for (int j = 0; j < {self.size}; ++j) {copied}"]
-            for port in self.recorded[1:]:
-                place = f"{_word('r', port)}[(row * {port.size}"
-                lines += [
-                    f"        __stcs(&{place} + {j}) * N + i], (double)({v}));" for j, v in stored[port.name].items()
-                ]
-            lines.append("    }")
-        lines += [f"    {line}" for line in summed.format(*values.get(self.watched, ())).splitlines()]
-        lines += ["    if (k < end) {", *(f"        {line}" for line in _carried(values["z_next"])), "    }", "}"]
-        return "".join(f"        {line}\n" for line in lines)
+        recorded = {p.name: p for p in self.recorded[1:]}
+        watched: dict[int, str] = {}
+        names = [p.name for p in self.step.outputs]
+        awaited = len(self.step.nonzeros(names.index(self.watched))) if self.summary else 0
+
+        def store(port: Port, j: int, value: str) -> list[str]:
+            lines = [f"{_word('h', port)}_{j} = {value};"] if port.name in handed else []
+            if port.name == "z_next":
+                lines.append(f"if (k < end) state[{j}] = {value};")
+            if port.name in recorded:
+                lines.append(
+                    f"if (kept) __stcs(&{_word('r', port)}[(row * {port.size} + {j}) * N + i], (double)({value}));"
+                )
+            if port.name == self.watched:
+                watched[j] = value
+                lines += self._summed(watched) if len(watched) == awaited else []
+            return lines
+
+        lines = [f"double {_word('h', p)}_{j} = 0;" for p in handed.values() for j in range(p.size)]
+        lines += ["{", *(f"    {line}" for line in (*self._before(), *self._draws()))]
+        if self.summary and not awaited:
+            lines += [f"    {line}" for line in self._summed({})]
+        body = _body(self.step, lambda port, j: self._read(port, j, "a", "(k - first)"), store)
+        return "".join(f"        {line}\n" for line in (*lines, *(f"    {line}" for line in body), "}"))
+
+    def _before(self) -> list[str]:
+        """Return what is done with z before any of it changes: it is recorded, or watched."""
+        if self.summary:
+            finite = f"for (int j = 0; j < {self.size}; ++j) sum += state[j];"
+            return ["double sum = 0;", finite, *(f"const double q{j} = state[{j}];" for j in range(self.summary))]
+        rows = "k / every - (first + every - 1) / every"
+        copied = f"{_word('r', self.recorded[0])}[(row * {self.size} + j) * N + i] = state[j];"
+        return [
+            "const bool kept = k % every == 0;",
+            f"const long long row = {rows};",
+            f"if (kept) for (int j = 0; j < {self.size}; ++j) {copied}",
+        ]
 
     def _inner_text(self) -> str:
         assert self.inner is not None
@@ -167,15 +193,17 @@ extern "C" __global__ void roll(
                 return f"{_word('h', port)}_{j}"
             return self._read(port, j, "b", f"((k - first) * {self.times} + s)")
 
-        lines, stored = _body(self.inner, read)
-        after = _carried([stored["z_next"].get(j, "0") for j in range(self.size)])
+        def store(port: Port, j: int, value: str) -> list[str]:
+            return [f"state[{j}] = {value};"] if port.name == "z_next" else []
+
         head = f"for (int s = 0; s < {self.times} && k < end; ++s) {{"
-        return "".join(f"        {line}\n" for line in (head, *(f"    {t}" for t in (*lines, *after)), "}"))
+        lines = (head, *(f"    {t}" for t in _body(self.inner, read, store)), "}")
+        return "".join(f"        {line}\n" for line in lines)
 
     def _read(self, port: Port, j: int, prefix: str, step: str) -> str:
         name = _word(prefix, port)
         if port.name == "z":
-            return f"z[{j} * N + i]"
+            return f"state[{j}]"
         if port.name == "noise":
             return f"g[{j}] * deviation[{j}]"
         if self._kind(port) == "own":
@@ -191,67 +219,65 @@ extern "C" __global__ void roll(
 
     # The summary ----------------------------------------------------------------------------------------------------
 
-    def _summed(self) -> str:
-        """Return the text that adds a step to the statistics, with places for the watched output."""
-        n, lines = self.summary, ["double sum = 0;"]
-        lines += [f"for (int j = 0; j < {self.size}; ++j) sum += z[j * N + i];"]
-        lines += [f"sum += {{{j}}};" for j in range(n)]
-        lines += ["if (!(sum - sum == 0)) break;  // not finite: the sample ends here", "periods += 1;"]
+    def _summed(self, watched: Mapping[int, str]) -> list[str]:
+        """Return the statements that add a step to the statistics, by the values of the output that is watched."""
+        n = self.summary
+        lines = [f"sum += {value};" for value in watched.values()]
+        lines += ["if (!(sum - sum == 0)) break;  // not finite: the sample ends here", f"kept[{5 * n}] += 1;"]
         for j in range(n):
             lines += [
-                f"{{{{ const double e = fabs(z[{j} * N + i] - target[(k - first) * {n} + {j}]), u = fabs({{{j}}});",
-                f"    ep{j} = fmax(ep{j}, e); es{j} += e * e; if (k >= late) el{j} += e * e;",
-                f"    up{j} = fmax(up{j}, u); us{j} += u * u; }}}}",
+                f"{{ const double e = fabs(q{j} - target[(k - first) * {n} + {j}]), u = fabs({watched.get(j, '0.0')});",
+                f"    kept[{j}] = fmax(kept[{j}], e); kept[{n + j}] += e * e;",
+                f"    if (k >= late) kept[{2 * n + j}] += e * e;",
+                f"    kept[{3 * n + j}] = fmax(kept[{3 * n + j}], u); kept[{4 * n + j}] += u * u; }}",
             ]
-        return "\n".join(lines)
+        return lines
 
     def _statistics_text(self) -> tuple[str, str]:
-        names = [f"{kind}{j}" for kind in ("ep", "es", "el", "up", "us") for j in range(self.summary)] + ["periods"]
-        opening = "".join(f"    double {name} = statistics[{k} * N + i];\n" for k, name in enumerate(names))
-        opening += "    if (periods != first) return;  // ended before\n"
-        return opening, "".join(f"    statistics[{k} * N + i] = {name};\n" for k, name in enumerate(names))
+        rows = self.statistics
+        opening = f"    double kept[{rows}];\n    for (int r = 0; r < {rows}; ++r) kept[r] = statistics[r * N + i];\n"
+        opening += f"    if (kept[{rows - 1}] != first) return;  // ended before\n"
+        return opening, f"    for (int r = 0; r < {rows}; ++r) statistics[r * N + i] = kept[r];\n"
 
 
-def _body(program: Program, read: Callable[[Port, int], str]) -> tuple[list[str], dict[str, dict[int, str]]]:
-    """Return a program's statements, reads first, and the expression of each structural nonzero of its outputs."""
-    stored: dict[str, dict[int, str]] = {p.name: {} for p in program.outputs}
-
-    def store(port: int, place: int, value: str) -> str:
-        stored[program.outputs[port].name][place] = value
-        return ""
-
+def _body(
+    program: Program, read: Callable[[Port, int], str], store: Callable[[Port, int, str], list[str]]
+) -> list[str]:
+    """Return a program's statements in an order that needs few registers; a store of z is behind the reads of that entry."""
     dialect = Dialect(
         C_OPERATIONS,
         number=lambda v: digits(v, "float64", INFINITY["float64"], NAN["float64"]),
         read="x{}_{}".format,
-        store=store,
+        store=lambda port, place, value: "\n".join(store(program.outputs[port], place, value)),
         define="const double {t} = {e};",
         sincos="double {s}, {c}; sincos({a}, &{s}, &{c});",
         words={"T": "double", "f": ""},
+        fetch=lambda p, j: f"const double x{p}_{j} = {read(program.inputs[p], j)};",
     )
-    slots = sorted(_used_inputs(program))
-    loads = [f"const double x{p}_{j} = {read(program.inputs[p], j)};" for p, j in slots]
-    return [*loads, *(line for line in statements(program, dialect) if line)], stored
+    zeros = sorted(set(range(program.outputs[0].size)) - set(program.nonzeros(0).tolist()))
+    texts = [*statements(program, dialect, _order(program)), *(dialect.store(0, j, "0") for j in zeros)]
+    return [line for text in texts for line in text.splitlines()]
 
 
-def _used_inputs(program: Program) -> set[tuple[int, int]]:
-    """Return (port, slot) of the entries that a program computes with, not those of z that it only hands on."""
+def _order(program: Program) -> list[Instruction]:
+    """Return the program's instructions in an order that needs few registers, without entries of z that stay what they are."""
     entries = {i.out: (i.port, i.slot) for i in program.tape.instructions if i.op == "input"}
+    registers = {entry: register for register, entry in entries.items()}
     next_places = program.nonzeros(0).tolist()
-    used = set()
-    for i in program.tape.instructions:
-        for a in i.args:
-            handed_on = i.op == "output" and i.port == 0 and entries.get(a) == (0, next_places[i.slot])
-            if a in entries and not handed_on:
-                used.add(entries[a])
-    return used
+
+    def stays(i: Instruction) -> bool:
+        return i.op == "output" and i.port == 0 and entries.get(i.args[0]) == (0, next_places[i.slot])
+
+    kept = [i for i in program.tape.instructions if not stays(i)]
+    read = {a for i in kept for a in i.args}
+    before = {}
+    for k, i in enumerate(i for i in kept if i.op == "output"):
+        register = registers.get((0, next_places[i.slot])) if i.port == 0 else None
+        if register in read:
+            before[k] = register
+    return with_few_waiting(kept, before)
 
 
 def _word(prefix: str, port: Port) -> str:
     """Return the name of an argument of the kernel, whatever people call their inputs."""
     return f"{prefix}_{re.sub(r'[^A-Za-z0-9_]', lambda c: f'_{ord(c[0]):x}_', port.name)}"
-
-
-def _carried(values: Sequence[str]) -> list[str]:
-    """Return the statements that write z; an entry that stays what it is, such as a fixed estimate, is not written."""
-    return [f"z[{j} * N + i] = {v};" for j, v in enumerate(values) if v != f"x0_{j}"]

@@ -97,6 +97,7 @@ class Dialect:
     define: str = "{t} = {e};"
     sincos: str = ""  # how the sine and cosine of an angle are computed together, if the language can
     words: Mapping[str, str] = field(default_factory=dict)  # for further placeholders in the operations
+    fetch: Callable[[int, int], str] | None = None  # a statement before the first use of an input, if there is one
 
 
 def statements(
@@ -118,6 +119,7 @@ def statements(
     for i in steps:
         if i.op == "input":
             names[i.out] = dialect.read(i.port, i.slot)
+            lines += [dialect.fetch(i.port, i.slot)] if dialect.fetch else []
         elif i.op == "const":
             names[i.out] = dialect.number(i.value)
         elif i.op == "output":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from taupi.errors import Argument, Part, TaupiError, unknown
+from taupi.program.emitters.cuda_roll import THREADS as ROLL_THREADS
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 # Threads per block: of 64, 128 and 256, the last was slightly ahead for every program on an H200.
 _THREADS = 256
-# Of roll-outs, whose threads need many registers: fewer threads leave each of them more (128 in the trial on an H200).
-_ROLL_THREADS = 128
 # Samples per tile of the fused products: only one tile of the regressor exists at a time.
 TILE = 1 << 16
 
@@ -89,12 +88,13 @@ class CudaKernel:
         n = int(np.prod(shape, dtype=int))
         results = self.empty(n) if out is None else self._checked_out(out, n)
         if n:
-            self._launch(arrays, results, n)
+            self.launch(arrays, results, n)
         if self.spec.layout == "samples" and out is None:
             results = [r.reshape(shape + p.shape) for r, p in zip(results, self.spec.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _launch(self, arrays: list[Any], results: list[Any], n: int) -> None:
+    def launch(self, arrays: list[Any], results: list[Any], n: int) -> None:
+        """Run the kernel on CuPy arrays as it takes them: inputs (n or 1, size), `results` in the layout, no checks."""
         arguments: list[Any] = []
         for a in arrays:
             step = 0 if a.shape[0] == 1 and n > 1 else a.strides[0] // a.itemsize
@@ -159,7 +159,7 @@ class CudaKernel:
         for start in range(0, n, tile):
             stop = min(start + tile, n)
             target = buffer if stop - start == buffer.shape[-1] else self.empty(stop - start)[0]
-            self._launch([a[start:stop] if len(a) == n else a for a in arrays], [target], stop - start)
+            self.launch([a[start:stop] if len(a) == n else a for a in arrays], [target], stop - start)
             block = target.reshape(p, -1)
             matrix += block @ block.T
             vector += block @ torque[start:stop].T.ravel()
@@ -224,7 +224,7 @@ class CudaDevice:
 
         def launch(count: int, arguments: Sequence[Any]) -> None:
             values = [np.int64(a) if isinstance(a, int) else a for a in arguments]
-            kernel(((count + _ROLL_THREADS - 1) // _ROLL_THREADS,), (_ROLL_THREADS,), tuple(values))
+            kernel((-(-count // ROLL_THREADS),), (ROLL_THREADS,), tuple(values))
 
         return launch
 
@@ -242,3 +242,20 @@ def _device(on_cpu: Sequence[Part] = ("Compile for the CPU: ", Argument("target"
     if not count:
         raise TaupiError("No CUDA device is present.", remedy=on_cpu)
     return cupy
+
+
+class _OtherStream:
+    """A stream of another library, by CUDA's stream protocol."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._address
+
+
+def stream_at(cupy: Any, address: int) -> Any:
+    """Return a stream that another library made as one of CuPy's, to be used in `with`."""
+    if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14
+        return cupy.cuda.Stream.from_external(_OtherStream(address))
+    return cupy.cuda.ExternalStream(address)

@@ -2,6 +2,7 @@
 
 from taupi.reporting.figures import fit as fit
 from taupi.reporting.figures import mass_ellipses as mass_ellipses
+from taupi.reporting.figures import motion as motion
 from taupi.reporting.figures import robot as robot
 from taupi.reporting.figures import run as run
 from taupi.reporting.figures import validation as validation

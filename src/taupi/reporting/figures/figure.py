@@ -42,6 +42,10 @@ def plot(thing: Any, *settings: Any, **keywords: Any) -> Figure:
     `plot(run, path=None, force=False)` draws a simulated run over time: positions with the reference dashed, errors, torques,
     estimates, and the energy with its audit.
 
+    `plot(excitation, path=None, force=False)` draws an exciting motion and its torque as shares of their limits.
+
+    `plot(log, path=None, force=False)` draws the signals of a log.
+
     >>> import taupi as tp
     >>> figure = tp.plot(tp.load("puma560"), [0.0, 0.7, -0.4, 0.0, 0.5, 0.0])
     >>> len(figure.axes)

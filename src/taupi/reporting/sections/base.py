@@ -69,14 +69,22 @@ def _template(kind: type[Section]) -> Template:
 
 
 def cell(text: str, kind: str = "") -> str:
-    """Return a table's cell; `kind` is a class of the style sheet: name, number, long or short."""
+    """Return a table's cell; `kind` is a class of the style sheet: name, number, long or short.
+
+    A short one is cut off where it is longer than its column; pointing at it tells the rest, and a click or the Tab key opens it.
+    """
+    if kind == "short":
+        words = html.escape(text)
+        return f'<td class="short" tabindex="0" title="{words}">{words}</td>'
     return f'<td class="{kind}">{html.escape(text)}</td>' if kind else f"<td>{html.escape(text)}</td>"
 
 
 def head(titles: Iterable[str], numbers: Sequence[int] = ()) -> str:
     """Return a table's heading; the columns whose indices are in `numbers` are aligned to the right."""
     cells = (
-        f'<th class="number">{html.escape(t)}</th>' if k in numbers else f"<th>{html.escape(t)}</th>"
+        f'<th scope="col" class="number">{html.escape(t)}</th>'
+        if k in numbers
+        else f'<th scope="col">{html.escape(t)}</th>'
         for k, t in enumerate(titles)
     )
     return f"<thead><tr>{''.join(cells)}</tr></thead>"

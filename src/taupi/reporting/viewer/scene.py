@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from taupi.model.robot import Robot
+from taupi.reporting.link_body import Body, body_of
+from taupi.reporting.link_meshes import LinkMeshes, link_meshes
 from taupi.reporting.skeleton import skeleton
 
 TUBE = 0.025  # of the arm's reach: the radius of a tube
@@ -17,11 +19,17 @@ SHORT = 1e-6  # of the reach: what is shorter is no tube
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where the parts are: `tubes` as pairs of ends (k, 2, 3), `links` as placements R | p (links, 3, 4), the `tip` (3, 4)."""
+    """Where the parts are: `tubes` as pairs of ends (k, 2, 3), `links` as placements R | p (links, 3, 4), the `tip` (3, 4).
+
+    `surfaces` (k, 3, 4) are the placements of what the description draws, `joints` and `axes` (links, 3) those of the joints.
+    """
 
     tubes: np.ndarray
     links: np.ndarray
     tip: np.ndarray
+    surfaces: np.ndarray
+    joints: np.ndarray
+    axes: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,11 @@ class Scene:
     robot: Robot
 
     @cached_property
+    def drawn(self) -> LinkMeshes:
+        """The surfaces that the description draws; without any, links are tubes."""
+        return link_meshes(self.robot)
+
+    @cached_property
     def reach(self) -> float:
         """The length of the arm, the sum of its tubes with all joints at zero, m."""
         ends = self.pose(np.zeros(self.robot.n)).tubes
@@ -38,41 +51,19 @@ class Scene:
 
     def pose(self, q: np.ndarray) -> Pose:
         """Return where the parts are at a configuration `q` (n,)."""
-        names = (*self.robot.link_names, "tip")
-        arm = skeleton(self.robot, np.asarray(q, dtype=float)[None], names)
+        names = (*self.robot.link_names, "tip", *(mesh.frame for mesh in self.drawn.meshes))
+        arm, count = skeleton(self.robot, np.asarray(q, dtype=float)[None], names), len(self.robot.links)
         corners = arm.links[0]  # (links, 4, 3)
         pieces = np.stack([corners[:, :-1], corners[:, 1:]], axis=2).reshape(-1, 2, 3)
-        last = np.stack([arm.carriers[0, -1], arm.frames[0, -1, :, 3]])
-        return Pose(np.concatenate([pieces, last[None]]), arm.frames[0, :-1], arm.frames[0, -1])
+        placed = arm.frames[0]
+        last = np.stack([arm.carriers[0, count], placed[count, :, 3]])
+        tubes = np.concatenate([pieces, last[None]])
+        return Pose(tubes, placed[:count], placed[count], placed[count + 1 :], arm.joints[0], arm.axes[0])
 
     def bodies(self) -> list[Body | None]:
         """Return the body of each link in its own frame; None for a link without mass."""
         numbers = self.robot.parameters.values
-        return [_body(numbers[self.robot.parameters.layout.link(k)]) for k in range(len(self.robot.links))]
-
-
-@dataclass(frozen=True, eq=False)
-class Body:
-    """A link's centre of mass (3,), m, and the solid ellipsoid of its mass and inertia: its axes R and half-lengths (3,)."""
-
-    mass: float
-    com: np.ndarray
-    axes: np.ndarray
-    lengths: np.ndarray
-
-
-def _body(pi: np.ndarray) -> Body | None:
-    """Return the body of ten parameters: second moments about the centre are m a_i^2 / 5 along its axes."""
-    mass, h = float(pi[0]), pi[1:4]
-    if not np.isfinite(pi).all() or mass <= 0:
-        return None
-    xx, xy, xz, yy, yz, zz = pi[4:]
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    second = np.trace(inertia) / 2 * np.eye(3) - inertia - np.outer(h, h) / mass
-    values, axes = np.linalg.eigh(second)
-    if np.linalg.det(axes) < 0:
-        axes[:, 0] *= -1
-    return Body(mass, h / mass, axes, np.sqrt(5 * np.clip(values, 0.0, None) / mass))
+        return [body_of(numbers[self.robot.parameters.layout.link(k)]) for k in range(len(self.robot.links))]
 
 
 # Shapes ---------------------------------------------------------------------------------------------------------------

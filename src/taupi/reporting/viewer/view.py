@@ -15,9 +15,11 @@ from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.reporting.viewer.motion import Track, track_of
-from taupi.reporting.viewer.scene import SHORT, TUBE, Scene, along, quaternion, unit_tube
+from taupi.reporting.viewer.overlays import Overlays
+from taupi.reporting.viewer.scene import SHORT, TUBE, Pose, Scene, along, quaternion, unit_tube
 
 LINK, JOINT, MASS, BODY = (70, 100, 135), (224, 138, 46), (194, 55, 75), (47, 143, 62)
+SURFACE, TORQUE, FELT, CAPSULE = (175, 185, 196), (122, 85, 166), (224, 138, 46), (31, 111, 180)
 FRAMES_PER_SECOND = 30
 
 
@@ -31,9 +33,12 @@ class View:
     def __init__(self, server: Any, robot: Robot, track: Track | None) -> None:
         self._server, self._robot, self._track = server, robot, track
         self._scene = Scene(robot)
+        self._around = Overlays(self._scene)
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._gravity, self._mass = (f(robot).compile("numpy") for f in (gravity_torque, mass_matrix))
         self.q = np.zeros(robot.n)
+        self._tau: np.ndarray | None = None  # of the motion that is played; else what holds the robot still
+        self._capsules: list[tuple[Any, Any, Any]] = []
         self._draw()
         self._controls()
         self._player: threading.Thread | None = None
@@ -59,10 +64,14 @@ class View:
             array = np.zeros(0)
         if array.shape != (self._robot.n,) or not np.isfinite(array).all():
             raise TaupiError(Argument("q"), f" is {shown(q)}, expected {self._robot.n} finite numbers.")
+        self._shown(array, None)
+
+    def _shown(self, q: np.ndarray, tau: np.ndarray | None) -> None:
+        """Show a configuration with the torques that act there, None for those that hold the robot still."""
         with self._lock:
-            self.q = array
+            self.q, self._tau = q, tau
             self._place()
-            for slider, value in zip(self._sliders, array, strict=True):
+            for slider, value in zip(self._sliders, q, strict=True):
                 slider.value = float(np.clip(value, slider.min, slider.max))
 
     def seek(self, t: float) -> None:
@@ -70,7 +79,7 @@ class View:
         if self._track is None:
             raise TaupiError("This view has no motion: give one, as in taupi.view(robot, run).")
         with self._lock:
-            self.show(self._track.at(float(t)))
+            self._shown(self._track.at(float(t)), self._track.torque(float(t)))
             self._clock.value = float(np.clip(t, 0.0, self._track.time[-1]))
 
     def wait(self) -> None:
@@ -98,12 +107,18 @@ class View:
         camera.position, camera.look_at = (0.6 * size, -0.9 * size, 0.6 * size), (0.15 * size, 0.0, 0.3 * size)
         vertices, faces = unit_tube()
         radius = TUBE * size
-        count = len(self._scene.pose(self.q).tubes)
+        meshes = self._scene.drawn.meshes
+        count = 0 if meshes else len(self._scene.pose(self.q).tubes)
         self._tubes = [add.add_mesh_simple(f"/tube{k}", vertices, faces, color=LINK) for k in range(count)]
+        self._surfaces = [
+            add.add_mesh_simple(f"/surface{k}", m.vertices, m.faces, color=SURFACE, side="double", flat_shading=True)
+            for k, m in enumerate(meshes)
+        ]
         self._links, self._marks = [], []
         for k, body in enumerate(self._scene.bodies()):  # names of links are not paths: numbers are
             self._links.append(add.add_frame(f"/link{k}", axes_length=6 * radius, axes_radius=radius / 5))
-            add.add_icosphere(f"/link{k}/joint", 1.3 * radius, JOINT)
+            if not meshes:
+                add.add_icosphere(f"/link{k}/joint", 1.3 * radius, JOINT)
             if body is None:
                 continue
             centre, wxyz = tuple(body.com), quaternion(body.axes)
@@ -114,24 +129,72 @@ class View:
             )
             self._marks.append((ball, shape))
         self._tip = add.add_frame("/tip", axes_length=8 * radius, axes_radius=radius / 4)
+        heads = {"shaft_radius": radius / 4, "head_radius": radius / 2, "head_length": radius}
+        nothing = np.zeros((1, 2, 3))
+        self._torques = add.add_arrows("/torques", nothing, TORQUE, visible=False, **heads)
+        self._weights = add.add_arrows("/weights", nothing, MASS, visible=False, **heads)
+        self._felt = add.add_icosphere("/felt", 1.0, FELT, opacity=0.35, visible=False)
 
     def _place(self) -> None:
         pose, radius = self._scene.pose(self.q), TUBE * self._scene.reach
         with self._server.atomic():
-            for handle, (start, stop) in zip(self._tubes, pose.tubes, strict=True):
+            for handle, (start, stop) in zip(self._tubes, pose.tubes, strict=False):  # none beside meshes
                 wxyz, length = along(start, stop)
                 handle.wxyz, handle.position = wxyz, start
                 handle.scale = (radius, radius, max(length, SHORT * self._scene.reach))
                 handle.visible = length > SHORT * self._scene.reach
             for handle, placed in zip((*self._links, self._tip), (*pose.links, pose.tip), strict=True):
                 handle.wxyz, handle.position = quaternion(placed[:, :3]), placed[:, 3]
+            for handle, placed in zip(self._surfaces, pose.surfaces, strict=True):
+                handle.wxyz, handle.position = quaternion(placed[:, :3]), placed[:, 3]
+            self._place_overlays(pose)
         self._numbers.content = self.numbers()
 
+    def _place_overlays(self, pose: Pose) -> None:
+        """Move what is shown around the robot, where it is shown."""
+        around = self._around
+        if self._torques.visible:
+            self._torques.points = around.torque_arrows(pose, self._torque(), self._most_torque())
+        if self._weights.visible and len(arrows := around.weight_arrows(pose)):
+            self._weights.points = arrows
+        if self._felt.visible:
+            masses, directions = around.tip_masses(self.q)
+            self._felt.wxyz, self._felt.position = quaternion(directions), pose.tip[:, 3]
+            self._felt.scale = tuple(np.maximum(around.tip_lengths(masses), 1e-4 * self._scene.reach))
+        if self._capsules and self._capsules[0][0].visible:
+            for (tube, *balls), ends in zip(self._capsules, around.capsule_ends(self.q), strict=True):
+                wxyz, length = along(*ends)
+                tube.wxyz, tube.position = wxyz, ends[0]
+                tube.scale = (tube.scale[0], tube.scale[1], max(length, SHORT * self._scene.reach))
+                for ball, end in zip(balls, ends, strict=True):
+                    ball.position = end
+
+    def _torque(self) -> np.ndarray:
+        """Return what acts at the joints: the torque of the motion, or what holds the robot still."""
+        return np.asarray(self._gravity(self.q)) if self._tau is None else self._tau
+
+    def _most_torque(self) -> np.ndarray:
+        """Return the torque (n,) of the longest arrow: the limit of each joint, or the largest that is known of any."""
+        limits = [j.limits.effort for j in self._robot.driving_joints]
+        if all(v is not None for v in limits):
+            return np.array([float(v) for v in limits if v is not None])
+        known = self._torque() if self._track is None or self._track.tau is None else self._track.tau
+        return np.full(self._robot.n, max(float(np.abs(known).max()), 1e-9))
+
     def numbers(self) -> str:
-        """Return what is told beside the robot: the torque that holds it still, and the condition of its mass matrix."""
-        g, M = self._gravity(self.q), self._mass(self.q)
-        torques = ", ".join(f"{v:.3g}" for v in np.round(g, 9) + 0.0)
-        return f"τ to hold still: {torques}\n\ncond(M): {np.linalg.cond(M):.3g}"
+        """Return what is told beside the robot: torques, its mass matrix and its condition, masses at the tip, clearance."""
+        M = self._mass(self.q)
+        torques = ", ".join(f"{v:.3g}" for v in np.round(self._torque(), 9) + 0.0)
+        lines = [f"τ {'to hold still' if self._tau is None else 'of the motion'}: {torques}"]
+        lines += [f"M, diagonal: {', '.join(f'{v:.3g}' for v in np.diag(M))}", f"cond(M): {np.linalg.cond(M):.3g}"]
+        if self._felt.visible:
+            masses = self._around.tip_masses(self.q)[0]
+            lines.append(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses[::-1])} kg")
+        if self._capsules and self._capsules[0][0].visible:
+            lines.append(self._around.nearest(self.q))
+        if self._scene.drawn.why:
+            lines.append(f"Links are tubes: {self._scene.drawn.why}")
+        return "\n\n".join(lines)
 
     # The controls -------------------------------------------------------------------------------------------------
 
@@ -142,6 +205,10 @@ class View:
             self._switch("frames", True, [*self._links, self._tip], "show_axes")
             self._switch("centres of mass", True, [ball for ball, _ in self._marks], "visible")
             self._switch("inertia ellipsoids", False, [shape for _, shape in self._marks], "visible")
+            self._switch("torques", False, [self._torques], "visible")
+            self._switch("weights", False, [self._weights], "visible")
+            self._switch("mass felt at the tip", False, [self._felt], "visible")
+            gui.add_checkbox("capsules", False).on_update(lambda event: self._show_capsules(event.target.value))
         if self._track is not None:
             with gui.add_folder("Motion"):
                 self._playing = gui.add_checkbox("play", False)
@@ -165,8 +232,33 @@ class View:
             for handle in handles:
                 setattr(handle, attribute, shown_now)
 
+        def acted(event: Any) -> None:
+            with self._lock:
+                act(event.target.value)
+                self._place()
+
         act(on)
-        self._server.gui.add_checkbox(label, on).on_update(lambda event: act(event.target.value))
+        self._server.gui.add_checkbox(label, on).on_update(acted)
+
+    def _show_capsules(self, on: bool) -> None:
+        """Show the capsules of the links, which are worked out when they are first asked for."""
+        with self._lock:
+            keep = self._around.clearance
+            if keep is None:
+                self._numbers.content = f"{self._robot.name} has no collision geometry.\n\n{self.numbers()}"
+                return
+            if on and not self._capsules:
+                add, (vertices, faces) = self._server.scene, unit_tube()
+                for k, body in enumerate(keep.space.bodies):
+                    tube = add.add_mesh_simple(
+                        f"/capsule{k}", vertices, faces, color=CAPSULE, opacity=0.3, scale=(body.r, body.r, 1.0)
+                    )
+                    balls = (add.add_icosphere(f"/end{k}{e}", body.r, CAPSULE, opacity=0.3) for e in "ab")
+                    self._capsules.append((tube, *balls))
+            for parts in self._capsules:
+                for part in parts:
+                    part.visible = on
+            self._place()
 
     # Sliders also call back when this program moves them: such an event comes from no client.
 
@@ -178,7 +270,7 @@ class View:
         if event.client is None:
             return
         with self._lock:
-            self.q = np.array([s.value for s in self._sliders])
+            self.q, self._tau = np.array([s.value for s in self._sliders]), None
             self._place()
 
     def _play(self) -> None:
@@ -198,10 +290,12 @@ class View:
 def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int = 8080) -> View:
     """Show a `robot` in three dimensions in a browser, and return the `View` (needs the extra `view`).
 
-    Links are tubes; frames, centres of mass and ellipsoids of inertia can be shown and hidden, joints are moved by sliders, and
-    beside them is the torque that holds the robot still and the condition of its mass matrix. `motion` is a Log, a Run, a Trial
-    or an Excitation to play. The page is served from this program at `host` and `port` (the next free one where it is taken)
-    and fetches nothing from elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
+    Links are the meshes of the description, or tubes where it has none. Frames, centres of mass, ellipsoids of inertia, torques,
+    weights, the mass felt at the tip and capsules can be shown and hidden, joints are moved by sliders, and beside them are the
+    torques, the mass matrix and its condition. `motion` is a Log, a Run, a Trial or an Excitation to play.
+
+    The page is served from this program at `host` and `port` (the next free one where it is taken) and fetches nothing from
+    elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
 
     >>> import taupi as tp
     >>> page = tp.view(tp.load("puma560"))  # doctest: +SKIP

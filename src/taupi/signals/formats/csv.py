@@ -22,6 +22,7 @@ from taupi.budget import budget
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
+from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.formats.sources import Source, size_of
@@ -79,7 +80,8 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     flat, labels = {"time": log.time}, _labels(log.names)
     for name, value in log.signals.items():
         flat |= {f"{name}_{label}": value[:, k] for k, label in enumerate(labels)}
-    table = pa.table({k: pa.array(v) for k, v in flat.items()})
+    flat |= written_columns(log, flat=True)[0]
+    table = pa.table({k: _column(v) for k, v in flat.items()})
     head = _OWN + json.dumps(embedded_mapping(log, flat=True, labels=labels)).encode() + b"\n"
     zipped = path.suffix.lower() == ".gz"
     out: Any = gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) if zipped else stream
@@ -87,6 +89,14 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     pc.write_csv(table, out)
     if zipped:
         out.close()
+
+
+def _column(values: np.ndarray) -> Any:
+    """Return numbers as a column of Arrow. `pyarrow.array` would do, and import pandas to ask whether they are a series."""
+    import pyarrow as pa
+
+    plain = np.ascontiguousarray(values, dtype=float)
+    return pa.Array.from_buffers(pa.float64(), len(plain), [None, pa.py_buffer(plain)])
 
 
 def _labels(names: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from taupi.errors import TaupiError
 from taupi.input_files import read_bytes
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
+from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.mat_elements import Value, variables
 from taupi.signals.formats.sources import RemoteFile, Source
@@ -53,7 +54,8 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as a MATLAB file: time (N, 1), each signal (N, n)."""
     from scipy.io import savemat
 
-    data = {"time": log.time[:, None], **log.signals, _OWN: json.dumps(embedded_mapping(log, flat=False))}
+    beside = {k: v if v.ndim == 2 else v[:, None] for k, v in written_columns(log, flat=False)[0].items()}
+    data = {"time": log.time[:, None], **log.signals, **beside, _OWN: json.dumps(embedded_mapping(log, flat=False))}
     savemat(stream, data, do_compression=True)
 
 

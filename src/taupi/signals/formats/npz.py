@@ -16,6 +16,7 @@ from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
+from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
@@ -86,6 +87,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     arrays: dict[str, Any] = {
         "time": log.time,
         **log.signals,
+        **written_columns(log, flat=False)[0],
         _OWN: np.array(json.dumps(embedded_mapping(log, flat=False))),
     }
     np.savez_compressed(stream, **arrays)

@@ -17,6 +17,7 @@ from taupi.errors import TaupiError, shown
 from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
+from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
@@ -63,6 +64,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     flat = {"time": pa.array(log.time)}
     for name, value in log.signals.items():
         flat |= {f"{name}_{joint}": pa.array(value[:, k]) for k, joint in enumerate(log.names)}
+    flat |= {name: pa.array(value) for name, value in written_columns(log, flat=True)[0].items()}
     table = pa.table(flat).replace_schema_metadata({_OWN: json.dumps(embedded_mapping(log, flat=True)).encode()})
     pq.write_table(table, stream, row_group_size=_BATCH, write_page_checksum=True)
 

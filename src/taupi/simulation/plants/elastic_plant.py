@@ -143,9 +143,7 @@ def _load(surroundings: Surroundings) -> list[Port]:
 
 def _loaded(surroundings: Surroundings, constants: Constants, load: tuple[Vector, ...]) -> Chain:
     """Return the chain with its load, and nothing else from outside."""
-    alone = Surroundings(
-        surroundings.robot, surroundings.loads, surroundings.frame, surroundings.axes, ("load",) * len(load)
-    )
+    alone = Surroundings(surroundings.robot, surroundings.loads, (), surroundings.axes, ("load",) * len(load))
     return alone.chain(constants, load)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -93,7 +93,7 @@ class ArmPlant:
     robot: Robot
     terms: PlantTerms = ()
     smoothing: float = 0.01
-    wrench: Signal = None
+    wrench: Signal | Mapping[str, Signal] = None
     frame: str = "tip"
     axes: str = "geometric"
     disturbance: Signal = None
@@ -115,6 +115,8 @@ class ArmPlant:
             )
         if self.axes not in JACOBIANS:
             raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
+        for frame in self.wrenches.values():
+            self.robot.frame(frame)
         self.robot.frame(self.frame)
         for name in ("smoothing", "delay"):
             not_negative(name, getattr(self, name))
@@ -136,11 +138,25 @@ class ArmPlant:
         return np.array([math.inf if e is None else e for e in efforts])
 
     @property
+    def wrenches(self) -> dict[str, str]:
+        """The frames that wrenches act at, by the name of their input: f_tip, or f_<frame> for each of several."""
+        if isinstance(self.wrench, Mapping):
+            return {f"f_{name}": name for name in self.wrench}
+        return {} if self.wrench is None else {"f_tip": self.frame}
+
+    def signal(self, name: str) -> tuple[str, Signal]:
+        """Return the argument that the input called `name` comes from outside by, and its signal; nothing for a load."""
+        if name in self.wrenches:
+            wrench = self.wrench
+            return "wrench", wrench[self.wrenches[name]] if isinstance(wrench, Mapping) else wrench
+        return "disturbance", self.disturbance if name == "tau_dist" else None
+
+    @property
     def externals(self) -> tuple[Port, ...]:
-        """Inputs besides the state and the torque: load, f_tip, tau_dist, each where the plant has it."""
+        """Inputs besides the state and the torque: load, f_tip or f_<frame>, tau_dist, each where the plant has it."""
         ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
-        if self.wrench is not None:
-            ports.append(Port("f_tip", (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))
+        for name in self.wrenches:
+            ports.append(Port(name, (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))
         if self.disturbance is not None:
             ports.append(joint_port(self.robot, "tau_dist"))
         return tuple(ports)
@@ -148,7 +164,8 @@ class ArmPlant:
     @property
     def surroundings(self) -> Surroundings:
         """What the traced dynamics know of loads and of what acts from outside."""
-        return Surroundings(self.robot, self.loads, self.frame, self.axes, tuple(p.name for p in self.externals))
+        names = tuple(p.name for p in self.externals)
+        return Surroundings(self.robot, self.loads, tuple(self.wrenches.items()), self.axes, names)
 
     def load_vector(self, payload: Payload | None) -> np.ndarray:
         """Return the ten parameters that a `payload` adds to each link that may carry one, (10 links,)."""
@@ -184,30 +201,33 @@ class LoadedChain(Chain):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Loads, tip wrench and disturbance over SX, of a plant that has the externals of these `names`."""
+    """Loads, wrenches and disturbance over SX, of a plant that has the externals of these `names`.
+
+    `wrenches` are pairs of an input and the frame that it acts at.
+    """
 
     robot: Robot
     loads: tuple[int, ...]
-    frame: str
+    wrenches: tuple[tuple[str, str], ...]
     axes: str
     names: tuple[str, ...]
 
     def ports(self) -> list[Port]:
         """Return the inputs that come from outside."""
-        sizes = {"load": 10 * len(self.loads), "f_tip": 6, "tau_dist": self.robot.n}
-        return [Port(k, (sizes[k],)) for k in self.names]
+        sizes = {"load": 10 * len(self.loads), "tau_dist": self.robot.n}
+        return [Port(k, (sizes.get(k, 6),)) for k in self.names]
 
     def chain(self, constants: Constants, values: Sequence[Vector]) -> LoadedChain:
         """Return the robot over SX with what it carries; `values` are those of the externals."""
         return LoadedChain(self.robot, constants, self.loads, dict(zip(self.names, values, strict=True)).get("load"))
 
     def force(self, chain: Chain, q: Vector, values: Sequence[Vector]) -> Vector:
-        """Return -tau_dist - J^T F_tip, what acts on the joints from outside."""
+        """Return -tau_dist - sum J^T F, what acts on the joints from outside."""
         externals = dict(zip(self.names, values, strict=True))
         force = SX(self.robot.n, 1) - externals.get("tau_dist", 0)
-        if "f_tip" not in externals:
-            return force
-        return force - tip_torque(chain, q, externals["f_tip"], self.frame, self.axes)
+        for name, frame in self.wrenches:
+            force = force - tip_torque(chain, q, externals[name], frame, self.axes)
+        return force
 
 
 # Settings as people give them ---------------------------------------------------------------------------------------

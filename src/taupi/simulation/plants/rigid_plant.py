@@ -26,11 +26,11 @@ class RigidPlant(ArmPlant):
     "stribeck", "load", "curve"), by default none. `smoothing` (rad/s or m/s) makes sgn(qd) of dry friction tanh(qd / smoothing);
     0 keeps the jump, and `stiction` lets joints stick and break away at events that are found to the integrator's tolerance
     (adaptive integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes`
-    of that Jacobian ("geometric", "body", "spatial"); `disturbance` is tau_dist: each None, constant (6,) or (n,), one row per
-    control period (held), or a function of time. `payloads` are (time in s, Payload or None), each from its time on; `loads` are
-    further links that may carry one. A floating robot has q (n + 1,) with a quaternion, and no ground: contact comes in as a
-    wrench or disturbance. `torque_limits` (n,) are in N m, or True for those of the description, `rate_limits` (n,) in
-    N m/s. `delay` (s) between command and torque is a whole number of control periods.
+    of that Jacobian ("geometric", "body", "spatial"), or a mapping from several frames to theirs; `disturbance` is tau_dist: each
+    None, constant (6,) or (n,), one row per control period (held), or a function of time. `payloads` are (time in s, Payload or
+    None), each from its time on; `loads` are further links that may carry one. A floating robot has q (n + 1,) with a quaternion,
+    and no ground: contact comes in as a wrench or disturbance. `torque_limits` (n,) are in N m, or True for those of the
+    description, `rate_limits` (n,) in N m/s. `delay` (s) between command and torque is a whole number of control periods.
 
     >>> import taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
@@ -64,7 +64,7 @@ class RigidPlant(ArmPlant):
         return tuple(smoothed(t, float(self.smoothing)) for t in resolve_terms(self.terms))
 
     def program(self) -> Program:
-        """Return qdd(q, qd, tau, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
+        """Return qdd(q, qd, tau, ...), with `load`, `f_tip` (or `f_<frame>`), `tau_dist` where the plant has them."""
         full = self.dynamics_program()
 
         def body(*x: Vector) -> Vector:

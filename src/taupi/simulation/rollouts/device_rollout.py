@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class _Machine:
 
     def __init__(self, device: Device, rollout: Rollout, roll: Roll) -> None:
         self.device, self.rollout, self.roll = device, rollout, roll
-        self._function = device.function(roll.source(), "roll")
+        self._function = device.function(_source(roll), "roll")
         self._z = device.upload(np.ascontiguousarray(rollout.start.T))
         self._inputs = StepInputs(rollout)
         self._noise: list[Any] = []
@@ -143,6 +144,9 @@ def _roll(rollout: Rollout, summary: bool) -> Roll:
     inner = programs.move_program if loop.split else None
     entries, watched = (loop.n, "tau") if summary else (0, "")
     return Roll(programs.step_program, inner, loop.substeps if loop.split else 0, frozenset(own), entries, watched)
+
+
+_source = lru_cache(maxsize=32)(Roll.source)
 
 
 def _divided(device: Device, rollout: Rollout, bytes_each: int) -> Iterator[Rollout]:

@@ -8,6 +8,7 @@ the same for a GPU.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -21,8 +22,12 @@ class NoiseStreams:
     """Standard normal noise of `seeds`, period after period; a period has `size` channels."""
 
     def __init__(self, seeds: Sequence[int], size: int) -> None:
-        self._generators = [np.random.Philox(key=key_of(seed)) for seed in seeds]
+        self._keys = [key_of(seed) for seed in seeds]
         self._size = size
+
+    @cached_property
+    def _generators(self) -> list[np.random.Philox]:
+        return [np.random.Philox(key=key) for key in self._keys]  # costly for many, and a GPU draws its own
 
     def draw(self, periods: int) -> np.ndarray:
         """Return the noise of the next so many `periods`, (periods, seeds, size)."""

@@ -143,9 +143,8 @@ class StepInputs:
         """Return wrench and disturbance at the nodes of periods, or of the steps within them, (K, 1, nodes * size)."""
         inputs = {}
         for port in self.rollout.loop.plant.externals:
-            source = {"f_tip": "wrench", "tau_dist": "disturbance"}.get(port.name)
-            if source is not None:
-                signal = getattr(self.rollout.loop.plant, source)
+            source, signal = self.rollout.loop.plant.signal(port.name)
+            if signal is not None:
                 rows = [
                     [
                         sampled(signal, (first + k) // steps_per_period, t + c * self.rollout.dt, port.size, source)

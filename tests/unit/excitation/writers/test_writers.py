@@ -64,6 +64,17 @@ def test_ros2_is_a_joint_trajectory(tmp_path):
         np.testing.assert_allclose([p[key] for p in points], value, atol=1e-7)  # times are whole nanoseconds
 
 
+def test_a_ros2_goal_is_that_trajectory(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    robot = tp.load("panda")
+    write(motion_of(robot.n), robot, tmp_path / "out", ("ros2", "ros2-goal"), 0.3, 20.0)
+    goal = yaml.safe_load((tmp_path / "out" / "excitation.goal.yaml").read_text())
+    assert goal.pop("trajectory") == yaml.safe_load((tmp_path / "out" / "excitation.ros2.yaml").read_text())
+    # What else control_msgs/action/FollowJointTrajectory has: without tolerances, those of the controller.
+    no_time = {"sec": 0, "nanosec": 0}
+    assert goal == {"path_tolerance": [], "goal_tolerance": [], "goal_time_tolerance": no_time}
+
+
 def test_urscript_sends_a_position_every_8_ms(tmp_path):
     robot = tp.load("ur10")
     motion = motion_of(robot.n)

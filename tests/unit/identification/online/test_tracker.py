@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import casadi as cs
 import numpy as np
 import pytest
 from fits import FRICTION, TERMS, friction_fit, friction_log
@@ -50,6 +51,24 @@ def test_a_careful_filter_ignores_rest_and_clips_surprises():
     x[..., 1] = 1.0
     moved = [rolled(careful, x, np.array([[e]]), 0.1)[:3] for e in (50.0, 500.0)]
     assert error(moved[0], moved[1]) == 0 and np.abs(moved[0]).max() > 0.1
+
+
+def test_a_change_counts_by_as_much_as_it_is_sure():
+    """x^T theta less two of its standard errors, towards zero: after a motion one way, nothing is sure of the other way."""
+    filtering = FrictionFilter(np.array([[0.2, 0.3, 0.3]]), np.array([0.01]), 5.0, 60.0, 0.9, 3.0)
+    rng = np.random.default_rng(0)
+    one_way = np.stack([rng.uniform(0.2, 1.0, 400), np.ones(400), np.ones(400)], axis=1)[:, None]
+    state = rolled(filtering, one_way, one_way @ [0.05, 0.2, 0.0], 0.1)
+    theta, upper = state[:3], state[3:]
+    covariance = np.zeros((3, 3))
+    covariance[np.triu_indices(3)] = upper
+    covariance += np.triu(covariance, 1).T
+    for x, known in (([0.6, 1.0, 1.0], True), ([-0.6, -1.0, 1.0], False)):
+        row = np.array(x)
+        change, doubt = row @ theta, 2 * np.sqrt(row @ covariance @ row)
+        sure = float(filtering.sure_correction([cs.SX(cs.DM(row))], cs.SX(cs.DM(state))))
+        assert sure == pytest.approx(np.sign(change) * max(abs(change) - doubt, 0), abs=1e-12)
+        assert (abs(sure - row @ [0.05, 0.2, 0.0]) < 0.02) if known else sure == 0
 
 
 def test_the_model_of_a_fit_has_its_torque():

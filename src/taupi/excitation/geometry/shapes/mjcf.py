@@ -29,12 +29,16 @@ _UNBOUNDED = (0, 1)  # planes and height fields: surroundings, stated as a floor
 _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(2, 8)
 
 
-def shapes(robot: Robot) -> Iterator[Shape]:
-    """Yield the geoms of the MJCF file that a robot was read from, of those that collide with something."""
+_SHOWN = 3  # geoms of the groups below it are what MuJoCo draws by default
+
+
+def shapes(robot: Robot, drawn: bool = False) -> Iterator[Shape]:
+    """Yield the geoms of the MJCF file that a robot was read from: those that collide, or those that are `drawn`."""
     model = _model(robot)
     bodies = body_names(model)
     for g in range(model.ngeom):
-        if not (model.geom_contype[g] or model.geom_conaffinity[g]) or model.geom_type[g] in _UNBOUNDED:
+        collides = model.geom_contype[g] or model.geom_conaffinity[g]
+        if not (model.geom_group[g] < _SHOWN if drawn else collides) or model.geom_type[g] in _UNBOUNDED:
             continue
         link = bodies[model.geom_bodyid[g]]
         yield _shape(model, g, link, f"{Path(robot.source.path).name}: geom {model.geom(g).name or g} of {link}")

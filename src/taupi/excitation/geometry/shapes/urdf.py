@@ -33,32 +33,33 @@ def shapes(robot: Robot, packages: Sequence[Path]) -> Iterator[Shape]:
                 raise TaupiError(
                     f"{place} has a <collision> without a shape.", remedy=f"Add one of {', '.join(KINDS)}."
                 )
-            yield _shape(name, children[0], _origin(collision.first("origin"), place), file, packages, place)
+            yield _shape(name, children[0], origin(collision.first("origin"), place), file, packages, place)
 
 
 def _shape(link: str, node: Node, at: np.ndarray, file: Path, packages: Sequence[Path], place: str) -> Shape:
     if node.tag == "mesh":
         path = find_mesh(node.attributes.get("filename", ""), file, packages, place)
-        scale = _numbers(node, "scale", 3, place, "1 1 1")
+        scale = numbers(node, "scale", 3, place, "1 1 1")
         return Solid(link, placed(read_triangles(path) * scale, at), f"{place}, {path.name}")
     if node.tag == "box":
-        return Solid(link, placed(box_triangles(_sizes(node, "size", 3, place)), at), place)
+        return Solid(link, placed(box_triangles(sizes(node, "size", 3, place)), at), place)
     if node.tag == "sphere":
-        return capsule_at(link, at, 0.0, float(_sizes(node, "radius", 1, place)[0]))
+        return capsule_at(link, at, 0.0, float(sizes(node, "radius", 1, place)[0]))
     if node.tag not in KINDS:
         raise unknown("shape", node.tag, KINDS, place)
-    r, length = (float(_sizes(node, key, 1, place)[0]) for key in ("radius", "length"))
+    r, length = (float(sizes(node, key, 1, place)[0]) for key in ("radius", "length"))
     if node.tag == "capsule":
         return capsule_at(link, at, length / 2, r)
     return cylinder(link, at, r, length, COARSE, place)
 
 
-def _origin(node: Node | None, place: str) -> np.ndarray:
+def origin(node: Node | None, place: str) -> np.ndarray:
+    """Return the homogeneous matrix (4, 4) of an <origin>, the identity where there is none."""
     matrix = np.eye(4)
     if node is None:
         return matrix
-    matrix[:3, 3] = _numbers(node, "xyz", 3, place, "0 0 0")
-    for axis, angle in enumerate(_numbers(node, "rpy", 3, place, "0 0 0")):
+    matrix[:3, 3] = numbers(node, "xyz", 3, place, "0 0 0")
+    for axis, angle in enumerate(numbers(node, "rpy", 3, place, "0 0 0")):
         turn, (i, j) = np.eye(3), ((axis + 1) % 3, (axis + 2) % 3)
         turn[i, i] = turn[j, j] = math.cos(angle)
         turn[j, i], turn[i, j] = math.sin(angle), -math.sin(angle)
@@ -66,7 +67,8 @@ def _origin(node: Node | None, place: str) -> np.ndarray:
     return matrix
 
 
-def _numbers(node: Node, key: str, count: int, place: str, default: str = "") -> np.ndarray:
+def numbers(node: Node, key: str, count: int, place: str, default: str = "") -> np.ndarray:
+    """Return the numbers of an attribute, `count` of them."""
     text = node.attributes.get(key, default)
     try:
         values = np.array([float(word) for word in text.split()])
@@ -78,8 +80,9 @@ def _numbers(node: Node, key: str, count: int, place: str, default: str = "") ->
     return values
 
 
-def _sizes(node: Node, key: str, count: int, place: str) -> np.ndarray:
-    values = _numbers(node, key, count, place)
+def sizes(node: Node, key: str, count: int, place: str) -> np.ndarray:
+    """Return the numbers of an attribute, all above 0."""
+    values = numbers(node, key, count, place)
     if not (values > 0).all():
         raise TaupiError(f"{place}: <{node.tag}> {key} is {shown(node.attributes[key])}, expected sizes above 0.")
     return values

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from taupi.reporting.excitation_content import ExcitationContent
-from taupi.reporting.stick_figures import Arm, film, strip
+from taupi.reporting.film import film
+from taupi.reporting.stick_figures import Arm, strip
 
 
 class FilmSection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taupi.reporting.sections.base import Section
+from taupi.reporting.sections.fit.bodies import BodiesSection
 from taupi.reporting.sections.fit.friction import FrictionSection
 from taupi.reporting.sections.fit.parameters import ParametersSection
 from taupi.reporting.sections.fit.residuals import ResidualsSection
@@ -22,6 +23,7 @@ FIT_SECTIONS: tuple[Section, ...] = (
     TorqueSection(),
     ValidationSection(),
     ParametersSection(),
+    BodiesSection(),
     SpringsSection(),
     FrictionSection(),
     ResidualsSection(),

@@ -1,4 +1,4 @@
-"""What the model leaves unexplained: measured minus predicted torque over time, and how it is distributed."""
+"""What the model leaves unexplained: how measured minus predicted torque is distributed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,27 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.reporting.chart import Line, chart
 from taupi.reporting.fit_content import FitContent
 from taupi.reporting.sections.base import cell, head, number
-from taupi.reporting.sections.fit.torque import points_each
 from taupi.reporting.traces import Trace
 
 
 class ResidualsSection:
-    """One chart per joint, and numbers that tell noise from what the model does not know."""
+    """Numbers that tell noise from what the model does not know; the lines are below the torque."""
 
     name: ClassVar[str] = "residuals"
     title: ClassVar[str] = "Residuals"
 
     def fields(self, content: FitContent) -> dict[str, str] | None:
-        """Return charts and tables."""
+        """Return one table per log."""
         if not content.traces:
             return None
-        points = points_each(content)
-        parts = []
-        for k, trace in enumerate(content.traces):
-            charts = [
-                chart(joint, unit, trace.time, [Line("residual", "residual", trace.residual[:, j])], f"run{k}", points)
-                for j, (joint, unit) in enumerate(zip(trace.joints, trace.units, strict=True))
-            ]
-            heading = f"<h3>{html.escape(trace.name)} <small>{trace.role}</small></h3>"
-            parts.append(f'{heading}{_spread(trace)}<div class="charts">{"".join(charts)}</div>')
-        return {"charts": "\n".join(parts)}
+        return {
+            "tables": "\n".join(
+                f"<h3>{html.escape(trace.name)} <small>{trace.role}</small></h3>{_spread(trace)}"
+                for trace in content.traces
+            )
+        }
 
 
 def _spread(trace: Trace) -> str:

@@ -1,11 +1,11 @@
-"""Torque measured against predicted, one chart per joint."""
+"""Torque measured against predicted, one chart per joint, and what is left between them below each."""
 
 from __future__ import annotations
 
 import html
 from typing import ClassVar
 
-from taupi.reporting.chart import Line, chart
+from taupi.reporting.chart import LOW, Line, chart
 from taupi.reporting.fit_content import FitContent
 
 # Points of all lines in a report together: they keep the file below about three megabytes.
@@ -20,7 +20,7 @@ def points_each(content: FitContent) -> int:
 
 
 class TorqueSection:
-    """One chart per joint and log; logs that were held out come first."""
+    """One chart per joint and log, with the difference below it at its own scale; logs that were held out come first."""
 
     name: ClassVar[str] = "torque"
     title: ClassVar[str] = "Torque, measured and predicted"
@@ -38,7 +38,10 @@ class TorqueSection:
                     Line("measured", "measured", trace.measured[:, j]),
                     Line("predicted", "predicted", trace.predicted[:, j]),
                 ]
-                charts.append(chart(joint, unit, trace.time, lines, f"run{k}", points))
+                left = [Line("measured - predicted", "residual", trace.residual[:, j])]
+                above = chart(joint, unit, trace.time, lines, f"run{k}", points)
+                below = chart("", unit, trace.time, left, f"run{k}", points, height=LOW)
+                charts.append(f'<div class="pair">{above}{below}</div>')
             parts.append(
                 f'<h3>{html.escape(trace.name)} <small>{trace.role}</small></h3><div class="charts">{"".join(charts)}</div>'
             )

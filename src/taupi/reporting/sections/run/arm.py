@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.control.law_trial import Trial
+from taupi.reporting.film import film
 from taupi.reporting.run_content import RunContent
-from taupi.reporting.stick_figures import film, strip
+from taupi.reporting.stick_figures import strip
 
 
 class ArmSection:

@@ -1,0 +1,227 @@
+"""Where the link frames of one description of an arm lie in those of another: the same joints, other frames and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from taupi.errors import TaupiError, warn
+from taupi.model.placement import Placement
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import MULTIPLE
+from taupi.model.scalars import Vector, to_float
+
+# Descriptions of the same arm differ by the digits that their authors printed; more than this is another arm.
+FARTHEST, WIDEST = 3e-3, 3e-3  # m, rad
+_SAME = 1e-9
+# Gravity that differs by more than this share changes torques by as much.
+_GRAVITY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """An arm at q = 0, in world axes: the pose (links, 4, 4) of each link, and the axis and a point of each joint (links, 3)."""
+
+    links: np.ndarray
+    axes: np.ndarray
+    points: np.ndarray
+
+    @classmethod
+    def of(cls, robot: Robot) -> Arrangement:
+        """Return the arrangement of a robot's joints; of free and ball joints, which have no axis, that is zero."""
+        values = dict(robot.symbols)
+        base = matrix_of(robot.base, values)
+        links: list[np.ndarray] = []
+        axes, points = [], []
+        for joint in robot.joints:
+            parent = links[joint.parent] if joint.parent >= 0 else base
+            at = parent @ matrix_of(joint.before, values)
+            axis = vector_of(joint.axis, robot)
+            axes.append(at[:3, :3] @ axis if joint.kind not in MULTIPLE else np.zeros(3))
+            points.append(at[:3, 3])
+            links.append(at @ matrix_of(joint.after, values))
+        return cls(np.array(links), np.array(axes), np.array(points))
+
+    def moved(self, by: np.ndarray) -> Arrangement:
+        """Return the arrangement seen from a world in which its own is at the pose `by`."""
+        turned = self.axes @ by[:3, :3].T
+        return Arrangement(by @ self.links, turned, self.points @ by[:3, :3].T + by[:3, 3])
+
+    def chosen(self, joints: Sequence[int]) -> Arrangement:
+        """Return some of the joints, by number."""
+        at = list(joints)
+        return Arrangement(self.links[at], self.axes[at], self.points[at])
+
+
+def matrix_of(placement: Placement, values: Mapping[str, object] | None = None) -> np.ndarray:
+    """Return a placement as a 4 x 4 matrix of doubles, with `values` for its symbols."""
+    result = np.eye(4)
+    known = dict(values or {})
+    result[:3, :3] = [[to_float(v, "a rotation", known) for v in row] for row in placement.rotation]  # type: ignore[arg-type]
+    result[:3, 3] = [to_float(v, "a position", known) for v in placement.translation]  # type: ignore[arg-type]
+    return result
+
+
+def vector_of(vector: Vector, robot: Robot) -> np.ndarray:
+    """Return a vector of a robot as doubles, with the values of its symbols."""
+    values = dict(robot.symbols)
+    return np.array([to_float(v, robot.name, values) for v in vector])
+
+
+def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot: str) -> dict[str, str]:
+    """Return the names of our joints in another model, by our name.
+
+    They are the same names; or, if none is there, names that differ by what stands before them; or the same order.
+
+    >>> matched_joints(["panda_joint1", "panda_joint2"], ["joint2", "joint1", "finger_joint1"], "panda.xml", "panda")
+    {'panda_joint1': 'joint1', 'panda_joint2': 'joint2'}
+    """
+    missing = [name for name in ours if name not in theirs]
+    if not missing:
+        return {name: name for name in ours}
+    if len(missing) == len(ours):
+        prefixed = _by_ending(ours, theirs)
+        if prefixed is not None:
+            return prefixed
+        if len(ours) == len(theirs):
+            return dict(zip(ours, theirs, strict=True))
+    raise TaupiError(
+        f"{where} has no joint {', '.join(map(repr, missing[:4]))} of {robot}; it has {', '.join(theirs[:12])}.",
+        remedy="Give the joints the same names in both.",
+    )
+
+
+def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | None:
+    """Return pairs of names of which one ends in the other, if there is one prefix for all of them: "panda_", or none."""
+    for long, short, turned in ((ours, theirs, False), (theirs, ours, True)):
+        for prefix in {a[: -len(b)] for a in long for b in short if len(a) > len(b) > 0 and a.endswith(b)}:
+            pairs = {a: a[len(prefix) :] for a in long if a.startswith(prefix) and a[len(prefix) :] in short}
+            found = {b: a for a, b in pairs.items()} if turned else pairs
+            if set(found) == set(ours):
+                return {name: found[name] for name in ours}
+    return None
+
+
+def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:
+    """Return the pose (4, 4) of their link frame in ours, by the name of our joint that moves the link.
+
+    `theirs` has the joints of another model in our order, and `gravity` (3,) is that of its world. This world may be turned and
+    shifted against ours, as where a base is mounted in another way; then this motion D is the one that carries all of their
+    joint axes onto ours. Joint axes that no such motion brings together belong to another arm, which is refused; gravity that
+    differs is a warning.
+    """
+    a, b = Arrangement.of(ours), theirs
+    slides = np.array([j.prismatic for j in ours.joints])
+    motion = np.eye(4)
+    if _misfit(a, b, slides) > _SAME:
+        motion = _world_motion(a, b, slides)
+        _refuse_other_arm(ours, a, b.moved(motion), slides, where)
+    g, h = vector_of(ours.gravity, ours), motion[:3, :3] @ gravity
+    if not ours.floating and float(np.linalg.norm(h - g)) > _GRAVITY * max(float(np.linalg.norm(g)), 1e-9):
+        seen, stated = (", ".join(f"{v:.4g}" for v in np.round(x, 6) + 0.0) for x in (h, g))
+        warn(
+            f"{where}: gravity is ({seen}) m/s^2 in the world of {ours.name}, which has ({stated}): torques differ by it."
+        )
+    frames = np.linalg.inv(a.links) @ b.moved(motion).links
+    return {joint.name: frame for joint, frame in zip(ours.joints, frames, strict=True)}
+
+
+def moved_body(body: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """Return the ten parameters of a body, given in a frame a, in the frame whose `pose` (4, 4) in a is given.
+
+    With the pseudo-inertia J = [[S, h], [h^T, m]], S = tr(I)/2 1 - I, it is J' = T^-1 J T^-T.
+
+    >>> import numpy as np
+    >>> pose = np.eye(4); pose[0, 3] = 0.5  # the other frame is half a metre ahead
+    >>> moved_body(np.array([2.0, 1, 0, 0, 0, 0, 0, 0.5, 0, 0.5]), pose).tolist()  # a point mass there
+    [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    if np.array_equal(pose, np.eye(4)):
+        return body
+    m, h, inertia = body[0], body[1:4], tensor(body[4:])
+    pseudo = np.zeros((4, 4))
+    pseudo[:3, :3] = np.trace(inertia) / 2 * np.eye(3) - inertia
+    pseudo[:3, 3] = pseudo[3, :3] = h
+    pseudo[3, 3] = m
+    back = np.linalg.inv(pose)
+    other = back @ pseudo @ back.T
+    moved = np.trace(other[:3, :3]) * np.eye(3) - other[:3, :3]
+    return np.array([m, *other[:3, 3], *moved[np.triu_indices(3)]])
+
+
+def tensor(six: np.ndarray) -> np.ndarray:
+    """Return the 3 x 3 inertia of its entries xx, xy, xz, yy, yz, zz."""
+    xx, xy, xz, yy, yz, zz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def central(body: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, centre of mass (3,) and the inertia (3, 3) about it, in the axes of the body's frame."""
+    m = float(body[0])
+    if not m:
+        return 0.0, np.zeros(3), tensor(body[4:])
+    c = body[1:4] / m
+    return m, c, tensor(body[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _misfit(a: Arrangement, b: Arrangement, slides: np.ndarray) -> float:
+    """Return by how much joint axes differ at most: directions (rad) and distances (m) of lines, sliding ones of none."""
+    return float(max(_turns(a, b).max(initial=0.0), _distances(a, b, slides).max(initial=0.0)))
+
+
+def _turns(a: Arrangement, b: Arrangement) -> np.ndarray:
+    return np.linalg.norm(a.axes - b.axes, axis=1)
+
+
+def _distances(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndarray:
+    apart = b.points - a.points
+    across = apart - np.sum(apart * a.axes, axis=1, keepdims=True) * a.axes
+    fixed = np.linalg.norm(a.axes, axis=1) > 0
+    return np.where(slides | ~fixed, 0.0, np.linalg.norm(across, axis=1))
+
+
+def _world_motion(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndarray:
+    """Return the pose D of b's world in a's for which the joint axes of b, carried by D, are nearest to those of a."""
+    u, v = _directions(a, slides), _directions(b, slides)
+    left, sizes, right = np.linalg.svd(u.T @ v)
+    turn = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
+    if sizes[1] < 1e-9 * sizes[0]:  # one direction does not tell how a world is turned
+        turn = np.eye(3)
+    turns = [k for k in range(len(slides)) if not slides[k] and a.axes[k].any()]
+    across = [np.eye(3) - np.outer(a.axes[k], a.axes[k]) for k in turns]
+    wanted = [p @ (a.points[k] - turn @ b.points[k]) for p, k in zip(across, turns, strict=True)]
+    result = np.eye(4)
+    result[:3, :3] = turn
+    if turns:
+        result[:3, 3] = np.linalg.lstsq(np.concatenate(across), np.concatenate(wanted), rcond=1e-9)[0]
+    return result
+
+
+def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
+    """Return vectors (k, 3) that belong to the joint axes themselves: their directions, and the ways from one to another."""
+    turning = [k for k in range(len(slides)) if not slides[k] and arm.axes[k].any()]
+    vectors = list(arm.axes)
+    for i, k in pairwise(turning):
+        way = arm.points[k] - arm.points[i]
+        normal = np.cross(arm.axes[i], arm.axes[k])
+        if np.linalg.norm(normal) > 1e-6:  # along the common perpendicular
+            normal /= np.linalg.norm(normal)
+            vectors.append((way @ normal) * normal)
+        else:
+            vectors.append(way - (way @ arm.axes[i]) * arm.axes[i])
+    return np.array(vectors)
+
+
+def _refuse_other_arm(ours: Robot, a: Arrangement, b: Arrangement, slides: np.ndarray, where: str) -> None:
+    turns, distances = _turns(a, b), _distances(a, b, slides)
+    if turns.max() <= WIDEST and distances.max() <= FARTHEST:
+        return
+    k = int(np.argmax(turns / WIDEST + distances / FARTHEST))
+    raise TaupiError(
+        f"{where} is another arm than {ours.name}: at q = 0 the axis of {ours.joints[k].name} is turned by {turns[k]:.3g} rad "
+        f"and {distances[k]:.3g} m away, at most {WIDEST:g} rad and {FARTHEST:g} m are the digits of a description.",
+        remedy="Give the model of the same arm, with joints that are zero in the same pose.",
+    )

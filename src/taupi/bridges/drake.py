@@ -1,0 +1,139 @@
+"""Drake: what was identified, set in a context of a MultibodyPlant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, moved_body
+from taupi.bridges.identified import identified
+from taupi.bridges.packages import needed
+from taupi.bridges.unplaced import warn_of_unplaced
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.results.fit import Fit
+from taupi.model.body import why_not_physical
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import MULTIPLE
+from taupi.model.scalars import exact
+
+
+def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool = False) -> Any:
+    """Set the parameters of the `source`, a robot or a fit, for a Drake `plant` of the same arm, and return the context.
+
+    Drake keeps parameters in contexts: they are set in `context`, one of the plant, or by default in a new one. Set are the
+    spatial inertias of bodies, the damping of joints, and, where a joint has an actuator, its rotor inertia for the gear ratio
+    that it has. Joints are found by name, and bodies may have other frames than the robot's links; bodies welded to a link keep
+    their inertia where a real body is left for the link. Dry friction, springs, constant torques, and rotors without an actuator
+    have no place: a warning names them. What a fit has not identified becomes 0. A fit whose verdict is wrong is refused, unless
+    `anyway`.
+
+    >>> import taupi as tp  # doctest: +SKIP
+    >>> context = tp.load_fit("out").to_drake(plant)  # doctest: +SKIP
+    >>> plant.CalcMassMatrix(context)  # doctest: +SKIP
+    """
+    tree = needed("pydrake.multibody.tree", "drake", "to_drake")
+    multibody = needed("pydrake.multibody.plant", "drake", "to_drake")
+    if not isinstance(plant, multibody.MultibodyPlant):
+        raise TaupiError(Argument("plant"), f" is {shown(plant)}, expected a pydrake MultibodyPlant of doubles.")
+    if not plant.is_finalized():
+        raise TaupiError(
+            Argument("plant"), " is not finalized: Drake keeps parameters in contexts, which it has after Finalize()."
+        )
+    taken = identified(source, anyway)
+    robot = taken.robot
+    if any(j.kind in MULTIPLE for j in robot.joints):
+        raise TaupiError(f"{robot.name} has a free base or ball joints, which are not set in a Drake plant.")
+    context = plant.CreateDefaultContext() if context is None else context
+    joints = _joints(plant, robot)
+    arranged = _arrangement(plant, joints)
+    frames = link_frames(robot, arranged, np.array(plant.gravity_field().gravity_vector()), "the plant")
+    for joint, theirs, body in zip(robot.joints, joints, taken.bodies, strict=True):
+        _set_body(tree, plant, context, theirs.child_body(), moved_body(body, frames[joint.name]))
+    actuators = {a.joint().name(): a for a in map(plant.get_joint_actuator, plant.GetJointActuatorIndices())}
+    fields = ["damping"]
+    for joint, theirs in zip(robot.joints, joints, strict=True):
+        values = taken.joints[joint.name]
+        theirs.SetDampingVector(context, [values.damping])
+        if theirs.name() in actuators:
+            ratio = actuators[theirs.name()].gear_ratio(context)
+            if not ratio:
+                raise TaupiError(
+                    f"The actuator of {theirs.name()} has a gear ratio of 0.", remedy="Set one that is not 0."
+                )
+            actuators[theirs.name()].SetRotorInertia(context, values.armature / ratio**2)
+    if all(theirs.name() in actuators for theirs in joints):
+        fields.append("armature")
+    warn_of_unplaced(taken, fields, "a Drake plant")
+    return context
+
+
+def _joints(plant: Any, robot: Robot) -> list[Any]:
+    """Return the plant's joints in our order."""
+    moving = [j for j in map(plant.get_joint, plant.GetJointIndices()) if j.num_velocities()]
+    by_name: dict[str, Any] = {}
+    for joint in moving:
+        if joint.name() in by_name and joint.name() in {j.name for j in robot.joints}:
+            raise TaupiError(f"The plant has two joints {joint.name()!r}.", remedy="Give a plant with one such arm.")
+        by_name[joint.name()] = joint
+    found = matched_joints([j.name for j in robot.joints], list(by_name), "The plant", robot.name)
+    result = [by_name[found[j.name]] for j in robot.joints]
+    for ours, theirs in zip(robot.joints, result, strict=True):
+        kind = "prismatic" if ours.prismatic else "revolute"
+        if theirs.type_name() != kind:
+            raise TaupiError(f"Joint {theirs.name()!r} of the plant is {theirs.type_name()}, expected {kind}.")
+    inside = {j.child_body().index() for j in result}
+    for joint in moving:
+        if joint not in result and joint.parent_body().index() in inside:
+            raise TaupiError(
+                f"The plant has joint {joint.name()!r} on a link of {robot.name}, which does not have it.",
+                remedy="Weld it in the plant, or describe the robot with it.",
+            )
+    return result
+
+
+def _arrangement(plant: Any, joints: list[Any]) -> Arrangement:
+    """Return the plant's joints with all positions at zero."""
+    context = plant.CreateDefaultContext()
+    for joint in joints:
+        (joint.set_angle if joint.type_name() == "revolute" else joint.set_translation)(context, 0.0)
+    links, axes, points = [], [], []
+    for joint in joints:
+        at = joint.frame_on_parent().CalcPoseInWorld(context).GetAsMatrix4()
+        axis = joint.revolute_axis() if joint.type_name() == "revolute" else joint.translation_axis()
+        links.append(plant.EvalBodyPoseInWorld(context, joint.child_body()).GetAsMatrix4())
+        axes.append(at[:3, :3] @ axis)
+        points.append(at[:3, 3])
+    return Arrangement(np.array(links), np.array(axes), np.array(points))
+
+
+def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray) -> None:
+    """Set a link's parameters: what bodies welded to it leave of them, or all if no real body would be left."""
+    welded = [b for b in plant.GetBodiesWeldedTo(body) if b.index() != body.index()]
+    pose = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+    own = asked.copy()
+    for other in welded:
+        at = np.linalg.inv(plant.EvalBodyPoseInWorld(context, other).GetAsMatrix4()) @ pose
+        own -= moved_body(_parameters(other, context), at)
+    if welded and (why_not_physical(tuple(exact(float(v)) for v in own)) or own[0] <= 0):
+        own = asked
+        for other in welded:
+            other.SetSpatialInertiaInBodyFrame(context, tree.SpatialInertia.Zero())
+    body.SetSpatialInertiaInBodyFrame(context, _spatial(tree, own))
+
+
+def _parameters(body: Any, context: Any) -> np.ndarray:
+    """Return the ten parameters of a body of the plant, in its own frame."""
+    spatial = body.CalcSpatialInertiaInBodyFrame(context)
+    m = spatial.get_mass()
+    inertia = spatial.CalcRotationalInertia().CopyToFullMatrix3()
+    return np.array([m, *(m * spatial.get_com()), *inertia[np.triu_indices(3)]])
+
+
+def _spatial(tree: Any, body: np.ndarray) -> Any:
+    m, c, inertia = central(body)
+    if not m:
+        return tree.SpatialInertia.Zero()
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
+    about = tree.RotationalInertia(xx, yy, zz, xy, xz, yz)
+    return tree.SpatialInertia.MakeFromCentralInertia(m, c, about)

@@ -1,0 +1,188 @@
+"""What other tools take of a robot or a fit: bodies of links, and five numbers per joint; and what has no place there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from taupi.dynamics.terms import TERMS
+from taupi.errors import Argument, TaupiError, shown
+from taupi.identification.physical.standard_parameters import rows_from_covariance
+from taupi.identification.results.export import robot_of_fit
+from taupi.identification.results.fit import Fit
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import Joint
+from taupi.model.scalars import to_float
+
+Symbols = Mapping[str, Fraction | None]
+
+# By the field of `JointValues`, the joint term that it stands for.
+PLACES = {
+    "armature": "rotor",
+    "damping": "viscous",
+    "dry_friction": "coulomb",
+    "stiffness": "spring",
+    "offset": "offset",
+}
+# Terms that stand in for friction that a tool has no place for: all of these act on speed alone.
+_STAND_INS = ("viscous", "coulomb", "offset")
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """What tools have for a joint: tau = armature qdd + damping qd + dry_friction sgn(qd) + stiffness q + offset.
+
+    Attributes:
+        armature: Inertia of the rotor behind the gear, kg m^2 or kg.
+        damping: Viscous friction, N m s/rad or N s/m.
+        dry_friction: Coulomb friction, N m or N.
+        stiffness: Of a spring at the link, N m/rad or N/m.
+        offset: A constant torque, N m, or force, N.
+    """
+
+    armature: float = 0.0
+    damping: float = 0.0
+    dry_friction: float = 0.0
+    stiffness: float = 0.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """A robot as another tool can take it.
+
+    Attributes:
+        robot: The robot with its parameters.
+        bodies: The ten parameters (links, 10) of each link, in its own frame.
+        joints: The values of each joint with one degree of freedom, by name.
+        lost: The names of the parameters that have no place in `joints`.
+        base: The base parameters (b,) of a fit without those that are lost; None for a robot.
+    """
+
+    robot: Robot
+    bodies: np.ndarray
+    joints: dict[str, JointValues]
+    lost: tuple[str, ...] = ()
+    base: np.ndarray | None = None
+
+    def unplaced(self, fields: Sequence[str]) -> list[str]:
+        """Return the names of parameters that a tool with these `fields` of `JointValues` alone has no place for."""
+        missing = [f for f in PLACES if f not in fields]
+        names = [f"{name}.{PLACES[f]}" for name, j in self.joints.items() for f in missing if getattr(j, f)]
+        return [*names, *self.lost]
+
+
+@singledispatch
+def identified(source: object, anyway: bool = False) -> Identified:
+    """Return the `source`, a robot or a fit, as other tools can take it.
+
+    A fit whose verdict is wrong is refused unless `anyway`. What a fit has not identified is 0, since it predicts torques without
+    it; friction that depends on load or bends with speed is replaced by the viscous and dry friction that come nearest to it on
+    the fitted logs.
+    """
+    raise TaupiError(
+        Argument("source"), f" is {shown(source)}, expected a robot or a fit: taupi.load(...), taupi.identify(...)."
+    )
+
+
+@identified.register
+def _(source: Robot, anyway: bool = False) -> Identified:
+    _refuse_drives(source)
+    values: Symbols = dict(source.symbols)
+    joints = {j.name: _values_of(j, values, source.name) for j in _moved(source)}
+    lost = [
+        f"{j.name}.{kind}"
+        for j in _moved(source)
+        for kind in ("stribeck", "load", "curve")
+        if getattr(j.friction, kind)
+    ]
+    bodies = np.array([[to_float(v, link.name, values) for v in link.body] for link in source.links])
+    return Identified(source, bodies, joints, tuple(lost))
+
+
+@identified.register
+def _(source: Fit, anyway: bool = False) -> Identified:
+    _refuse_drives(source.robot, source.basis.elastic)
+    robot = robot_of_fit(source, anyway)
+    layout, links = source.basis.standard.layout, len(robot.parameters)
+    names = {j.name for j in _moved(robot)}
+    foreign = [e for e in layout.entries[links:] if e.owner not in names]
+    if foreign:
+        raise TaupiError(
+            f"{foreign[0].owner} is a drive that several joints share, with friction of its own ({foreign[0].name}): other tools "
+            "have friction of joints only.",
+            remedy="Export the fit as TOML, or as C.",
+        )
+    pi = source.parameters.values.copy()
+    kinds = set(PLACES.values())
+    plain_springs = not any(getattr(term, "lever", None) for term in source.terms)
+    kept = [e.kind in kinds and (e.kind != "spring" or plain_springs) for e in layout.entries[links:]]
+    gone = links + np.flatnonzero(~np.array(kept, dtype=bool))
+    lost = [layout.names[k] for k in gone if pi[k]]
+    pi = _with_stand_ins(source, pi, gone)
+    fields = {kind: field for field, kind in PLACES.items()}
+    table: dict[str, dict[str, float]] = {name: {} for name in (j.name for j in _moved(robot))}
+    for k, e in enumerate(layout.entries[links:], start=links):
+        if k not in gone:
+            table[e.owner][fields[e.kind]] = float(pi[k])
+    joints = {name: JointValues(**values) for name, values in table.items()}
+    return Identified(robot, pi[:links].reshape(-1, 10), joints, tuple(lost), source.basis.project(pi))
+
+
+def _with_stand_ins(fit: Fit, pi: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """Return standard parameters with some `gone`, and viscous, dry friction and offset changed to stand in for these.
+
+    With W the weighted rows of the fit, the change d of the latter minimises ||W_f d - W_l x_l||, x_l the parameters that go.
+    """
+    result = pi.copy()
+    result[gone] = 0.0
+    columns = {c: k for k, c in enumerate(fit.basis.columns)}
+    lost = [columns[c] for c in gone if c in columns]
+    entries = fit.basis.standard.layout.entries
+    free = [c for c in columns if entries[c].kind in _STAND_INS and c >= len(fit.robot.parameters)]
+    if not lost or not free:
+        return result
+    rows = rows_from_covariance(fit.values, fit.covariance) if fit.triangle is None else fit.triangle
+    target = rows[:, lost] @ fit.values[lost]
+    change = np.linalg.lstsq(rows[:, [columns[c] for c in free]], target, rcond=1e-10)[0]
+    result[free] += change
+    # Dry friction that pushes is no friction, and a tool may refuse it.
+    for c in free:
+        if entries[c].kind != "offset":
+            result[c] = max(result[c], min(pi[c], 0.0))
+    return result
+
+
+def _refuse_drives(robot: Robot, elastic: bool | None = None) -> None:
+    """Refuse what other tools have no joints for: springs between motors and links, drives that move several joints."""
+    if robot.elastic_joints and elastic is not False:
+        raise TaupiError(
+            f"{robot.name} has elastic joints ({', '.join(robot.elastic_joints)}): other tools have no motor behind a spring.",
+            remedy=(
+                "Identify it with ",
+                Argument("elastic", False),
+                ", or take robot.with_transmissions(stiffness=None), both of which take the joints as rigid.",
+            ),
+        )
+    coupled = [j.name for j in robot.joints if j.also or (not j.mimic and j.ratio != 1)]
+    if coupled:
+        raise TaupiError(
+            f"{robot.name} is in the coordinates of motors, several of which move {', '.join(coupled)}: other tools have one "
+            "coordinate per joint.",
+            remedy="Identify it in the coordinates of its joints, or export it as TOML or C.",
+        )
+
+
+def _moved(robot: Robot) -> list[Joint]:
+    """Return the joints with one degree of freedom."""
+    return [j for j in robot.joints if j not in robot.multiple_joints]
+
+
+def _values_of(joint: Joint, values: Symbols, place: str) -> JointValues:
+    return JointValues(
+        **{f: to_float(TERMS[kind]().value(joint), f"{place}: {joint.name}", values) for f, kind in PLACES.items()}
+    )

@@ -1,0 +1,273 @@
+"""A given MJCF with other inertials and joint attributes: these change in its text, every other byte stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
+from taupi.bridges.identified import Identified
+from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.errors import TaupiError, warn
+from taupi.model.body import why_not_physical
+from taupi.model.formats import mjcf, xml_tree
+from taupi.model.formats.mjcf_compile import compiled, mujoco_module
+from taupi.model.formats.text_file import read_text
+from taupi.model.formats.xml_edits import Edit, edited, insert_first, set_attributes
+from taupi.model.formats.xml_tree import Node
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import MULTIPLE
+from taupi.model.scalars import exact
+
+# Relative to the largest entry: what MuJoCo's principal axes round.
+_EQUAL = 1e-12
+_LEAST_MASS, _LEAST_INERTIA = 1e-9, 1e-12
+_HINGE = 3  # of mjtJoint
+_ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+
+
+@dataclass(frozen=True, eq=False)
+class MjcfFile:
+    """An MJCF file: its text, its elements by number in the compiled model, and the robot that it describes.
+
+    Attributes:
+        path: Where it lies.
+        text: Its text.
+        model: The model that MuJoCo compiles.
+        degrees: Whether angles in it are in degrees.
+        bodies: The elements of the bodies, by number.
+        robot: Its robot, with joints held that ours does not have.
+        joints: The names of its joints, by ours.
+    """
+
+    path: Path
+    text: str
+    model: Any
+    degrees: bool
+    bodies: Mapping[int, Node]
+    robot: Robot
+    joints: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: Path, ours: Robot) -> MjcfFile:
+        """Return the file at `path`; its joints that our robot does not have are held at zero."""
+        text, model = read_text(path), compiled(path)[0]
+        root = xml_tree.parse(text, path.name)
+        if root.tag not in ("mujoco", "mujocoinclude"):
+            raise TaupiError(f"{path.name}: the root element is <{root.tag[:40]}>, expected <mujoco>.")
+        spec = mujoco_module().MjSpec.from_file(str(path))
+        _refuse_compiler(spec.compiler, path.name)
+        names = mjcf.joint_names(model)
+        found = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
+        robot = mjcf.read(path, lock=[name for name in names if name not in found.values()])
+        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, found)
+
+    def inertia(self, b: int) -> np.ndarray:
+        """Return the ten parameters of body number `b` in its own frame, as MuJoCo has them."""
+        mujoco, m = mujoco_module(), self.model
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, m.body_iquat[b])
+        r, mass, c = turn.reshape(3, 3), float(m.body_mass[b]), m.body_ipos[b]
+        about = r @ np.diag(m.body_inertia[b]) @ r.T + mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return np.array([mass, *(mass * c), *about[np.triu_indices(3)]])
+
+    def number(self, body: str) -> int:
+        """Return the number of the body of a link of the robot; -1 for one that the reader put between two joints."""
+        names = mjcf.body_names(self.model)
+        return names.index(body) if body in names else -1
+
+
+def updated_text(source: Identified, file: MjcfFile) -> str:
+    """Return the text of a file with the parameters of an identified robot."""
+    ours, theirs = source.robot, file.robot
+    names = file.joints
+    order = {j.name: k for k, j in enumerate(theirs.joints)}
+    arranged = Arrangement.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
+    frames = link_frames(ours, arranged, vector_of(theirs.gravity, theirs), file.path.name)
+    data = file.text.encode("utf-8")
+    newline = "\r\n" if "\r\n" in file.text else "\n"
+    edits: list[Edit] = []
+    for joint, body in zip(ours.joints, source.bodies, strict=True):
+        k = order[names[joint.name]]
+        for b, own in _own_bodies(file, k, moved_body(body, frames[joint.name])).items():
+            edits += _inertial_edits(data, file.bodies[b], own, newline)
+        if joint.kind not in MULTIPLE:
+            wanted = JointAttributes.of(source.joints[joint.name])
+            edits += _joint_edits(data, file, names[joint.name], wanted)
+    return edited(data, edits).decode("utf-8")
+
+
+# Bodies -----------------------------------------------------------------------------------------------------------
+
+
+def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarray]:
+    """Return new bodies by number, for link `k` of the file's robot with its parameters in its own frame.
+
+    Bodies that are fixed to it keep theirs; where no real body would be left, all share it in proportion to their masses.
+    """
+    robot = file.robot
+    link = robot.links[k].name
+    b = file.number(link)
+    if b < 0:
+        if np.abs(asked).max() > _EQUAL:
+            raise TaupiError(f"MJCF has no body between two joints of one body, and {link} has mass or inertia there.")
+        return {}
+    placed = {f.name: f.placement for f in robot.frames}
+    fixed = [file.number(name) for name in dict(robot.source.merged).get(link, ())]
+    poses = {f: matrix_of(placed[mjcf.body_names(file.model)[f]]) for f in fixed if f >= 0}
+    bodies = {f: file.inertia(f) for f in poses}
+    others = sum((moved_body(body, np.linalg.inv(poses[f])) for f, body in bodies.items()), start=np.zeros(10))
+    before = file.inertia(b)
+    own = asked - others
+    if _same(before, own):
+        return {}
+    if fixed and unreal(own) and not unreal(asked):
+        return _shared(file, {b: np.eye(4), **poses}, {b: before, **bodies}, asked, link)
+    if why := unreal(own):
+        raise TaupiError(f"Body {link!r} would be none that MuJoCo takes: {why}.")
+    _refuse_missing(file, [b])
+    return {b: own}
+
+
+def _shared(
+    file: MjcfFile, poses: Mapping[int, np.ndarray], bodies: Mapping[int, np.ndarray], asked: np.ndarray, link: str
+) -> dict[int, np.ndarray]:
+    masses = {f: max(float(body[0]), 0.0) for f, body in bodies.items()}
+    total = sum(masses.values())
+    shares = {f: m / total for f, m in masses.items()} if total else {f: 1 / len(masses) for f in masses}
+    parts = {f: moved_body(share * asked, poses[f]) for f, share in shares.items() if share}
+    _refuse_missing(file, list(parts))
+    names = mjcf.body_names(file.model)
+    fixed = ", ".join(names[f] for f in parts if names[f] != link)
+    warn(
+        f"Body {link!r} without {fixed} would not be a real one. So its parameters are shared among all of them, in proportion "
+        "to their masses in the file."
+    )
+    return parts
+
+
+def _refuse_missing(file: MjcfFile, numbers: Sequence[int]) -> None:
+    for b in numbers:
+        if b not in file.bodies:
+            raise TaupiError(
+                f"{file.path.name} has no element of body {mjcf.body_names(file.model)[b]!r} of its own: it includes, attaches "
+                "or replicates it.",
+                remedy="Give the file that has the bodies themselves.",
+            )
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() <= _EQUAL * max(np.abs(a).max(), np.abs(b).max()))
+
+
+def unreal(body: np.ndarray) -> str:
+    """Return why no real body has these ten parameters; nothing if one has."""
+    return why_not_physical(tuple(exact(float(v)) for v in body)) or ("" if body[0] > 0 else "it has no mass")
+
+
+# Edits ------------------------------------------------------------------------------------------------------------
+
+
+def inertial_attributes(body: np.ndarray) -> dict[str, str]:
+    """Return the attributes of <inertial>: a diagonal inertia if the body's axes are principal, else the full one.
+
+    MuJoCo takes no body without mass or without a moment of inertia; such a one gets 1e-9 kg, 1e-12 kg m^2.
+    """
+    m, c, inertia = central(body)
+    m = max(m, _LEAST_MASS)
+    if np.linalg.eigvalsh(inertia)[0] < _LEAST_INERTIA:
+        inertia = inertia + _LEAST_INERTIA * np.eye(3)
+    off = np.array([inertia[0, 1], inertia[0, 2], inertia[1, 2]])
+    result = {"pos": numbers_text(c), "mass": numbers_text([m])}
+    if np.abs(off).max() <= _EQUAL * np.abs(inertia).max():
+        return {**result, "diaginertia": numbers_text(np.diag(inertia))}
+    return {**result, "fullinertia": numbers_text([*np.diag(inertia), *off])}
+
+
+def _inertial_edits(data: bytes, node: Node, body: np.ndarray, newline: str) -> list[Edit]:
+    wanted = inertial_attributes(body)
+    inertial = node.first("inertial")
+    if inertial is None:
+        element = "<inertial " + " ".join(f'{name}="{text}"' for name, text in wanted.items()) + "/>"
+        return [insert_first(data, node, element.encode(), newline)]
+    gone = (*_ORIENTATIONS, "diaginertia", "fullinertia")
+    return set_attributes(data, inertial, {**dict.fromkeys(n for n in gone if n not in wanted), **wanted})
+
+
+def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes) -> list[Edit]:
+    """Return the edits of a joint's attributes that MuJoCo has other values for, from its element or from its class."""
+    model = file.model
+    k = mjcf.joint_names(model).index(name)
+    b, dof = int(model.jnt_bodyid[k]), int(model.jnt_dofadr[k])
+    now = JointAttributes(
+        float(model.dof_armature[dof]),
+        float(model.dof_damping[dof]),
+        float(model.dof_frictionloss[dof]),
+        float(model.jnt_stiffness[k]),
+        float(model.qpos_spring[model.jnt_qposadr[k]])
+        if model.jnt_stiffness[k] and wanted.stiffness
+        else wanted.springref,
+    )
+    curved = [
+        key for key, bent in (("damping", _bent(model, "dof", dof)), ("stiffness", _bent(model, "jnt", k))) if bent
+    ]
+    in_degrees = file.degrees and int(model.jnt_type[k]) == _HINGE
+    before, after = now.texts(in_degrees), wanted.texts(in_degrees)
+    if wanted.stiffness and not now.stiffness:
+        before["springref"] = ""
+    changed = {key: text for key, text in after.items() if text != before[key] or key in curved}
+    if not changed:
+        return []
+    _refuse_missing(file, [b])
+    node = list(_joint_nodes(file.bodies[b]))[k - int(model.body_jntadr[b])]
+    return set_attributes(data, node, changed)
+
+
+def _bent(model: Any, owner: str, row: int) -> bool:
+    """Tell whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
+    table = getattr(model, "dof_dampingpoly" if owner == "dof" else "jnt_stiffnesspoly", None)
+    return table is not None and bool(np.any(table[row]))
+
+
+def _body_nodes(root: Node, model: Any) -> dict[int, Node]:
+    """Return the elements of bodies by their number in the compiled model: all, in order, or those with a name of their own."""
+    nodes = [node for world in root.all("worldbody") for node in _bodies_below(world)]
+    names = [model.body(b).name for b in range(model.nbody)]
+    if [node.attributes.get("name", "") for node in nodes] == names[1:]:
+        return dict(enumerate(nodes, start=1))
+    by_name = {node.attributes["name"]: node for node in nodes if node.attributes.get("name")}
+    return {b: by_name[name] for b, name in enumerate(names) if name in by_name}
+
+
+def _bodies_below(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.tag == "body":
+            yield child
+        if child.tag in ("body", "frame"):
+            yield from _bodies_below(child)
+
+
+def _joint_nodes(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.tag in ("joint", "freejoint"):
+            yield child
+        elif child.tag == "frame":
+            yield from _joint_nodes(child)
+
+
+def _refuse_compiler(compiler: Any, where: str) -> None:
+    """Refuse settings by which MuJoCo takes other masses than those of <inertial>."""
+    mujoco = mujoco_module()
+    if compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
+        problem = 'inertiafromgeom="true", by which MuJoCo takes inertias from shapes alone'
+    elif compiler.settotalmass > 0:
+        problem = f"settotalmass={compiler.settotalmass:g}, by which MuJoCo scales all masses"
+    elif compiler.boundmass > 0 or compiler.boundinertia > 0:
+        problem = "boundmass or boundinertia, by which MuJoCo raises small masses"
+    else:
+        return
+    raise TaupiError(f"{where} has the compiler setting {problem}.", remedy="Take it out of the file first.")

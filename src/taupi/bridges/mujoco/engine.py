@@ -1,0 +1,75 @@
+"""Inverse dynamics by MuJoCo, of a model that it has compiled."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupi.bridges.alignment import matched_joints
+from taupi.errors import TaupiError, warn
+from taupi.files import path_of
+from taupi.model.coupling import coupling_of
+from taupi.model.formats import mjcf
+from taupi.model.formats.mjcf_compile import compiled, mujoco_module
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import MULTIPLE
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoModel:
+    """The torque that a MuJoCo model needs for motions of a robot, its joints found by name.
+
+    Contacts and limits of joints are left out; friction, armatures, springs and equalities are in. Joints that the robot does not
+    have are held where the model starts.
+
+    Attributes:
+        model: The compiled model, as MuJoCo has it.
+        addresses: The positions (joints,) of the robot's joints in qpos.
+        dofs: Their velocities (joints,) in qvel.
+        spread: The matrix (joints, n) by which the robot's coordinates move its joints.
+    """
+
+    model: Any
+    addresses: np.ndarray
+    dofs: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], robot: Robot) -> MujocoModel:
+        """Return the model in the MJCF file at `path`, for the motions of a `robot`."""
+        file = path_of(path)
+        if any(j.kind in MULTIPLE for j in robot.joints):
+            raise TaupiError(
+                f"{robot.name} has a free base or ball joints, which MuJoCo's torques are not compared for."
+            )
+        model = compiled(file)[0]
+        names = mjcf.joint_names(model)
+        theirs = matched_joints([j.name for j in robot.joints], names, file.name, robot.name)
+        at = [names.index(theirs[j.name]) for j in robot.joints]
+        odd = [names[k] for k in at if int(model.jnt_type[k]) < 2]
+        if odd:
+            raise TaupiError(f"{file.name}: {', '.join(odd)} are free or ball joints, expected hinges and slides.")
+        if np.any(model.body_gravcomp):
+            warn(
+                f"{file.name}: MuJoCo compensates gravity of some bodies (gravcomp), so that their weight is not in its torque."
+            )
+        disable = mujoco_module().mjtDisableBit
+        model.opt.disableflags |= int(disable.mjDSBL_CONTACT) | int(disable.mjDSBL_LIMIT)
+        spread = np.array(coupling_of(robot), dtype=float)
+        return cls(model, np.array(model.jnt_qposadr)[at], np.array(model.jnt_dofadr)[at], spread)
+
+    def __call__(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Return the torque (N, n) for `q`, `qd` and `qdd` (N, n), SI units: MuJoCo's qfrc_inverse, gathered by coordinates."""
+        mujoco = mujoco_module()
+        data = mujoco.MjData(self.model)
+        result = np.zeros((len(q), len(self.dofs)))
+        for k, motion in enumerate(zip(q, qd, qdd, strict=True)):
+            positions, velocities, accelerations = (self.spread @ x for x in motion)
+            data.qpos[self.addresses] = positions
+            data.qvel[self.dofs], data.qacc[self.dofs] = velocities, accelerations
+            mujoco.mj_inverse(self.model, data)
+            result[k] = data.qfrc_inverse[self.dofs]
+        return result @ self.spread

@@ -1,0 +1,199 @@
+"""A new MJCF of a robot: bodies, joints and motors; links are drawn as sticks, since its own shapes stay in its own file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from taupi.bridges.alignment import matrix_of, vector_of
+from taupi.bridges.identified import Identified
+from taupi.bridges.mujoco.edited_mjcf import inertial_attributes, unreal
+from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.errors import TaupiError
+from taupi.model.robot import Robot
+from taupi.model.robot_parts import BALL, BASE, FREE, Joint
+from taupi.model.scalars import to_float
+
+_FORBIDDEN = re.compile(r"[\x00-\x1f]")
+# The thickness of sticks, relative to the size of the arm.
+_THIN = 0.02
+
+
+def new_text(source: Identified) -> str:
+    """Return an MJCF of an identified robot, whose bodies have the frames of the robot's links."""
+    return _Writer(source).text()
+
+
+class _Writer:
+    def __init__(self, source: Identified) -> None:
+        self.source, self.robot = source, source.robot
+        self.values = dict(source.robot.symbols)
+        _refuse_names(self.robot)
+        if self.robot.loops:
+            raise TaupiError(
+                f"{self.robot.name} has closed loops, which are not written into a new MJCF.",
+                remedy="Give an MJCF that has them, as the model to write into.",
+            )
+        lengths = [np.linalg.norm(matrix_of(j.before @ j.after, self.values)[:3, 3]) for j in self.robot.joints]
+        self.thickness = _THIN * max(sum(lengths), 0.1)
+
+    def text(self) -> str:
+        robot = self.robot
+        gravity = vector_of(robot.gravity, robot)
+        lines = [
+            _element("mujoco", {"model": robot.name}, close=False),
+            "  " + _element("compiler", {"angle": "radian", "autolimits": "true"}),
+            "  " + _element("option", {"gravity": numbers_text(gravity), "integrator": "implicitfast"}),
+            "  <default>",
+            "    " + _element("geom", {"contype": "0", "conaffinity": "0", "mass": "0", "rgba": "0.5 0.6 0.7 1"}),
+            "  </default>",
+            "  <worldbody>",
+            "    " + _element("light", {"pos": "0 0 3", "dir": "0 0 -1"}),
+            *self._pedestal(),
+            *self._sites(BASE, "    "),
+            *(line for k, j in enumerate(robot.joints) if j.parent == BASE for line in self._body(k, "    ")),
+            "  </worldbody>",
+            *self._equalities(),
+            *self._actuators(),
+            "</mujoco>",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _body(self, k: int, indent: str) -> list[str]:
+        robot, joint = self.robot, self.robot.joints[k]
+        pose = matrix_of(joint.before @ joint.after, self.values)
+        if joint.parent == BASE:
+            pose = matrix_of(robot.base, self.values) @ pose
+        inner = indent + "  "
+        lines = [indent + _element("body", {"name": robot.links[k].name, **_pose(pose)}, close=False)]
+        body = self.source.bodies[k]
+        if body.any() and (why := unreal(body)):
+            raise TaupiError(f"MuJoCo takes real bodies only, and {robot.links[k].name} is none: {why}.")
+        lines.append(inner + _element("inertial", inertial_attributes(body)))
+        lines.append(inner + self._joint(joint))
+        children = [c for c, j in enumerate(robot.joints) if j.parent == k]
+        lines += [inner + text for text in self._sticks(children)]
+        lines += self._sites(k, inner)
+        for child in children:
+            lines += self._body(child, inner)
+        return [*lines, indent + "</body>"]
+
+    def _joint(self, joint: Joint) -> str:
+        if joint.kind == FREE:
+            return _element("freejoint", {"name": joint.name})
+        after = matrix_of(joint.after, self.values)
+        place = {"name": joint.name, "pos": numbers_text(-after[:3, :3].T @ after[:3, 3])}
+        if joint.kind == BALL:
+            return _element("joint", {**place, "type": "ball"})
+        axis = after[:3, :3].T @ vector_of(joint.axis, self.robot)
+        kind = "slide" if joint.prismatic else "hinge"
+        attributes = {**place, "type": kind, "axis": numbers_text(axis)}
+        limits = joint.limits
+        lower, upper = limits.lower, limits.upper
+        if joint.kind != "continuous" and lower is not None and upper is not None and lower < upper:
+            attributes["range"] = numbers_text([lower, upper])
+        if limits.effort:
+            attributes["actuatorfrcrange"] = numbers_text([-limits.effort, limits.effort])
+        texts = JointAttributes.of(self.source.joints[joint.name]).texts(degrees=False)
+        return _element("joint", {**attributes, **{name: text for name, text in texts.items() if text != "0"}})
+
+    def _sticks(self, children: Sequence[int]) -> list[str]:
+        """Return what is drawn of a link: a ball at its joint, and sticks to the joints that it carries."""
+        size = self.thickness
+        shapes = [_element("geom", {"type": "sphere", "size": numbers_text([1.6 * size]), "rgba": "0.2 0.3 0.5 1"})]
+        joints = [self.robot.joints[child] for child in children]
+        ends = [matrix_of(joint.before @ joint.after, self.values)[:3, 3] for joint in joints]
+        return [*shapes, *(self._stick(np.zeros(3), end) for end in ends if np.linalg.norm(end) > 0.1 * size)]
+
+    def _pedestal(self) -> list[str]:
+        """Return what is drawn of the base: sticks to the joints that it carries."""
+        base = matrix_of(self.robot.base, self.values)
+        first = [j for j in self.robot.joints if j.parent == BASE and j.kind != FREE]
+        ends = [(base @ matrix_of(j.before @ j.after, self.values))[:3, 3] for j in first]
+        away = [end for end in ends if np.linalg.norm(end - base[:3, 3]) > 0.1 * self.thickness]
+        return ["    " + self._stick(base[:3, 3], end) for end in away]
+
+    def _stick(self, start: np.ndarray, end: np.ndarray) -> str:
+        ends = numbers_text([*start, *end])
+        return _element("geom", {"type": "capsule", "fromto": ends, "size": numbers_text([self.thickness])})
+
+    def _sites(self, link: int, indent: str) -> list[str]:
+        base = matrix_of(self.robot.base, self.values) if link == BASE else np.eye(4)
+        frames = [f for f in self.robot.frames if f.link == link]
+        return [
+            indent + _element("site", {"name": f.name, **_pose(base @ matrix_of(f.placement, self.values))})
+            for f in frames
+        ]
+
+    def _equalities(self) -> list[str]:
+        """Return what keeps joints that follow others with these: q_1 = ratio q_2."""
+        followers = [j for j in self.robot.joints if j.mimic]
+        if not followers:
+            return []
+        masters = self.robot.driving_joints
+        rows = [
+            "    "
+            + _element(
+                "joint",
+                {
+                    "joint1": j.name,
+                    "joint2": masters[j.coordinate].name,
+                    "polycoef": numbers_text([0, to_float(j.ratio, j.name, self.values), 0, 0, 0]),
+                },
+            )
+            for j in followers
+        ]
+        return ["  <equality>", *rows, "  </equality>"]
+
+    def _actuators(self) -> list[str]:
+        """Return a motor for each joint that one can drive: its control is the torque (N m, N)."""
+        driven = [self.robot.driving_joints[k] for k in self.robot.actuated]
+        if not driven:
+            return []
+        motors = ["    " + _element("motor", {"name": j.name, "joint": j.name}) for j in driven]
+        return ["  <actuator>", *motors, "  </actuator>"]
+
+
+def _pose(pose: np.ndarray) -> dict[str, str]:
+    """Return the attributes of a pose, without those that are zero."""
+    result = {} if not pose[:3, 3].any() else {"pos": numbers_text(pose[:3, 3])}
+    if np.abs(pose[:3, :3] - np.eye(3)).max() > 0:
+        result["quat"] = numbers_text(quaternion(pose[:3, :3]))
+    return result
+
+
+def quaternion(r: np.ndarray) -> np.ndarray:
+    """Return the unit quaternion (w, x, y, z) of a rotation: the eigenvector of its largest eigenvalue (Bar-Itzhack 2000).
+
+    >>> import numpy as np
+    >>> quaternion(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])).round(4).tolist()
+    [0.7071, 0.0, 0.0, 0.7071]
+    """
+    k = np.zeros((4, 4))
+    k[0, 0] = np.trace(r)
+    k[0, 1:] = k[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
+    k[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
+    q = np.linalg.eigh(k)[1][:, -1]
+    q = q if q[np.flatnonzero(np.abs(q) > 1e-9)[0]] > 0 else -q
+    return np.where(np.abs(q) < 1e-16, 0.0, q)
+
+
+def _element(tag: str, attributes: dict[str, str], close: bool = True) -> str:
+    from xml.sax.saxutils import quoteattr  # loads half of the standard library
+
+    parts = [tag, *(f"{name}={quoteattr(value)}" for name, value in attributes.items())]
+    return f"<{' '.join(parts)}{'/' if close else ''}>"
+
+
+def _refuse_names(robot: Robot) -> None:
+    """Refuse names that MJCF cannot have: that of its own world, and those with characters that XML has not."""
+    if "world" in robot.link_names:
+        raise TaupiError(
+            f"{robot.name} has a moving link called 'world', which is the name of MuJoCo's own world.",
+            remedy="Rename the link in the description.",
+        )
+    for name in (robot.name, *robot.link_names, *(j.name for j in robot.joints), *(f.name for f in robot.frames)):
+        if not name or _FORBIDDEN.search(name):
+            raise TaupiError(f"{robot.name} has the name {name!r}, which XML cannot hold.", remedy="Rename it first.")

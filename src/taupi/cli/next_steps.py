@@ -1,0 +1,50 @@
+"""What people type next after a command that shows something: said on a terminal, as other commands say it of their files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+# By the name of a command: what to type next, with {parameters} of the command in it; the first whose parameters were given.
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "info": ("taupi view {robot}", "taupi info puma560"),
+    "base": ("taupi excite {robot} --duration 10 -o motion",),
+    "regressor": ("taupi emit {robot} regressor --language c -o source",),
+    "explicit": ("taupi emit {robot} regressor --language c -o source",),
+    "lump": ("taupi explicit {robot}",),
+    "bounds": ("taupi control {robot} -o control",),
+    "validate": ("taupi report {fit} -o report.html",),
+    "compare": ("taupi validate {first} {second}",),
+    "payload": ("open {output}/report.html in a browser", "taupi payload {fit} {logs} -o tool"),
+    "study": ("open {output} in a browser", "taupi study {name} {robot} -o study.html"),
+    "contacts": (
+        "taupi emit {fit} observer --thresholds {output} -o observer",
+        "taupi emit {fit} observer -o observer",
+    ),
+    "reproduce": (
+        "open {output}/report.html in a browser",
+        "taupi reproduce {name} -o study",
+        "taupi reproduce lecture",
+    ),
+}
+
+
+def next_step(command: str, values: Mapping[str, Any]) -> str | None:
+    """Return what to type after a command that was given these values, None where the command says it itself.
+
+    >>> next_step("info", {"robot": "my arm.urdf"})
+    "taupi view 'my arm.urdf'"
+    """
+    given = {k: _word(v) for k, v in values.items() if v not in (None, (), [], "", False)}
+    for step in STEPS.get(command, ()):
+        try:
+            return step.format_map(given)
+        except KeyError:
+            continue
+    return None
+
+
+def _word(value: Any) -> str:
+    first = value[0] if isinstance(value, list | tuple) else value
+    return shlex.quote(str(first))

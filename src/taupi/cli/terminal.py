@@ -1,0 +1,169 @@
+"""What people see on a terminal: lines and tables that fit its width, and a sign of life from work that takes over a second.
+
+Into files and pipes everything goes as it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from taupi.progress import bars_shown
+
+NARROWEST = 12  # characters of a column that is folded
+PATIENCE, REFRESH = 1.0, 0.5  # s: when work counts as long, and how often its time is told
+_RULE = re.compile(r"-+(?:  -+)+")
+
+
+# Lines that fit --------------------------------------------------------------------------------------------------------
+
+
+def fitted(text: str, width: int) -> str:
+    """Return text whose lines are no longer than `width`, where they can be folded: sentences at words, tables by column.
+
+    >>> print(fitted("a sentence that is too long", 16))
+    a sentence that
+      is too long
+    """
+    lines, result, k = text.split("\n"), [], 0
+    while k < len(lines):
+        if k + 1 < len(lines) and _RULE.fullmatch(lines[k + 1]):
+            end = k + 2
+            spans = [m.span() for m in re.finditer("-+", lines[k + 1])]
+            while end < len(lines) and lines[end].strip() and _is_row(lines[end], spans):
+                end += 1
+            result += _fitted_table(lines[k:end], spans, width)
+            k = end
+        else:
+            result += _folded(lines[k], width)
+            k += 1
+    return "\n".join(result)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    """Return a sentence on several lines; what is aligned by spaces is left as it is."""
+    if len(line) <= width or "  " in line.strip():
+        return [line]
+    start = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line, width, subsequent_indent=f"{start}  ", break_long_words=False, break_on_hyphens=False
+    ) or [line]
+
+
+def _is_row(line: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a line has nothing between the columns of a table."""
+    return all(not line[a:b].strip() for (_, a), (b, _) in itertools.pairwise(spans))
+
+
+def _fitted_table(lines: Sequence[str], spans: Sequence[tuple[int, int]], width: int) -> list[str]:
+    """Return a table (its heading, its rule, its rows) with headings, then cells of words, folded until it fits."""
+    if max(map(len, lines)) <= width:
+        return list(lines)
+    ends = [b for _, b in spans[:-1]] + [max(map(len, lines))]
+    cells = [[line[a:b].strip() for (a, _), b in zip(spans, ends, strict=True)] for line in (lines[0], *lines[2:])]
+    columns = range(len(spans))
+    words = [max((len(w) for row in cells for w in row[k].split()), default=1) for k in columns]
+    widths = [max([words[k], *(len(row[k]) for row in cells[1:])]) for k in columns]
+    while sum(widths) + 2 * len(widths) - 2 > width:
+        can = [k for k in columns if widths[k] > max(NARROWEST, words[k])]
+        if not can:
+            break
+        widest = max(can, key=lambda k: widths[k])
+        widths[widest] -= 1
+    rule = "  ".join("-" * w for w in widths)
+    folded = [_row(row, widths) for row in cells]
+    return [*folded[0], rule, *(line for row in folded[1:] for line in row)]
+
+
+def _row(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    parts = [textwrap.wrap(cell, w, break_long_words=False) or [""] for cell, w in zip(row, widths, strict=True)]
+    high = max(map(len, parts))
+    columns = [[*part, *[""] * (high - len(part))] for part in parts]
+    return [
+        "  ".join(column[i].ljust(w) for column, w in zip(columns, widths, strict=True)).rstrip() for i in range(high)
+    ]
+
+
+# The terminal ----------------------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A stream to a terminal: what is written fits its width, and takes the place of the sign of life."""
+
+    def __init__(self, stream: Any, waiting: Waiting) -> None:
+        self._stream, self._waiting = stream, waiting
+
+    def write(self, text: str) -> int:
+        """Write text; bars of rich, which place themselves, pass as they are."""
+        self._waiting.silence()
+        placed = "\x1b" in text or "\r" in text
+        self._stream.write(text if placed else fitted(text, shutil.get_terminal_size().columns))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Waiting:
+    """Tells on a terminal how long work goes on, after a second and while nothing else shows it."""
+
+    def __init__(self, stream: Any, title: str | None) -> None:
+        self._stream, self._title, self._over = stream, title, threading.Event()
+        self._lock, self._visible = threading.Lock(), False
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+        if title is None:
+            self._over.set()
+        self._thread.start()
+
+    def _tell(self) -> None:
+        start = time.monotonic()
+        if self._over.wait(PATIENCE):
+            return
+        while not self._over.wait(REFRESH):
+            with self._lock:
+                if not bars_shown() and not self._over.is_set():
+                    self._stream.write(f"\r\x1b[K{self._title}: {time.monotonic() - start:.0f} s")
+                    self._stream.flush()
+                    self._visible = True
+
+    def silence(self) -> None:
+        """Take the line away, since something is written; it comes back if work goes on."""
+        with self._lock:
+            if self._visible:
+                self._stream.write("\r\x1b[K")
+                self._stream.flush()
+                self._visible = False
+
+    def end(self) -> None:
+        """Say no more."""
+        self._over.set()
+        self.silence()
+        self._thread.join()
+
+
+@contextmanager
+def on_a_terminal(title: str | None) -> Iterator[None]:
+    """While a command runs, let what it writes to a terminal fit, and tell how long it takes if it has a `title`."""
+    stdout, stderr = sys.stdout, sys.stderr
+    if not stderr.isatty():
+        yield
+        return
+    waiting = Waiting(stderr, title)
+    sys.stderr = Terminal(stderr, waiting)
+    if stdout.isatty():
+        sys.stdout = Terminal(stdout, waiting)
+    try:
+        yield
+    finally:
+        waiting.end()
+        if isinstance(sys.stdout, Terminal):  # else it was closed on the way
+            sys.stdout = stdout
+        sys.stderr = stderr

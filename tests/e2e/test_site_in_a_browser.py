@@ -1,0 +1,94 @@
+"""The site in a real browser, from its files and over http: nothing goes wrong, search answers, formulas are set."""
+
+import functools
+import http.server
+import threading
+from pathlib import Path
+
+import pytest
+from browser import assert_looks_like, chromium, opened, spacing
+
+SITE = Path(__file__).parents[2] / "site"
+PAGES = (
+    "index.html",
+    "notebooks/index.html",
+    "notebooks/formulas.html",
+    "coming-from/pinocchio.html",
+    "howto/explicit-formulas.html",
+    "howto/pages.html",
+    "api/model.html",
+)
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="the site is not built: make docs")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=["file", "http"])
+def root(request):
+    if request.param == "file":
+        yield SITE.as_uri()
+        return
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_goes_wrong_and_nothing_is_fetched_from_elsewhere(browser, root, name):
+    page, mistakes, fetched = opened(browser, f"{root}/{name}")
+    page.wait_for_load_state("networkidle")
+    assert mistakes == [] and all(url.startswith((root, "data:", "blob:")) for url in fetched)
+    assert page.locator("article h1").count() == 1
+    pictures = (
+        "Array.from(document.querySelectorAll('article img:not([loading])'), e => e.complete && e.naturalWidth > 0)"
+    )
+    assert all(page.evaluate(pictures))
+    page.close()
+
+
+def test_search_answers(browser, root):
+    page, mistakes, _ = opened(browser, f"{root}/index.html")
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("textbox", name="Search").fill("payload")
+    page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+    assert page.locator(".md-search-result__item", has_text="payload").count() > 0 and mistakes == []
+    page.close()
+
+
+def test_formulas_are_set_and_scroll_where_they_are_wide(browser, root):
+    page, _, _ = opened(browser, f"{root}/howto/explicit-formulas.html", 400)
+    assert page.locator("article math").count() > 5
+    boxes = "Array.from(document.querySelectorAll('.formula'), e => getComputedStyle(e).overflowX)"
+    assert set(page.evaluate(boxes)) == {"auto"}
+    page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_it_fits_on_a_phone(browser, name):
+    page, mistakes, _ = opened(browser, f"{SITE.as_uri()}/{name}", 400)
+    assert spacing(page, 400) <= 0 and mistakes == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_front_page_looks_as_it_did(browser, width, scheme):
+    page, _, _ = opened(browser, f"{SITE.as_uri()}/index.html", width, scheme)
+    page.wait_for_load_state("networkidle")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    assert_looks_like(page, f"site-{width}-{scheme}")
+    page.close()

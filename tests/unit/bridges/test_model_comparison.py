@@ -1,0 +1,127 @@
+"""Fits beside the models of other engines on a log: errors joint by joint, and what differs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import taupi as tp
+from taupi.errors import TaupiError, TaupiWarning
+
+mujoco = pytest.importorskip("mujoco")
+
+TERMS = ("rotor", "viscous", "coulomb", "offset")
+W = np.array([1.0, 1.7, 1.3, 2.1, 1.9, 2.3])
+
+
+def log_of(robot, terms, phase=0.0, seconds=20):
+    t = np.arange(100 * seconds)[:, None] / 100
+    q, qd, qdd = np.sin(W * t + phase), W * np.cos(W * t + phase), -W * W * np.sin(W * t + phase)
+    return tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(robot, terms=terms)(q, qd, qdd), names=robot.joint_names)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    plain = tp.load("ur10").with_friction(viscous=5.0, coulomb=3.0, offset=[1, -1, 0.5, 0.2, 0, 0])
+    return plain.with_transmissions(rotor_inertia=0.5)
+
+
+@pytest.fixture(scope="module")
+def fit(arm):
+    return tp.identify(arm, log_of(arm, TERMS), terms=TERMS, cutoff_hz=10)
+
+
+def test_mujocos_torques_are_those_of_the_fit(arm, fit, tmp_path):
+    export = tp.write_mjcf(fit, tmp_path / "arm.xml")
+    seen = tp.bridges.check_mjcf(fit, export, log_of(arm, TERMS, 1.0))
+    assert export.lost == () and list(seen.others) == ["no memory", "mujoco"]
+    # What is left is how MuJoCo lets dry friction set in.
+    assert seen.fit.relative < 2e-3 and seen.others["mujoco"].relative < 0.02
+    assert seen.ratio == seen.others["mujoco"].relative / seen.fit.relative
+    smooth = log_of(arm, ())
+    without = tp.identify(arm, smooth, terms=("rotor", "viscous", "offset"), cutoff_hz=10)
+    seen = tp.bridges.check_mjcf(without, tp.write_mjcf(without, tmp_path / "smooth.xml"), smooth)
+    assert abs(seen.others["mujoco"].relative - seen.fit.relative) < 1e-6
+
+
+def test_what_a_wrong_model_differs_in_is_named(arm, fit, tmp_path):
+    wrong = arm.with_friction(viscous=[5, 9, 5, 5, 5, 5], coulomb=[3, 3, 8, 3, 3, 3], offset=[1, -1, 0.5, 3, 0, 0])
+    wrong = wrong.with_transmissions(rotor_inertia=[0.5, 0.5, 0.5, 0.5, 0.1, 0.5])
+    pi = wrong.parameters.values.copy()
+    tp.write_mjcf(wrong.with_parameters(pi), tmp_path / "wrong.xml")
+    seen = tp.bridges.compare_with(fit, "mujoco", tmp_path / "wrong.xml", log_of(arm, TERMS, 1.0))
+    values = np.array([d.values for d in seen.differences])  # constant, viscous, dry, armature
+    expected = np.zeros((6, 4))
+    expected[1, 1], expected[2, 2], expected[3, 0], expected[4, 3] = 4, 5, 2.8, -0.4
+    assert np.abs(values - expected).max() < 0.1
+    words = {s.split(":")[0]: s for s in seen.sentences}
+    assert words["shoulder_lift_joint"].endswith("N m s/rad of viscous friction")
+    assert words["elbow_joint"].endswith("of dry friction") and words["wrist_1_joint"].endswith("of a constant torque")
+    assert "of inertia of the joint's own drive" in words["wrist_2_joint"]
+    assert seen.to_dict()["differences"][1]["explained"] > 0.99
+
+
+def test_wrong_masses_are_named_as_such(arm, fit, tmp_path):
+    pi = arm.parameters.values.reshape(-1, 10).copy()
+    pi[2] *= 1.3
+    tp.write_mjcf(arm.with_parameters(pi.ravel()), tmp_path / "heavy.xml")
+    seen = tp.bridges.compare_with(fit, "mujoco", tmp_path / "heavy.xml", log_of(arm, TERMS, 1.0))
+    words = next(s for s in seen.sentences if s.startswith("shoulder_lift_joint"))
+    assert "with pose and load: bodies of links, gravity" in words
+    assert "joint" in repr(seen) and "<table" in seen._repr_html_()
+
+
+def test_friction_without_a_place_is_stood_in_for(arm, tmp_path):
+    terms = (*TERMS, "load")
+    lossy = arm.with_friction(load=0.1)
+    log = log_of(lossy, terms)
+    fit = tp.identify(arm, log, terms=terms, cutoff_hz=10)
+    export = tp.write_mjcf(fit, tmp_path / "arm.xml")
+    assert set(export.lost) <= {f"{name}.load" for name in arm.joint_names} and len(export.lost) >= 4
+    assert "have no place in MJCF" in export.notes[-1]
+    seen = tp.bridges.check_mjcf(fit, export, log)
+    dropped = dict(zip(fit.basis.standard.names, fit.parameters.values, strict=True))
+    pi = np.array([0.0 if name.endswith(".load") else value for name, value in dropped.items()])
+    plain = dataclasses.replace(fit, values=fit.basis.project(pi)).validate(log)
+    assert fit.validate(log).relative < seen.others["placed"].relative < 0.8 * plain.relative
+    assert seen.others["mujoco"].relative < 1.1 * seen.others["placed"].relative
+
+
+def test_what_a_fit_has_not_identified_is_zero(arm, fit, tmp_path):
+    """A file with friction of its own does not keep it where the fit has none."""
+    tp.write_mjcf(arm.with_friction(viscous=300.0, coulomb=10.0), tmp_path / "theirs.xml")
+    plain = tp.identify(arm, log_of(arm, ()), terms=(), cutoff_hz=10)
+    tp.write_mjcf(plain, tmp_path / "new.xml", model=tmp_path / "theirs.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "new.xml"))
+    assert not (model.dof_damping.any() or model.dof_frictionloss.any() or model.dof_armature.any())
+
+
+def test_gravity_that_mujoco_compensates_is_a_warning(arm, fit, tmp_path):
+    tp.write_mjcf(fit, tmp_path / "arm.xml")
+    text = (
+        (tmp_path / "arm.xml")
+        .read_text()
+        .replace('<body name="forearm_link"', '<body name="forearm_link" gravcomp="1"')
+    )
+    (tmp_path / "arm.xml").write_text(text)
+    with pytest.warns(TaupiWarning, match="compensates gravity of some bodies"):
+        tp.bridges.compare_with(fit, "mujoco", tmp_path / "arm.xml", log_of(arm, TERMS))
+
+
+def test_bad_input(arm, fit, tmp_path):
+    log = log_of(arm, TERMS)
+    tp.write_mjcf(fit, tmp_path / "arm.xml")
+    with pytest.raises(TaupiError, match=r"No engine 'bullet'. Known: mujoco"):
+        tp.bridges.compare_with(fit, "bullet", tmp_path / "arm.xml", log)
+    with pytest.raises(TaupiError, match=r"no\.xml"):
+        tp.bridges.compare_with(fit, "mujoco", tmp_path / "no.xml", log)
+    with pytest.raises(TaupiError, match="has a free base or ball joints"):
+        tp.bridges.MujocoModel.of(tmp_path / "arm.xml", arm.floating_base())
+    (tmp_path / "ball.xml").write_text(
+        '<mujoco><worldbody><body><joint name="a" type="ball"/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    single = tp.Robot.from_dh([dict(a=1, name="a")])
+    with pytest.raises(TaupiError, match="a are free or ball joints, expected hinges and slides"):
+        tp.bridges.MujocoModel.of(tmp_path / "ball.xml", single)
+    with pytest.raises(TaupiError, match="tau"):
+        tp.bridges.compare_with(fit, "mujoco", tmp_path / "arm.xml", tp.Log(log.time, log.q))

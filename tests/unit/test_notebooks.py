@@ -1,0 +1,49 @@
+"""Notebooks: each runs from top to bottom, draws something, and is written as a page and an .ipynb that say what it showed."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "docs" / "notebooks").glob("*.py"))
+SPECIFICATION = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
+notebooks = importlib.util.module_from_spec(SPECIFICATION)
+sys.modules["notebooks"] = notebooks
+SPECIFICATION.loader.exec_module(notebooks)
+
+
+def test_there_are_enough_and_the_site_has_them_all():
+    assert len(SOURCES) >= 8
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f"notebooks/{path.stem}.md" in navigation for path in SOURCES)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
+def test_it_runs_and_is_written(path):
+    done = notebooks.run(notebooks.read(path))
+    assert done.pictures and all(p.startswith(b"\x89PNG") for p in done.pictures)
+    text, pictures = notebooks.as_page(done)
+    assert text.startswith(f"# {done.title}\n") and all(f"({name})" in text for name in pictures)
+    assert text.count("```python") == sum(cell.kind == "code" for cell in done.cells)
+    saved = json.loads(notebooks.as_ipynb(done))
+    assert saved["nbformat"] == 4 and [c["cell_type"] for c in saved["cells"]] == [c.kind for c in done.cells]
+    assert sum("image/png" in o.get("data", {}) for c in saved["cells"] for o in c.get("outputs", ())) == len(pictures)
+    assert f'href="{path.stem}.html"' in notebooks.as_card(done)
+
+
+def test_a_cell_shows_its_last_line_and_a_mistake_is_raised(tmp_path):
+    path = tmp_path / "short.py"
+    path.write_text("# %% [markdown]\n# # Short\n#\n# One\n# sentence.\n\n# %%\nx = 2\nprint(x)\nx + 1\n")
+    done = notebooks.run(notebooks.read(path))
+    assert (done.title, done.sentence) == ("Short", "One sentence.")
+    assert done.cells[1].printed == "2\n" and done.cells[1].shown == {"text/plain": "3"}
+    assert notebooks.as_page(done)[0].endswith("```text\n2\n```\n\n```text\n3\n```\n")
+    path.write_text("# %% [markdown]\n# # Bad\n\n# %%\nassert False\n")
+    with pytest.raises(AssertionError):
+        notebooks.run(notebooks.read(path))
+    path.write_text("x = 1\n")
+    with pytest.raises(ValueError, match="does not begin with a cell of text"):
+        notebooks.read(path)

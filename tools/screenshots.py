@@ -1,0 +1,123 @@
+"""Make every page that the package writes, photograph it in Chromium, and put the pictures into the documents.
+
+`python tools/screenshots.py` writes docs/images/pages/NAME.png, and NAME-phone.png for a phone in the dark. Nothing is written
+where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import taupi as tp
+
+FOLDER = Path(__file__).parents[1] / "docs" / "images" / "pages"
+SIZES = {"": (1200, 1500, "light"), "-phone": (400, 800, "dark")}
+SCALE = 0.6  # of a pixel of the screen
+ARGUMENTS = ["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"]
+TERMS = ("viscous", "coulomb")
+LIMITS = {"lower": -1.5, "upper": 1.5, "velocity": 2.0, "acceleration": 10.0, "effort": 90.0}
+
+
+def arm(**friction: Any) -> tp.Robot:
+    """Return the arm of all pages, with friction."""
+    return tp.load("elbow2r").with_friction(**({"viscous": [0.5, 0.3], "coulomb": [0.8, 0.4]} | friction))
+
+
+def log(robot: tp.Robot, seed: int, duration: float = 12.0) -> tp.Log:
+    """Return a noisy log of an arm."""
+    rng, t = np.random.default_rng(seed), np.arange(0, duration, 0.01)
+    q, qd, qdd = tp.BSpline.random([0.0, 0.0], [1.6, 1.6], count=20, duration=duration, seed=seed)(t)
+    tau = tp.inverse_dynamics(robot, terms=TERMS)(q, qd, qdd)
+    return tp.Log(t, q, tau=tau + 0.1 * rng.normal(size=tau.shape), names=robot.joint_names)
+
+
+def fit(path: Path) -> None:
+    """Write the page of a fit."""
+    seen = log(arm(), 1)
+    tp.report(tp.identify(tp.load("elbow2r"), seen, terms=TERMS), path, log(arm(), 2), fitted=seen)
+
+
+def excitation(path: Path) -> None:
+    """Write the page of an exciting motion."""
+    tp.report(tp.excite(tp.load("elbow2r"), 5.0, terms=TERMS, limits=LIMITS, starts=1, seed=1), path)
+
+
+def control(path: Path) -> None:
+    """Write the page of two laws."""
+    puma = tp.load("puma560")
+    motion = tp.Sinusoids.document("puma560")
+    trials = []
+    for name, law in {"learning": tp.SlotineLi(puma), "held": tp.SlotineLi(puma, Gamma_inv=0.0)}.items():
+        plant, start = tp.RigidPlant(puma), 0.4 * law.parameters.values
+        run = tp.simulate(plant, law, motion, duration=4.0, parameters=start)
+        trials.append(tp.laws.Trial(run, law, plant, name=name))
+    tp.report(trials, path)
+
+
+def payload(path: Path) -> None:
+    """Write the page of a payload."""
+    known = tp.identify(tp.load("elbow2r"), log(arm(), 1), terms=TERMS)
+    loaded = log(arm().with_payload(1.2, (0.05, 0.02, 0.0)), 3)
+    tp.report(tp.identify_payload(known, loaded, gain_uncertainty=0), path)
+
+
+def fleet(path: Path) -> None:
+    """Write the page of a fleet."""
+    logs = {f"arm-{k}": log(arm(coulomb=[0.8, 1.5 if k == 3 else 0.4]), k) for k in range(5)}
+    tp.report(tp.identify_fleet(tp.load("elbow2r"), logs, own=TERMS, cutoff_hz=10), path)
+
+
+PAGES: dict[str, Callable[[Path], None]] = {
+    "fit": fit,
+    "excitation": excitation,
+    "control": control,
+    "payload": payload,
+    "fleet": fleet,
+}
+
+
+def photograph(browser: Any, name: str, address: str) -> None:
+    """Write the pictures of one page."""
+    for ending, (width, height, scheme) in SIZES.items():
+        size = {"width": width, "height": height}
+        context = browser.new_context(
+            viewport=size, color_scheme=scheme, device_scale_factor=SCALE * (1 + bool(ending))
+        )
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_timeout(300)
+        page.screenshot(path=FOLDER / f"{name}{ending}.png")
+        context.close()
+
+
+def main() -> None:
+    """Write all pictures."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        path = None
+    if path is None:
+        sys.exit("screenshots: no Chromium and Playwright here, the pictures of the documents stay as they are")
+    FOLDER.mkdir(exist_ok=True)
+    warnings.simplefilter("ignore", tp.TaupiWarning)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        for name, write in PAGES.items():
+            page = Path(folder) / f"{name}.html"
+            write(page)
+            photograph(browser, name, page.as_uri())
+            print(f"{name}: {FOLDER.relative_to(FOLDER.parents[2])}/{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
