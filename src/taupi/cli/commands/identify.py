@@ -20,6 +20,7 @@ from taupi.cli.fit_folder import (
     expanded,
     refuse_logs,
     refuse_results,
+    say_verdict,
     with_record,
     write_results,
 )
@@ -153,6 +154,7 @@ def identify(
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
     if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
+    say_verdict(fit)
     print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
     exit_if_wrong(fit, exports)
     exit_if_many_skipped(fit)
