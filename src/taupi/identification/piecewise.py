@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -130,7 +129,7 @@ def _read(path: PathLike, plan: Plan) -> Piece:
     name = file_name(path)
     try:
         with source_of(path).open("rb") as stream:
-            piece, facts = read_piece(io.BytesIO(stream.read()), name)
+            piece, facts = read_piece(stream.read(), name)
     except OSError as error:
         raise TaupiError(f"{name} cannot be read: {error.strerror}.") from None
     if facts.get("plan") != plan.fingerprint:
