@@ -57,7 +57,9 @@ Spelling = Callable[[Argument | InPython], str]
 
 # Names come from files, and may have any length and hold line breaks; a message stays one sentence.
 _LONGEST_PART = 1000
-_BREAKS = {code: " " for code in (*range(32), 127, 0x85, 0x2028, 0x2029)}
+# Nor does it steer a terminal: control characters, and those that turn the direction of writing, become blanks.
+_TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)
+_BREAKS = {code: " " for code in (*range(32), *range(127, 0xA0), 0x2028, 0x2029, *_TURNS)}
 
 
 def _shortened(part: Part) -> Part:

@@ -20,7 +20,23 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", 
     """Return a path that a user stated as a Path; `name` is the argument's, and `expected` says what it should be."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise TaupiError(Argument(name), f" is {shown(path)}, expected {expected}.")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # a name that no file can have, a folder that may not be looked into
+        raise TaupiError(
+            Argument(name), f" is {shown(str(path))}, expected {expected}: {error.strerror or error}."
+        ) from None
     return Path(path)
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Return what the system knows of a path; None where nothing is, or can be: a name from a file may be anything."""
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
 
 
 def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Path:

@@ -19,6 +19,7 @@ from taupi.files import path_of
 Paths = str | os.PathLike[str]
 # Deeper keys are no description: the parser's time and memory grow with the square of the depth.
 _DEEPEST_KEY = 32
+_DEEPEST_JSON = 200
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)|(?P<dot>\.)|(?P<bare>[A-Za-z0-9_-]+)|(?P<line>\r?\n)|#[^\n]*|"
     r'(?P<long>"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z))|'
@@ -105,6 +106,8 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
         value = json.loads(text)
+        if text.count("[") + text.count("{") > _DEEPEST_JSON and _deeper(value, _DEEPEST_JSON):
+            raise RecursionError  # newer interpreters parse what their own functions then cannot walk through
         if _LONE_SURROGATE.search(text):
             for string in _strings(value):
                 string.encode("utf-8")
@@ -119,6 +122,21 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
             f"{where} is not JSON, it holds a number of thousands of digits: expected {expected}."
         ) from None
     return value
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Tell whether lists and tables are nested more than so deep."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(most + 1):
+        level = [
+            item
+            for each in level
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _strings(value: Any) -> Iterator[str]:

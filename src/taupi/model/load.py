@@ -10,6 +10,7 @@ from typing import Any
 
 from taupi.checks import or_none, truth
 from taupi.errors import Argument, InPython, TaupiError, shown, unknown
+from taupi.files import path_of
 from taupi.model import catalogue
 from taupi.model.formats import FORMATS
 from taupi.model.robot import Robot
@@ -43,7 +44,7 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
                 ),
             )
         return _based(catalogue.load(what), floating)
-    path = Path(what)
+    path = path_of(what, "a catalogue name or the path of a file", "what")
     if path.suffix.lower() in FORMATS:
         return _read(path, options)
     if path.is_dir():

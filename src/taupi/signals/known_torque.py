@@ -9,6 +9,7 @@ import ast
 import math
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +60,8 @@ def check_known_torque(name: str, value: Any) -> tuple[str, ...]:
             )
         _parse(name, joint, formula)
         texts.append(f"{joint} = {formula}")
-    joints = [text.partition(" = ")[0] for text in texts]
-    for joint in joints:
-        if joints.count(joint) > 1:
+    for joint, count in Counter(text.partition(" = ")[0] for text in texts).items():
+        if count > 1:
             raise TaupiError(Argument(name), f" states {shown(joint)} twice. Write its sum as one formula.")
     return tuple(texts)
 

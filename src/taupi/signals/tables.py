@@ -170,10 +170,6 @@ def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where:
     for name, chosen in picks.items():
         if name != "time":
             matrix = columns.channels[name].matrix
-            if matrix and len(matrix[0]) != len(chosen):
-                raise TaupiError(
-                    f"{where}: {name}.matrix has {len(matrix[0])} columns for {len(chosen)} columns of the file."
-                )
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
         mapping = Argument("columns", {"time": ..., "q": ...})
@@ -266,7 +262,10 @@ def _in_si(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.nda
         scale = scale * one_per_joint(numbers or (1.0,), k, f"{where}: {signal}.{name}")
     value = raw if np.all(scale == 1) else raw * scale
     if channel.matrix:
-        value = value @ np.array(channel.matrix).T
+        matrix = np.array(channel.matrix)
+        if matrix.shape[1] != k:
+            raise TaupiError(f"{where}: {signal}.matrix has {matrix.shape[1]} columns for {k} columns of the file.")
+        value = value @ matrix.T
     if channel.offset:
         value = value + one_per_joint(channel.offset, value.shape[1], f"{where}: {signal}.offset")
     return value
@@ -283,7 +282,10 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
     channel = layout.columns.channels["time"]
-    time = _in_si("time", raw, channel, where)[:, 0]
+    values = _in_si("time", raw, channel, where)
+    if values.shape[1] != 1:
+        raise TaupiError(f"{where}: time has {values.shape[1]} columns, expected one.")
+    time = values[:, 0]
     step = median_step(time)
     if not channel.unit and not channel.gain and step > 5.0:
         likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")

@@ -314,11 +314,14 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
         values = [group.values for group in row_groups(file)]
         budget().check_columns(max(map(len, values), default=0), file.name)
         budget().check_unpacked(8 * sum(map(sum, values)), file.stat().st_size, file.name)
-        columns = pq.read_table(file, page_checksum_verification=True)
-        metadata = columns.schema.metadata or {}
+        schema = pq.read_schema(file)
+        metadata = schema.metadata or {}
+        numbers = all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in schema.types)
+        # Texts of a kilobyte may unpack to gigabytes, and a run has none.
+        columns = pq.read_table(file, page_checksum_verification=True) if _OWN in metadata and numbers else None
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
-    if _OWN not in metadata:
+    if columns is None:
         raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
     about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:

@@ -211,12 +211,13 @@ class TestRoboticsToolbox:
     def test_friction_and_limits(self, described):
         arm = described.with_friction(viscous=[1, 2, 3], coulomb=0.5, offset=[0.1, 0, 0])
         theirs = arm.with_transmissions(rotor_inertia=0.01, gear_ratio=10).to_rtb()
-        speeds = np.array([0.3, -0.2, 0.5])
-        state = np.zeros(3), speeds, np.zeros(3)
         terms = ("viscous", "coulomb", "offset")
-        expected = tp.inverse_dynamics(arm, terms=terms)(*state) - tp.inverse_dynamics(arm)(*state)
         links = [link for link in theirs.links if link.isjoint]
-        assert [-link.friction(v) for link, v in zip(links, speeds, strict=True)] == pytest.approx(expected.tolist())
+        for speeds in np.array([[0.3, -0.2, 0.5], [-0.4, 0.1, -0.3]]):
+            state = np.zeros(3), speeds, np.zeros(3)
+            expected = tp.inverse_dynamics(arm, terms=terms)(*state) - tp.inverse_dynamics(arm)(*state)
+            friction = [-link.friction(v) for link, v in zip(links, speeds, strict=True)]
+            assert friction == pytest.approx(expected.tolist())
         assert [float(link.G**2 * link.Jm) for link in links] == pytest.approx([1.0] * 3)
         assert links[0].qlim.tolist() == [-3, 3] and [link.name for link in links] == list(arm.link_names)
 

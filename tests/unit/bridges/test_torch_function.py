@@ -102,6 +102,8 @@ def test_vmap_and_gradients_inside_it(torque, function):
     assert np.array_equal(turned.numpy(), torque(q, qd, qdd))
     over_batches = torch.func.vmap(lambda a: function(a, t[1], t[2][0]))(t[0][:3])
     assert np.array_equal(over_batches.numpy(), torque(q[:3, None], qd, qdd[0]))
+    over_one = torch.func.vmap(function)(*(x[None] for x in t))
+    assert np.array_equal(over_one.numpy(), torque(q, qd, qdd)[None])
     each = torch.func.vmap(torch.func.grad(lambda *a: (function(*a) ** 2).sum()))(*t)
     expected = 2 * np.einsum("ni,nij->nj", torque(q, qd, qdd), torque.jacobian("q")(q, qd, qdd))
     assert error(each.numpy(), expected) < ROUNDING

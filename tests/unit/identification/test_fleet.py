@@ -8,6 +8,7 @@ from command_line import taupi
 from runs_of_arms import arm, recorded
 
 import taupi as tp
+from taupi.cli.commands.fleet import _file_names
 from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
 from taupi.identification.fleet.drift import drift_of, random_walk
 from taupi.identification.fleet.membership import strangers
@@ -253,3 +254,19 @@ def test_a_random_walk_is_the_smoother_of_its_covariance():
     assert np.allclose(x, share @ np.array(means), atol=1e-3)
     assert abs(step - share @ grid) < 1e-3 * step
     assert (variance > 0).all()
+
+
+@pytest.mark.parametrize(
+    "text", ["arms = [1, 2]", "arms = 'x'", "a = [[1]]", "a = 3", "[a]\nb = 1", "a = " + "[" * 200]
+)
+def test_files_of_arms_that_are_none(tmp_path, text):
+    (tmp_path / "fleet.toml").write_text(text)
+    done = taupi("fleet", "elbow2r", "fleet.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 3 and "fleet.toml" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_each_arm_has_a_file_of_its_own():
+    arms = ["a/b", "a_b", "A_B", "../../x", "é" * 300, "é" * 400, ""]
+    files = _file_names(arms)
+    assert list(files) == arms and len({name.lower() for name in files.values()}) == len(arms)
+    assert all("/" not in name and len(name) < 120 for name in files.values()) and files["a/b"] == "a_b"

@@ -186,6 +186,25 @@ def test_a_standing_robot_hides_parameters(robot, described):
     assert any("No foot ever leaves the ground" in note for note in fit.notes)
 
 
+@pytest.mark.parametrize(("lifted", "rank"), [("all", 94), ("none", 90), ("pairs", 94), ("one", 94)])
+def test_what_contacts_hide(lifted, rank):
+    """With unknown forces at all four feet, four combinations never show; with legs lifted by turns all do."""
+    solo, count = tp.load("solo12"), 120
+    q, qd, qdd = states(solo, count, seed=1)
+    log = tp.floating.log_from_states(solo, np.arange(count) / 100, q, qd, qdd, np.zeros((count, 12)))
+    flags = np.full((count, 4), lifted != "all")
+    if lifted == "pairs":
+        flags[::2, [0, 3]] = flags[1::2, [1, 2]] = False
+    elif lifted == "one":
+        flags[np.arange(count), np.arange(count) % 4] = False
+    feet = [name for name in solo.frame_names if name.endswith("FOOT")]
+    log = log.with_(contact=dict(zip(feet, flags.T, strict=True)))
+    base = tp.base_parameters(solo)
+    settings = ContactSettings("projected")
+    rows = floating_rows(base, log, Preparation(), settings, base.standard.values).y.reshape(-1, base.count)
+    assert tp.loops.numerical_rank(rows, 1e-9) == rank
+
+
 def test_contact_sets_and_phases():
     flags = {"a": np.array([0, 1, 1, 0], dtype=bool), "b": np.array([1, 1, 1, 1], dtype=bool)}
     assert [(s.start, s.stop) for s in phases(flags, 4)] == [(0, 1), (1, 3), (3, 4)]

@@ -1,13 +1,16 @@
 """Descriptions made to harm: bombs in TOML, formulas, XML and MJCF. Each is one sentence, soon; nothing is read elsewhere."""
 
 import os
+import struct
 import sys
 import time
+import zlib
 
 import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.model.formats import xml_tree
 from taupi.model.scalars import exact
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX")
@@ -179,3 +182,91 @@ def test_includes_of_its_own_folder_are_read(tmp_path):
 def test_messages_stay_one_sentence_whatever_a_name_holds():
     error = TaupiError("link 'a\nb\u2028c' " + "x" * 5000)
     assert len(str(error)) < 1100 and str(error).startswith("link 'a b c' x")
+
+
+def test_comments_that_never_end(tmp_path):
+    """Each of them was once searched to the end of the file: 80 kB took half a minute."""
+    refused(tmp_path / "arm.urdf", "<robot>" + "<!--" * 500_000)
+    refused(tmp_path / "arm.urdf", "<robot>" + "<!-- -- " * 300_000)
+
+
+def test_comments_that_only_robots_read(tmp_path):
+    """Bytes and lines stay where they are: the writer of URDF changes numbers in place."""
+    text = '\n<?xml version="1.0"?>\n<!-- a -- b -->\n<robot name="r"><!----><link name="é"/><!-- -- \r\n> --></robot><!-- --'
+    node = xml_tree.parse(text.removesuffix("<!-- --"), "a.urdf")
+    (link,) = node.children
+    assert text.encode()[node.start :].startswith(b"<robot") and node.line == 4
+    assert text.encode()[link.start :].startswith(b"<link") and text.encode()[node.end :].startswith(b"</robot>")
+    with pytest.raises(TaupiError, match="not well-formed"):
+        xml_tree.parse(text, "a.urdf")
+
+
+def test_long_names_of_files(tmp_path):
+    pytest.importorskip("mujoco")
+    refused(tmp_path / "arm.xml", mjcf(f'<include file="{"x" * 5000}"/>'))
+    (tmp_path / "arm.xml").write_text(mjcf(assets=f'<asset><mesh name="m" file="{"x" * 5000}.stl"/></asset>'))
+    assert tp.load(tmp_path / "arm.xml").n == 1  # a mesh that is missing is left out
+
+
+def test_includes_inside_of_deep_elements(tmp_path):
+    pytest.importorskip("mujoco")
+    for k in range(1, 13):
+        inside = f'<include file="{k + 1}.xml"/>' if k < 12 else ""
+        (tmp_path / f"{k}.xml").write_text("<mujoco>" + "<a>" * 150 + inside + "</a>" * 150 + "</mujoco>")
+    assert "MuJoCo cannot compile it" in refused(tmp_path / "arm.xml", mjcf('<include file="1.xml"/>'))
+
+
+def test_files_that_are_included_very_often_are_read_once(tmp_path):
+    pytest.importorskip("mujoco")
+    many = '<include file="b.xml"/>' * 2000 + "<!--" + "x" * 2_000_000 + "-->"
+    (tmp_path / "b.xml").write_text("<mujocoinclude><!--" + "x" * 2_000_000 + "--></mujocoinclude>")
+    refused(tmp_path / "arm.xml", mjcf(many))
+
+
+def png(width, height):
+    """A picture of one colour."""
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = zlib.compress((b"\0" * (width + 1)) * min(height, 64))
+    size = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", size) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    "assets",
+    [
+        '<asset><texture name="t" type="2d" file="a.png"/></asset>',
+        '<asset><hfield name="h" file="a.png" size="1 1 1 1"/></asset>',
+        '<asset><texture name="t" type="2d" file="a.png"/></asset><compiler texturedir="deep"/>',
+        '<compiler strippath="true"/><asset><texture name="t" type="2d" file="none/a.png"/></asset>',
+    ],
+)
+def test_pictures_that_unpack_to_gigabytes(tmp_path, assets):
+    pytest.importorskip("mujoco")
+    folder = tmp_path / ("deep" if "deep" in assets else "")
+    folder.mkdir(exist_ok=True)
+    (folder / "a.png").write_bytes(png(30_000, 30_000))
+    assert "with its pictures, unpacks to 3433 MiB" in refused(tmp_path / "arm.xml", mjcf(assets=assets))
+    (folder / "a.png").write_bytes(png(64, 64))
+    (tmp_path / "arm.xml").write_text(mjcf(assets=assets))
+    assert tp.load(tmp_path / "arm.xml").n == 1
+
+
+def test_very_many_folders_of_meshes(tmp_path):
+    pytest.importorskip("mujoco")
+    folders = "".join(f'<compiler meshdir="m{k}"/>' for k in range(100))
+    assert "names more than 32 folders" in refused(tmp_path / "arm.xml", mjcf(assets=folders))
+
+
+def test_long_rows_of_joints_that_follow_one_another(tmp_path):
+    links = "".join(f'<link name="l{k}"/>' for k in range(200))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        + (f'<mimic joint="j{k - 1}"/>' if k else "")
+        + "</joint>"
+        for k in range(199)
+    )
+    message = refused(tmp_path / "arm.urdf", f'<robot name="r">{links}{joints}</robot>')
+    assert "mimics itself, or more than 100 joints follow one another" in message

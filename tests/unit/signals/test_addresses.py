@@ -1,5 +1,6 @@
 """Logs by address: a real S3 server and a real web server on this machine."""
 
+import contextlib
 import functools
 import http.server
 import sys
@@ -128,6 +129,29 @@ def test_a_silent_server_meets_our_deadline(monkeypatch):
         deadline.reading_error("there"),
     ):
         deadline.watched(threading.Event().wait, 5)
+
+
+def test_a_server_that_never_ends_is_left(monkeypatch):
+    class Endless(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+        def do_HEAD(self):
+            self.send_response(200)
+            self.end_headers()
+
+        def do_GET(self):
+            self.do_HEAD()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b"0,0\n" * 10_000)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with tp.signals.reading_budget(unpacked_bytes=1 << 24), pytest.raises(tp.TaupiError, match="more than 16 MiB"):
+            tp.read_log(f"http://127.0.0.1:{server.server_port}/run.csv")
+        server.shutdown()
 
 
 def test_without_the_extra_its_name_is_told(monkeypatch):

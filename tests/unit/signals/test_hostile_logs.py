@@ -15,6 +15,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.signals.columns import Columns
 from taupi.signals.formats.parquet_footer import RowGroup, row_groups
 from taupi.signals.log import Filtering
 from taupi.signals.read import log_blocks
@@ -368,3 +369,36 @@ def test_names_that_are_not_utf8(tmp_path):
 def test_a_bag_that_holds_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "run.mcap")
     assert "is not a regular file" in refused(tmp_path)
+
+
+# Matrices and times of a mapping ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sentence"),
+    [
+        ({"time": {"columns": "time", "matrix": [[1, 2]]}}, "time.matrix has 2 columns for 1 columns of the file"),
+        ({"time": ["time", "q1"]}, "time has 2 columns, expected one"),
+        (
+            {"base": {"w": {"columns": "w", "matrix": [[1, 2], [3, 4], [5, 6]]}, "a": "w"}},
+            "base.w.matrix has 2 columns",
+        ),
+        ({"base": {"w": "w"}}, "base has w, expected w"),
+        ({"wrench": {"foot": {"columns": "w", "matrix": [[1]]}}}, "wrench.foot.matrix has 1 columns for 3"),
+        ({"contact": {"foot": "w"}}, "contact.foot has 3 columns, expected 1"),
+    ],
+)
+def test_mappings_that_do_not_fit_the_file(tmp_path, mapping, sentence):
+    np.savez(tmp_path / "run.npz", time=np.arange(5) / 10, q1=np.zeros(5), w=np.zeros((5, 3)))
+    assert sentence in refused(tmp_path / "run.npz", columns={"time": "time", "q": "q1", **mapping})
+
+
+def test_very_many_known_torques(tmp_path):
+    """Each was once compared with all others: a hundred thousand would have taken minutes."""
+    lines = ", ".join(f"'j{k} = 1'" for k in range(50_000))
+    mapping = written(tmp_path / "map.toml", f"known_torque = [{lines}]\n")
+    start = time.process_time()
+    Columns.of(mapping)
+    assert time.process_time() - start < 20
+    with pytest.raises(TaupiError, match="states 'j7' twice"):
+        Columns.of(written(mapping, f"known_torque = [{lines}, 'j7 = 2']\n"))

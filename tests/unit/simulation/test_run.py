@@ -1,6 +1,8 @@
 """Runs: files that read back exactly, logs, text, pictures."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support import error
 
@@ -81,6 +83,16 @@ def test_bad_files_are_named(run, tmp_path):
         tp.Run.load(tmp_path / "bad.parquet")
     with pytest.raises(tp.TaupiError):
         tp.Run.load(tmp_path / "missing.parquet")
+
+
+def test_texts_that_unpack_to_gigabytes_are_not_unpacked(run, tmp_path):
+    """A run has none; 283 bytes of them took 1.5 GiB."""
+    run.save(tmp_path / "run.parquet")
+    metadata = pq.read_schema(tmp_path / "run.parquet").metadata
+    texts = pa.table({"x": pa.array(["x" * 10_000] * 10).dictionary_encode()})
+    pq.write_table(texts.replace_schema_metadata(metadata), tmp_path / "texts.parquet")
+    with pytest.raises(tp.TaupiError, match=r"texts\.parquet is no saved run"):
+        tp.Run.load(tmp_path / "texts.parquet")
 
 
 def test_the_picture_shows_the_run(run, tmp_path):

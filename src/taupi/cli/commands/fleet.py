@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from taupi.cli.commands.identify import (
 from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument
 from taupi.cli.parsing import names
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming
@@ -104,29 +105,41 @@ def fleet(
             for name, text in texts.items():
                 (folder / name).write_text(text, encoding="utf-8")
             (folder / "fits").mkdir()
-            for arm, fit in result.items():
-                (folder / "fits" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', arm)}.json").write_text(
-                    fit_json(fit), encoding="utf-8"
-                )
+            for arm, name in _file_names(result).items():
+                (folder / "fits" / f"{name}.json").write_text(fit_json(result[arm]), encoding="utf-8")
 
         write_folder(output, fill, force, RESULTS)
     print(texts["fleet.json"] if as_json else repr(result))
     print(f"wrote {output}; next: open {shlex.quote(str(output))}/report.html in a browser", file=sys.stderr)
 
 
+def _file_names(arms: Iterable[str]) -> dict[str, str]:
+    """Return a name for the file of each arm: its own, with an underscore for what a file's name should not hold."""
+    names: dict[str, str] = {}
+    for arm in arms:
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", arm)[:100]
+        while name.lower() in {other.lower() for other in names.values()}:  # some systems see no difference
+            name += "_"
+        names[arm] = name
+    return names
+
+
 def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
     """Return the logs of each arm, from a TOML file or by a pattern."""
-    from taupi.input_files import parse_toml, read_text
+    from taupi.input_files import parse_toml, printable, read_text
     from taupi.signals.formats.sources import expand_pattern
 
     if (arms is None) == (by is None):
         raise TaupiError("Give either a file of arms or ", Argument("by"), ".")
     if arms is not None:
-        data = parse_toml(read_text(arms, "a file of arms and their logs"), arms.name)
+        data = parse_toml(read_text(arms, "a file of arms and their logs"), printable(arms.name))
         table = data.get("arms", data)
+        if not isinstance(table, dict):
+            raise TaupiError(f"{printable(arms.name)}: arms is {shown(table)}, expected a line for each arm.")
         for name, logs in table.items():
             if not isinstance(logs, str | list) or not all(isinstance(log, str) for log in logs):
-                raise TaupiError(f"{arms.name}: {name} is {logs!r}, expected the path of a log, or a list of them.")
+                place = f"{printable(arms.name)}: {name}"
+                raise TaupiError(f"{place} is {shown(logs)}, expected the path of a log, or a list of them.")
         return {
             name: [_beside(arms, log) for log in ([logs] if isinstance(logs, str) else logs)]
             for name, logs in table.items()

@@ -7,12 +7,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from taupi.budget import budget
 from taupi.errors import Argument, TaupiError
 from taupi.files import path_of, write_file
 from taupi.identification.rows.piece_file import read_piece, write_piece
 from taupi.identification.rows.pieces import Piece
 from taupi.identification.rows.plan import Plan
-from taupi.signals.formats.sources import address_of, file_system, shown_address, source_of
+from taupi.input_files import read_bytes
+from taupi.signals.formats.files import readable_source
+from taupi.signals.formats.sources import address_of, file_system, shown_address
 
 
 class PieceStore:
@@ -46,13 +49,19 @@ class PieceStore:
             if name not in stored:
                 continue
             try:
-                with source_of(f"{self._folder}/{name}").open("rb") as stream:
-                    piece, facts = read_piece(io.BytesIO(stream.read()), name)
+                piece, facts = read_piece(self._bytes(name), name)
             except (TaupiError, OSError):
                 continue
             if facts == {"plan": plan.fingerprint, "log": identity}:
                 result[k] = piece
         return result
+
+    def _bytes(self, name: str) -> bytes:
+        if self._address is None:
+            return read_bytes(Path(self._folder, name), "a piece of a fit", budget().data_bytes)
+        source = readable_source(f"{self._folder}/{name}", "a piece of a fit")
+        with source.open("rb") as stream:
+            return stream.read(budget().data_bytes)
 
     def write(self, plan: Plan, identity: str, piece: Piece) -> None:
         """Keep a piece."""

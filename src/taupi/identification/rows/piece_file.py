@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
 
+from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.identification.rows.compression import Compressed
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.rows.pieces import Piece
 from taupi.identification.rows.recording import LogRecord
+from taupi.input_files import parse_json
+from taupi.schema import conformed
+from taupi.signals.formats.npz import arrays_in
 
 SCHEMA = 1
+
+
+class PieceData(TypedDict):
+    """What the JSON of a piece must hold."""
+
+    schema: int
+    facts: dict[str, str]
+    samples: int
+    record: LogRecord
+    stated_torque: list[str]
+    known_torque: list[str]
+    has_known: bool
+    rests_on_gains: bool
 
 
 def write_piece(piece: Piece, stream: BinaryIO, facts: dict[str, Any]) -> None:
@@ -50,31 +65,47 @@ def write_piece(piece: Piece, stream: BinaryIO, facts: dict[str, Any]) -> None:
     )
 
 
-def read_piece(stream: BinaryIO, name: str) -> tuple[Piece, dict[str, Any]]:
-    """Return the piece in a file, and the facts that are kept with it."""
+def read_piece(content: bytes, name: str) -> tuple[Piece, dict[str, Any]]:
+    """Return the piece in the content of a file, and the facts that are kept with it; `name` is the file's, for errors."""
     try:
-        with np.load(stream, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-        data = json.loads(str(arrays["data"]))
-        if data["schema"] != SCHEMA:
-            raise TaupiError(f"{name} has the schema {data['schema']}, expected {SCHEMA}: another version wrote it.")
-        factors, start = [], 0
-        joints = arrays["joints"].tolist()
-        for (file, joint, rows, stretch, length), (total, share) in zip(
-            arrays["whole"].tolist(), arrays["real"].tolist(), strict=True
-        ):
-            columns = arrays["used"][joints.index(joint)]
-            stop = start + length * int(columns.sum())
-            r = np.zeros((length, len(columns)))
-            r[:, columns] = arrays["rows"][start:stop].reshape(length, -1)
-            factors.append(JointFactor(file, joint, r, rows, total, stretch, share))
-            start = stop
-        compressed = Compressed(tuple(factors), int(data["samples"]), arrays["extremes"])
+        arrays = arrays_in(content, name)
+        data = parse_json(str(arrays["data"]), name, "a piece of a fit")
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise TaupiError(f"{name} has another schema than {SCHEMA}: another version wrote it.")
+        data = conformed(data, PieceData, name)
+        compressed = Compressed(
+            _factors(arrays, name), data["samples"], _numbers(arrays["extremes"], arrays["extremes"].ndim)
+        )
         record = LogRecord.from_dict(data["record"])
         stated, known = tuple(data["stated_torque"]), tuple(data["known_torque"])
-        more = bool(data["has_known"]), bool(data["rests_on_gains"])
-        return Piece(compressed, record, stated, known, *more), data["facts"]
+        return Piece(compressed, record, stated, known, data["has_known"], data["rests_on_gains"]), data["facts"]
     except TaupiError:
         raise
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError):
         raise TaupiError(f"{name} is not a piece of a fit, or it is cut off or damaged.") from None
+
+
+def _factors(arrays: dict[str, np.ndarray], name: str) -> tuple[JointFactor, ...]:
+    """Return the factors in the arrays of a piece; ValueError for arrays that do not belong together."""
+    counts, sums, rows = _numbers(arrays["whole"], 2, "i"), _numbers(arrays["real"], 2), _numbers(arrays["rows"], 1)
+    joints, used = _numbers(arrays["joints"], 1, "if").tolist(), _numbers(arrays["used"], 2, "b")
+    lengths = counts[:, 4].tolist()
+    # A triangle has no more rows than columns.
+    if used.shape[0] != len(joints) or not all(0 <= length <= used.shape[1] for length in lengths):
+        raise ValueError
+    budget().check_unpacked(8 * used.shape[1] * sum(lengths), rows.nbytes, name)
+    factors, start = [], 0
+    for (file, joint, count, stretch, length), (total, share) in zip(counts.tolist(), sums.tolist(), strict=True):
+        columns = used[joints.index(joint)]
+        stop = start + length * int(columns.sum())
+        r = np.zeros((length, len(columns)))
+        r[:, columns] = rows[start:stop].reshape(length, -1)
+        factors.append(JointFactor(file, joint, r, count, total, stretch, share))
+        start = stop
+    return tuple(factors)
+
+
+def _numbers(array: np.ndarray, axes: int, kinds: str = "f") -> np.ndarray:
+    if array.ndim != axes or array.dtype.kind not in kinds:
+        raise ValueError
+    return array

@@ -214,7 +214,10 @@ def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str
         offset += ratio * current.mimic.offset
         ratio *= current.mimic.ratio
         current = by_name[current.mimic.master]
-    raise TaupiError(f"{where}: joint {joint.name!r} mimics itself. Let it follow a joint that moves freely.")
+    raise TaupiError(
+        f"{where}: joint {shown(joint.name)} mimics itself, or more than {MAX_MIMIC} joints follow one another to it.",
+        remedy="Let it follow a joint that moves freely.",
+    )
 
 
 def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, Drive]) -> tuple[dict[str, Drive], list[str]]:

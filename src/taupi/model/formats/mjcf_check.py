@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import stat
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from taupi.budget import budget, over_budget
+from taupi.budget import Clock, budget, over_budget
 from taupi.errors import TaupiError, shown
-from taupi.input_files import printable, regular_file
+from taupi.files import status_of
+from taupi.input_files import open_regular, printable
 from taupi.model.formats import xml_tree
 from taupi.model.formats.text_file import read_text
 from taupi.model.formats.xml_tree import Node
@@ -67,6 +70,8 @@ _NAMES = frozenset(
     ]
 )
 _TEXEL = 18  # bytes: three colours on six sides of a cube
+_PIXEL = 4  # bytes of a picture while it is unpacked
+_MOST_FOLDERS = 32
 
 
 def check_mjcf(root: Node, file: Path) -> None:
@@ -74,35 +79,48 @@ def check_mjcf(root: Node, file: Path) -> None:
 
     `root` is its root element. Files that it includes are named by paths that start from its folder.
     """
-    _Check(file.resolve().parent, file.name).add(root)
+    _Check(file.resolve().parent, file.name).add_all(root)
 
 
 @dataclass
 class _Check:
-    """What was seen so far: elements with their copies, bytes of height fields and textures, folders of assets."""
+    """What was seen so far: elements with their copies, bytes of height fields and textures, names of assets and folders."""
 
     folder: Path
     where: str
     elements: int = 0
     memory: int = 0
-    folders: list[str] = field(default_factory=list)
+    folders: set[str] = field(default_factory=lambda: {""})
+    assets: list[str] = field(default_factory=list)
+    documents: dict[Path, Node] = field(default_factory=dict)
 
-    def add(self, node: Node, copies: int = 1, depth: int = 0) -> None:
-        """Add an element, its children, and what it includes, all of which are there `copies` times."""
+    def __post_init__(self) -> None:
+        self._clock = Clock(self.where)
+
+    def add_all(self, root: Node) -> None:
+        """Add an element, its children, and what they include."""
+        waiting = [(root, 1, 0)]
+        while waiting:
+            node, copies, depth = waiting.pop()
+            waiting += reversed(self.add(node, copies, depth))
+        self._check_assets()
+
+    def add(self, node: Node, copies: int, depth: int) -> list[tuple[Node, int, int]]:
+        """Add an element that is there `copies` times; return what it holds and includes, with its copies, to be added next."""
         self._count(copies)
         self._check_numbers(node)
         self._add_memory(node)
-        self.folders += [node.attributes[key] for key in _FOLDERS if key in node.attributes]
+        self.folders.update(node.attributes[key] for key in _FOLDERS if key in node.attributes)
         name = node.attributes.get("file")
+        inside = []
         if name and node.tag in ("include", "model"):
-            self._include(name, copies, depth)
+            inside = [(root, copies, depth + 1) for root in self._included(name, depth)]
         elif name:
-            self._check_asset(name)
+            self.assets.append(name)
         if node.tag in ("replicate", "composite", "flexcomp"):
             copies *= max(1, math.prod(_whole_numbers(node.attributes.get("count", "1"))))
             self._count(copies)
-        for child in node.children:
-            self.add(child, copies, depth)
+        return [*inside, *((child, copies, depth) for child in node.children)]
 
     def _count(self, copies: int) -> None:
         self.elements += copies
@@ -132,34 +150,60 @@ class _Check:
             needed = f"{self.where} asks for {self.memory >> 20} MiB of height fields, textures or sizes"
             raise over_budget(needed, "unpacked_bytes", f"{budget().unpacked_bytes >> 20} MiB at most")
 
-    def _include(self, name: str, copies: int, depth: int) -> None:
+    def _included(self, name: str, depth: int) -> list[Node]:
+        """Return the root of a file that is included, read once; none where there is no file: MuJoCo says so."""
+        self._clock.check()
         if Path(name).is_absolute():
             raise TaupiError(
                 f"{self.where} includes {shown(name)}, expected a path that starts from its folder.",
                 remedy="Copy the file there, and include the copy.",
             )
-        path = (self.folder / name).resolve()
         if depth > _DEEPEST:
             raise TaupiError(f"{self.where} has includes inside each other, deeper than {_DEEPEST}.")
-        if path.exists():  # else MuJoCo says that there is none
-            document = xml_tree.parse(read_text(path), printable(path.name))
-            self.add(document, copies, depth + 1)
+        if status_of(self.folder / name) is None:
+            return []
+        path = (self.folder / name).resolve()
+        if path not in self.documents:
+            self.documents[path] = xml_tree.parse(read_text(path), printable(path.name))
+        return [self.documents[path]]
 
-    def _check_asset(self, name: str) -> None:
-        """Refuse a pipe or device, at which MuJoCo would wait forever, and a file that is too large."""
-        for path in self._candidates(name):
-            if path.exists() and not path.is_dir() and path.stat().st_size:
-                regular_file(path, f"the file that {self.where} names")
-                if path.stat().st_size > budget().data_bytes:
-                    most = f"{budget().data_bytes >> 20} MiB at most"
-                    raise over_budget(f"{printable(path)} has {path.stat().st_size >> 20} MiB", "data_bytes", most)
-            elif path.exists() and not path.is_dir() and not path.is_file():
+    def _check_assets(self) -> None:
+        """Refuse pipes and devices, at which MuJoCo would wait forever, files that are too large, and pictures that would be."""
+        if len(self.folders) > _MOST_FOLDERS:
+            raise TaupiError(f"{self.where} names more than {_MOST_FOLDERS} folders of meshes and textures.")
+        pictures = unpacked = 0
+        for path in (path for name in self.assets for path in self._candidates(name)):
+            self._clock.check()
+            status = status_of(path)
+            if status is None or stat.S_ISDIR(status.st_mode):
+                continue
+            if not stat.S_ISREG(status.st_mode):
                 raise TaupiError(f"{printable(path)}, which {self.where} names, is not a regular file.")
+            if status.st_size > budget().data_bytes:
+                most = f"{budget().data_bytes >> 20} MiB at most"
+                raise over_budget(f"{printable(path)} has {status.st_size >> 20} MiB", "data_bytes", most)
+            pictures += status.st_size
+            unpacked += _PIXEL * _pixels(path)
+            budget().check_unpacked(unpacked, pictures, f"{self.where}, with its pictures,")
 
     def _candidates(self, name: str) -> Iterator[Path]:
-        for between in ("", *self.folders):
-            if "\0" not in name + between:
-                yield self.folder / between / name
+        """Yield where MuJoCo may look for an asset: in each folder, and with `strippath` without its own."""
+        roots = {self.folder, *(path.parent for path in self.documents)}
+        for file in {name, name.replace("\\", "/").rpartition("/")[2]}:
+            yield from {root / between / file for root in roots for between in self.folders}
+
+
+def _pixels(path: Path) -> int:
+    """Return the pixels of a PNG picture, which may take a thousandth of their size in the file; 0 for any other file."""
+    try:
+        with open_regular(path, "a picture") as stream:
+            head = stream.read(24)
+    except OSError:  # MuJoCo says so
+        return 0
+    if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
+        return 0
+    width, height = struct.unpack(">II", head[16:24])
+    return int(width) * int(height)
 
 
 def _product(attributes: Mapping[str, str], keys: tuple[str, ...]) -> int:

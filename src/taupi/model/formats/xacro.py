@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from taupi.errors import Argument, TaupiError, shown
+from taupi.input_files import regular_file
 from taupi.model.formats import urdf
 from taupi.model.formats.text_file import read_text
 from taupi.model.robot import Robot
@@ -45,8 +46,7 @@ def expanded(path: str | os.PathLike[str], arguments: Mapping[str, object] | Non
     if arguments is not None and not isinstance(arguments, Mapping):
         message = f" is {shown(arguments)}, expected a mapping from names of arguments to values."
         raise TaupiError(Argument("xacro"), message)
-    if not Path(path).is_file():
-        raise TaupiError(f"No file {shown(str(path))}.")
+    regular_file(path, "a xacro file")
     try:
         from xacrodoc import XacroDoc, packages  # type: ignore[import-not-found, unused-ignore]
     except ImportError:

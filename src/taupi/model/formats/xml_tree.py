@@ -72,15 +72,26 @@ def parse(text: str, where: str) -> Node:
     try:
         return _parsed(data, where)
     except _NotWellFormedError:
-        return _parsed(_LAX.sub(_blank, data), where)
+        return _parsed(_without_comments(data), where)
 
 
-_LAX = re.compile(rb"<!--.*?-->|\A\s+<\?xml.*?\?>", re.DOTALL)
+_DECLARATION = re.compile(rb"\s+<\?xml")
+_NOT_A_NEWLINE = re.compile(rb"[^\r\n]")
 
 
-def _blank(match: re.Match[bytes]) -> bytes:
-    """Return blanks in place of a comment, so that lines and bytes stay where they are."""
-    return re.sub(rb"[^\r\n]", b" ", match.group())
+def _without_comments(data: bytes) -> bytes:
+    """Return XML with blanks for comments and a declaration behind blanks, so that lines and bytes stay where they are.
+
+    Every byte is looked at once: a pattern would search for the end of a comment from each place where one could begin.
+    """
+    result, at = bytearray(data), 0
+    if _DECLARATION.match(data) and (end := data.find(b"?>")) >= 0:
+        at = end + 2
+        result[:at] = _NOT_A_NEWLINE.sub(b" ", data[:at])
+    while (start := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
+        at = end + 3
+        result[start:at] = _NOT_A_NEWLINE.sub(b" ", data[start:at])
+    return bytes(result)
 
 
 class _NotWellFormedError(TaupiError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -119,6 +120,27 @@ def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | Non
     if not heads:
         raise TaupiError(f"{path.name} holds no array of numbers with one or two axes.")
     return heads, own, counts
+
+
+def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
+    """Return all arrays of an archive that is in memory, if they need no more than the budget; `where` names it in errors."""
+    result: dict[str, np.ndarray] = {}
+    needed = 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            budget().check_columns(len(archive.namelist()), where)
+            for entry in archive.namelist():
+                with archive.open(entry) as stream:
+                    shape, _, dtype = _header(stream)
+                needed += math.prod(shape) * dtype.itemsize
+                budget().check_unpacked(needed, len(data), where)
+                with archive.open(entry) as stream:
+                    result[entry.removesuffix(".npy")] = np.lib.format.read_array(stream, allow_pickle=False)
+    except TaupiError:
+        raise
+    except _BROKEN:
+        raise TaupiError(f"{where} is not a NumPy archive, or it is cut off or damaged.") from None
+    return result
 
 
 def _own(path: Source, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, object]:

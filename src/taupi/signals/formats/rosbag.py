@@ -14,6 +14,7 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.input_files import regular_file
 from taupi.model.robot import Robot
 from taupi.signals.columns import Columns
+from taupi.signals.formats.bag_unpacking import bounded_unpacking
 from taupi.signals.formats.files import beginning, readable_source
 from taupi.signals.formats.sources import RemoteFile, Source, local_path
 from taupi.signals.log import Log, LogSource
@@ -79,7 +80,11 @@ def _read_topic(
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_HUMBLE)
-    with local_path(path) as local, AnyReader([local], default_typestore=store) as reader:
+    with (
+        local_path(path) as local,
+        bounded_unpacking(_size(local), path.name),
+        AnyReader([local], default_typestore=store) as reader,
+    ):
         connections = _choose_connections(reader, topic, path.name)
         notes = [f"topic {connections[0].topic} ({connections[0].msgtype})"]
         messages = list(_messages(reader, connections, notes, local))
@@ -108,12 +113,16 @@ def _choose_connections(reader: Any, topic: str | None, where: str) -> list[Any]
     return usable
 
 
+def _size(path: Path) -> int:
+    """Return the bytes of a bag: of its file, or of the files in its folder."""
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,)))
+
+
 Message = tuple[int, Any, tuple[str, ...]]  # stamp in ns, the part of a message that holds the arrays, joint names
 
 
 def _messages(reader: Any, connections: list[Any], notes: list[str], where: Path) -> Iterator[Message]:
-    files = where.iterdir() if where.is_dir() else (where,)
-    size = sum(file.stat().st_size for file in files)
+    size = _size(where)
     unstamped = used = 0
     clock = Clock(where.name, size)
     for connection, received, data in reader.messages(connections=connections):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
+from taupi.budget import MIB, budget, over_budget
 from taupi.errors import TaupiError
 from taupi.files import path_of
 from taupi.signals.formats.deadline import reading_error, watched
@@ -120,8 +121,21 @@ class RemoteFile:
     @cached_property
     def _bytes(self) -> bytes:
         system, path = self._place
-        content: bytes = watched(system.cat_file, path)
-        return content
+        if self.size is not None:
+            content: bytes = watched(system.cat_file, path)
+            return content
+        # A server that does not say how much it sends may never end.
+        parts, count, most = list[bytes](), 0, budget().unpacked_bytes
+        stream = watched(system.open, path, "rb", block_size=0)
+        try:
+            while part := watched(stream.read, _AHEAD):
+                parts.append(part)
+                count += len(part)
+                if count > most:
+                    raise over_budget(f"{self} has more than {most // MIB} MiB", "unpacked_bytes")
+        finally:
+            stream.close()
+        return b"".join(parts)
 
     @property
     def size(self) -> int | None:

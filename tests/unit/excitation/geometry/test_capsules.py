@@ -132,6 +132,17 @@ def test_the_search_is_remembered_and_a_bad_memory_is_harmless(tmp_path):
     assert stored.plan_from_text(json.dumps(plan[1:])) is None
 
 
+def test_a_stored_plan_of_very_many_cuts():
+    """One behind the other, each with its other side: deeper than functions may call each other."""
+    rows, behind = [], []
+    for k in range(600):
+        rows.append({"cuts": [*behind, [-1.0, 0.0, 0.0, -float(k)]], "segment": [[0, 0, 0], [1, 1, 1]]})
+        behind = [*behind, [1.0, 0.0, 0.0, float(k)]]
+    assert stored.plan_from_text(json.dumps([*rows, {"cuts": behind, "segment": [[0, 0, 0], [1, 1, 1]]}])) is None
+    few = [*rows[:3], {"cuts": behind[:3], "segment": [[0, 0, 0], [1, 1, 1]]}]
+    assert len(stored.plan_from_text(json.dumps(few))) == 4
+
+
 def test_flat_and_tiny_meshes():
     flat = box_triangles(np.array([0.2, 0.1, 0.1])) * [1, 1, 0]
     assert depth(capsules_around("arm", flat), flat.reshape(-1, 3)).max() <= 1e-12

@@ -121,3 +121,21 @@ def test_a_missing_mesh_is_named_with_what_to_give(tmp_path):
         find_mesh("package://arm/a.stl", Path(tmp_path / "arm.urdf"), (), "x")
     for argument in ("packages=", "capsules="):
         assert argument in str(error.value)
+
+
+def test_files_of_very_many_triangles(tmp_path):
+    """Numbers are kept as numbers while a file is read: as words they took forty times its size."""
+    (tmp_path / "a.obj").write_bytes(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + b"1 2 3 " * 1000)
+    assert read_triangles(tmp_path / "a.obj").shape == (2998, 3, 3)
+    with (
+        tp.signals.reading_budget(unpacked_bytes=72 * 2000),
+        pytest.raises(tp.TaupiError, match="more than 2000 triangles"),
+    ):
+        read_triangles(tmp_path / "a.obj")
+
+
+def test_collada_with_entities(tmp_path):
+    bomb = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><COLLADA>&c;</COLLADA>'
+    (tmp_path / "a.dae").write_text(bomb)
+    with pytest.raises(tp.TaupiError, match="has a document type or entity declaration"):
+        read_triangles(tmp_path / "a.dae")

@@ -22,6 +22,7 @@ from taupi.program.targets.simd.machine_code import folder
 
 # To be changed with the search, or with what is stored.
 _VERSION = 2
+_MOST_CUTS = 64  # one behind the other; a search makes a handful
 
 Plan = list[tuple[list[Cut], Segment]]
 
@@ -71,7 +72,9 @@ def plan_from_text(text: str) -> Plan | None:
             if not np.isfinite([a, b]).all():
                 return None
             plan.append((cuts, (a, b)))
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+            if len(cuts) > _MOST_CUTS:
+                return None
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None
     return plan if plan and _complete([cuts for cuts, _ in plan]) else None
 

@@ -7,12 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from taupi.errors import TaupiError
+from taupi.model.formats import xml_tree
+from taupi.model.formats.text_file import decode
 
+_XML = (".dae", ".x3d", ".xaml")
 REMEDY = "Install it with: pip install taupi[meshes], or convert the mesh to STL or OBJ."
 
 
-def read(path: Path) -> np.ndarray:
-    """Return the triangles (m, 3, 3) of a file, in m."""
+def read(path: Path, data: bytes) -> np.ndarray:
+    """Return the triangles (m, 3, 3) of a file whose bytes are `data`, in m."""
+    if path.suffix.lower() in _XML:  # refuses what grows without bound: entities, and more elements than the budget has
+        xml_tree.parse(decode(data, path.name), path.name)
     try:
         import trimesh
     except ImportError:

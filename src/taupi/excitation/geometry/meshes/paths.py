@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from taupi.errors import Argument, Part, TaupiError
+from taupi.errors import Argument, Part, TaupiError, shown
+from taupi.files import status_of
+from taupi.input_files import printable
 
 # What to do where a mesh is not found: stated once, for errors.
 REMEDY: tuple[Part, ...] = (
@@ -29,10 +32,11 @@ def find_mesh(name: str, description: Path, packages: Sequence[Path] = (), place
     """
     candidates = list(dict.fromkeys(_candidates(name, description, packages)))
     for path in candidates:
-        if path.is_file():
+        status = status_of(path)
+        if status is not None and stat.S_ISREG(status.st_mode):
             return path
-    looked = ", ".join(str(p.parent) for p in candidates[:3]) + (", ..." if len(candidates) > 3 else "")
-    raise TaupiError(f"{place}: there is no mesh {name!r} (looked in {looked}).", remedy=REMEDY)
+    looked = ", ".join(printable(p.parent) for p in candidates[:3]) + (", ..." if len(candidates) > 3 else "")
+    raise TaupiError(f"{place}: there is no mesh {shown(name, 200)} (looked in {looked}).", remedy=REMEDY)
 
 
 def _candidates(name: str, description: Path, packages: Sequence[Path]) -> Iterator[Path]:

@@ -10,7 +10,7 @@ import numpy as np
 from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.excitation.geometry.meshes import FORMATS, others
-from taupi.input_files import read_bytes, regular_file
+from taupi.input_files import read_bytes
 
 # m: the extent of a mesh below which it is no part of a robot.
 LEAST = 1e-6
@@ -19,11 +19,7 @@ LEAST = 1e-6
 def read_triangles(path: Path) -> np.ndarray:
     """Return the triangles (m, 3, 3) of a mesh file, as they are stated."""
     module = FORMATS.get(path.suffix.lower())
-    corners = (
-        import_module(module).triangles(_bytes(path), path.name)
-        if module
-        else others.read(regular_file(path, "a mesh"))
-    )
+    corners = import_module(module).triangles(_bytes(path), path.name) if module else others.read(path, _bytes(path))
     if not len(corners):
         raise TaupiError(f"{path.name} has no triangles.", remedy="Export the mesh again, or remove it.")
     if not np.isfinite(corners).all():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from array import array
+
 import numpy as np
 
 from taupi.errors import TaupiError
@@ -23,10 +26,13 @@ def triangles(data: bytes, place: str) -> np.ndarray:
 
 
 def _text(data: bytes, place: str) -> np.ndarray:
-    lines = (line.split() for line in data.decode("ascii", errors="replace").splitlines())
-    corners = [words[1:4] for words in lines if words and words[0].lower() == "vertex"]
+    corners = array("d")
     try:
-        return np.array(corners, dtype=float).reshape(-1, 3, 3)
+        for words in map(bytes.split, io.BytesIO(data)):
+            if words and words[0].lower() == b"vertex":
+                x, y, z = words[1:4]
+                corners.extend((float(x), float(y), float(z)))
+        return np.array(corners).reshape(-1, 3, 3)
     except ValueError:
         raise TaupiError(
             f"{place} has vertices that are not three numbers each, three per triangle.",
