@@ -57,6 +57,16 @@ def test_batches_broadcast_names_work_and_numbers_become_tensors(torque, functio
     assert np.array_equal(turned.numpy(), torque(q, qd, qdd))
 
 
+def test_threads_change_nothing(torque, function):
+    x, before = states(3000), torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            assert np.array_equal(function(*tensors(x)).numpy(), torque(*x))
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_structural_zeros_are_zero(arm):
     y, x = tp.regressor(arm), states(50)
     for _ in range(3):
