@@ -73,7 +73,7 @@ class _Message(Exception):  # noqa: N818 - of errors and of warnings
     """What errors and warnings share: a message that is data, of texts and of arguments, with its remedy."""
 
     def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
-        self.parts = parts
+        self.parts = tuple(_shortened(part) for part in parts)
         self.remedy: tuple[Part, ...] = (remedy,) if isinstance(remedy, Part) else tuple(remedy)
         super().__init__(self.spelled(str))
 
@@ -105,9 +105,6 @@ class TaupiError(_Message, ValueError):
     >>> TaupiError(Argument("cutoff_hz"), " is -1, expected a positive number.").argument
     'cutoff_hz'
     """
-
-    def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
-        super().__init__(*(_shortened(part) for part in parts), remedy=remedy)
 
     def about(self, place: str) -> TaupiError:
         """Return the same error, its message beginning with the place it is about, such as a file's name."""

@@ -20,9 +20,10 @@ Paths = str | os.PathLike[str]
 # Deeper keys are no description: the parser's time and memory grow with the square of the depth.
 _DEEPEST_KEY = 32
 _DEEPEST_JSON = 200
+# Every alternative ends at the end of the text at the latest: one that failed there would be tried again from each place.
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)|(?P<dot>\.)|(?P<bare>[A-Za-z0-9_-]+)|(?P<line>\r?\n)|#[^\n]*|"
-    r'(?P<long>"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z))|'
+    r'(?P<long>"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z))|'
     r'(?P<quoted>"(?:[^"\\\n]|\\.)*"?|\'[^\'\n]*\'?)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<other>[\s\S])',
     re.DOTALL,
 )

@@ -1,19 +1,16 @@
 """Names that would be code, markup or commands, through every emitter, writer and page: they stay text."""
 
 import ast
-import base64
-import dataclasses
-import hashlib
 import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from command_line import taupi
 from fits import friction_log
+from hostile import ARM, CHROMIUM, JOINTS, check_page, opened, outside_comments
 from pages import Page
 
 import taupi as tp
@@ -22,21 +19,6 @@ from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.reporting.report import report_text
 from taupi.signals.log import LogSource
-
-JOINTS = (
-    '*/ EVIL(); /* """\nEVIL()\n""" %}\nEVIL\n%{ \\\nEVIL ??/\nEVIL',
-    "</script><script>document.title='EVIL'</script>\u2028" + "x" * 10_000,
-)
-LINKS = ("\\input{EVIL}$&%#^~{}", "<img src=x onerror=\"document.title='EVIL'\">'); EVIL(); ('\x00")
-
-
-def hostile(arm):
-    joints = tuple(dataclasses.replace(j, name=name) for j, name in zip(arm.joints, JOINTS, strict=True))
-    links = tuple(dataclasses.replace(k, name=name) for k, name in zip(arm.links, LINKS, strict=True))
-    return dataclasses.replace(arm, name="</title><script>EVIL</script>*/ EVIL", joints=joints, links=links)
-
-
-ARM = hostile(tp.load("elbow2r"))
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +35,6 @@ def pages(fit):
 
 
 # Source -----------------------------------------------------------------------------------------------------------------
-
-
-def outside_comments(text):
-    """C or CUDA without comments and strings."""
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', " ", text, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("build", [tp.regressor, tp.mass_matrix, lambda arm: tp.SlotineLi(arm).step_program()])
@@ -139,50 +116,10 @@ def test_motions_for_controllers(tmp_path):
 # Pages ------------------------------------------------------------------------------------------------------------------
 
 
-class Elements(HTMLParser):
-    """The scripts of a page, the attributes that run code, and the policy."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.scripts, self.handlers, self.policy, self.inside = [], [], "", False
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        self.handlers += [key for key in values if key.startswith("on") or str(values[key]).startswith("javascript:")]
-        self.inside = tag == "script" and "type" not in values
-        if self.inside:
-            self.scripts.append("")
-        if values.get("http-equiv") == "Content-Security-Policy":
-            self.policy = values["content"]
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        if self.inside:
-            self.scripts[-1] += data
-
-
 @pytest.mark.parametrize("kind", ["fit", "run"])
 def test_pages_have_one_script_and_allow_no_other(pages, kind):
-    elements = Elements(pages[kind])
-    (script,) = elements.scripts
-    assert not elements.handlers and "EVIL" not in script
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert elements.policy.split("; ") == [
-        *("default-src 'none'", f"script-src 'sha256-{digest}'", "style-src 'unsafe-inline'", "img-src data:"),
-    ]
+    check_page(pages[kind])
     assert any("EVIL" in word for word in Page(pages[kind]).words)
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-def opened(path):
-    """The page after its scripts have run, in a real browser."""
-    words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser")

@@ -11,6 +11,7 @@ from taupi.control.law import Law
 from taupi.errors import Argument, TaupiError
 from taupi.program.emit import emit, write_sources
 from taupi.program.emitters.c_package import STEP_SECONDS, STEPS, Package
+from taupi.program.emitters.dialect import page_text
 from taupi.program.port import Port
 
 
@@ -53,8 +54,8 @@ def controller_files(law: Law, name: str) -> dict[str, str]:
         kind="controller",
         title=f"{title} of {law.robot.name}",
         sentence=(
-            f"The control law `{title}` of `{law.robot.name}` as C99, written by taupi. It takes the measured and the wanted "
-            "motion, returns the\ntorque, and integrates its own estimate:"
+            f"The control law `{title}` of `{page_text(law.robot.name)}` as C99, written by taupi. It takes the measured and "
+            "the wanted motion, returns the torque, and integrates its own estimate:"
         ),
         joints=n,
         inputs=law.ports()[:5],

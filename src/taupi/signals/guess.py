@@ -50,6 +50,7 @@ _UNIT_WORDS = sorted(
     key=lambda item: -len(item[0]),
 )
 _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
+_MOST_WORDS = 64  # of a header; one with more is no name of a signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ def parse_header(name: str) -> Header | None:
     (False, 'qd', None)
     """
     tokens = _tokens(name)
+    if len(tokens) > _MOST_WORDS:
+        return None
     low = [t.lower() for t in tokens]
     at = next((k for k, t in enumerate(low) if t in _SIGNAL), None)
     if at is None:
@@ -204,7 +207,10 @@ def _tokens(name: str) -> list[str]:
 
 def _unit(signal: str, tokens: list[str], used: set[int]) -> tuple[str, str, set[int]]:
     low = [t.lower() for t in tokens]
+    present = set(low)
     for words, unit in _UNIT_WORDS:
+        if words[0] not in present:
+            continue
         for k in range(1, len(low) - len(words) + 1):
             places = set(range(k, k + len(words)))
             if tuple(low[k : k + len(words)]) != words or places & used:

@@ -184,6 +184,12 @@ def test_messages_stay_one_sentence_whatever_a_name_holds():
     assert len(str(error)) < 1100 and str(error).startswith("link 'a b c' x")
 
 
+@pytest.mark.parametrize("unit", ['"""\n\\', '\\"""\n', "'''\n", '"\\\n', "[", "#"])
+def test_quotes_that_never_end(tmp_path, unit):
+    """The check before the parser took time with the square of the text, where this ended in a lone backslash."""
+    refused(tmp_path / "arm.toml", "a = " + unit * 50_000)
+
+
 def test_comments_that_never_end(tmp_path):
     """Each of them was once searched to the end of the file: 80 kB took half a minute."""
     refused(tmp_path / "arm.urdf", "<robot>" + "<!--" * 500_000)

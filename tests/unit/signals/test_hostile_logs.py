@@ -393,6 +393,12 @@ def test_mappings_that_do_not_fit_the_file(tmp_path, mapping, sentence):
     assert sentence in refused(tmp_path / "run.npz", columns={"time": "time", "q": "q1", **mapping})
 
 
+def test_headers_of_a_megabyte(tmp_path):
+    """Words of a name are compared with those of signals and units: no column has a million of them."""
+    header = ",".join(["time", "q1", "q_" * 500_000])
+    assert tp.read_log(written(tmp_path / "run.csv", f"{header}\n0,1,2\n1,2,3\n")).q.shape == (2, 1)
+
+
 def test_very_many_known_torques(tmp_path):
     """Each was once compared with all others: a hundred thousand would have taken minutes."""
     lines = ", ".join(f"'j{k} = 1'" for k in range(50_000))

@@ -16,16 +16,17 @@ from taupi.files import path_of, write_folder
 from taupi.identification.online.component import Component
 from taupi.identification.online.emitted import component_files
 from taupi.model.robot import Robot
-from taupi.program.emitters.dialect import safe
+from taupi.program.emitters.dialect import page_text, safe
 from taupi.program.port import Port
 from taupi.version import __version__
 
 # What REP 144 allows for the name of a package; C allows all of it.
-_PACKAGE = re.compile(r"^[a-z](?:_?[a-z0-9]+)*$")
+_PACKAGE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 # The names of interfaces are "<joint>/position", and YAML and C++ hold them between quotes.
-_JOINT = re.compile(r'^[^\s/"\\\x00-\x1f\x7f]+$')
+_JOINT = re.compile(r'[^\s/"\\\x00-\x1f\x7f]+')
 # Where a description states no limit, an effort that no joint reaches.
 _NO_LIMIT = 1e6
+_LONGEST_WORD = 30  # of a robot's name in that of a package, which names files
 _CONTROLLER_DEPENDS = (
     *("controller_interface", "hardware_interface", "pluginlib", "rclcpp", "rclcpp_lifecycle", "realtime_tools"),
     "trajectory_msgs",
@@ -59,13 +60,13 @@ def emit_ros2(
         )
     robot = source.robot
     chosen = f"{_package_word(robot.name)}_{source.name}" if name is None else name
-    if not isinstance(chosen, str) or not _PACKAGE.match(chosen):
+    if not isinstance(chosen, str) or not _PACKAGE.fullmatch(chosen):
         raise TaupiError(
             Argument("name"),
             f" is {shown(chosen)}, expected that of a ROS package: small letters, digits and single underscores, a letter first.",
         )
     for joint in robot.joint_names:
-        if not _JOINT.match(joint):
+        if not _JOINT.fullmatch(joint):
             raise TaupiError(
                 f"{robot.name} has a joint {joint!r}, which cannot be the name of an interface in ros2_control.",
                 remedy="Rename it: without blanks, slashes, quotes and backslashes.",
@@ -92,7 +93,7 @@ def _controller_texts(law: Law, name: str) -> dict[str, str]:
         )
     limits = [joint.limits.effort or _NO_LIMIT for joint in robot.driving_joints]
     rows = [
-        f"| {joint} | {f'{v:g}' if v < _NO_LIMIT else 'not stated'} |"
+        f"| {page_text(joint)} | {f'{v:g}' if v < _NO_LIMIT else 'not stated'} |"
         for joint, v in zip(robot.joint_names, limits, strict=True)
     ]
     words = {
@@ -193,7 +194,7 @@ def _words(robot: Robot, name: str, title: str, ending: str) -> dict[str, str]:
         "name": name,
         "guard": name.upper(),
         "class": "".join(word.capitalize() for word in name.split("_")) + ending,
-        "title": safe(title),
+        "title": page_text(title),
         "n": str(robot.n),
         "joint_names": ", ".join(json.dumps(joint, ensure_ascii=False) for joint in robot.joint_names),
         "version": __version__,
@@ -241,4 +242,5 @@ def _filled(template: str, words: Mapping[str, str], xml: bool = False) -> str:
 def _package_word(name: str) -> str:
     """Return a robot's name as part of that of a package."""
     word = re.sub(r"_+", "_", re.sub(r"[^a-z0-9]+", "_", name.lower())).strip("_")
+    word = word[:_LONGEST_WORD].rstrip("_")
     return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")

@@ -15,6 +15,7 @@ from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.program.emitters.c_package import Package
+from taupi.program.emitters.dialect import page_text
 from taupi.program.program import Port, Program
 from taupi.program.step_loop import roll
 from taupi.program.targets.cpu import Kernel
@@ -73,7 +74,7 @@ class Component(ABC):
             name=name,
             kind=self.name,
             title=f"{self.title} of {self.robot.name}",
-            sentence=f"The {self.title} of `{self.robot.name}` as C99, written by taupi. {self.meaning}",
+            sentence=f"The {self.title} of `{page_text(self.robot.name)}` as C99, written by taupi. {self.meaning}",
             joints=self.robot.n,
             inputs=program.inputs[: len(self.signals)],
             outputs=self.emitted_outputs(),

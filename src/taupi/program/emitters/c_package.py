@@ -205,7 +205,7 @@ class Package:
         places = np.cumsum([0] + [port.size for port in self.inputs])
         ends = np.cumsum([0] + [port.size for port in self.outputs])
         names = [port.name for port in self.outputs]
-        clean = [text.replace("*/", "* /").replace("\\", "/").replace("\n", " ") for text in self.described]
+        clean = [safe(text) for text in self.described]
         compare = (
             "        for (int i = 0; i < {size}; ++i) worst = fmax(worst, apart({name}[i], expected[k][{place} + i]));"
         )
@@ -215,7 +215,7 @@ class Package:
             "kind": self.kind,
             "guard": self.kind.upper(),
             "title": safe(self.title),
-            "sentence": safe(self.sentence),
+            "sentence": self.sentence,
             "n": self.joints,
             "size": max(1, len(self.start)),
             "own": len(self.start),

@@ -21,6 +21,7 @@ _TEMPORARY = re.compile(r"t\d+|x\d+_\d+")
 _UNSAFE = re.compile(
     r"[^\w .,:;()\[\]<>=+^/-]"
 )  # characters that could end a comment or string in any of the languages
+_NOT_FOR_PAGES = re.compile(r"[^\w .,:;()=+^/-]")
 _WIDTH = 100
 
 # Operations in C and CUDA: {T} is the number type, {f} the ending of functions of floats.
@@ -221,6 +222,16 @@ def digits(value: float, dtype: str, infinity: str, nan: str, ending: str = "") 
 def safe(text: object) -> str:
     """Return a text that cannot end a comment, whatever people call their joints."""
     return _UNSAFE.sub("_", str(text))
+
+
+def page_text(text: object) -> str:
+    """Return a name for a page in Markdown, where it cannot be a tag, a link or code; a very long one is cut off.
+
+    >>> page_text("</title><script>*/ arm `1`")
+    '_/title__script__/ arm _1_'
+    """
+    plain = _NOT_FOR_PAGES.sub("_", str(text))
+    return plain if len(plain) <= _WIDTH else plain[:_WIDTH] + "..."
 
 
 def described(

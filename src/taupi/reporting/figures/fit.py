@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.identification.results.fit import Fit
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
+from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK
 from taupi.reporting.figures.validation import PREDICTED, RULE
 
@@ -33,7 +34,7 @@ def plot_fit(fit: Fit, path: PathLike | None = None, force: bool = False) -> Fig
             _panel(part.add_subplot(grid[row]), fit, groups[g])
     first = figure.axes[0].get_legend_handles_labels()
     figure.legend(*first, loc="outside upper right", ncols=3, frameon=False, fontsize=8)
-    title = f"{fit.robot.name}: {len(fit.values)} base parameters by {fit.estimator}"
+    title = f"{drawn_text(fit.robot.name)}: {len(fit.values)} base parameters by {fit.estimator}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return finished(figure, path, force)
 
@@ -61,7 +62,7 @@ def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
         axes.set_xticks(_decades(linear, largest, bool((values < 0).any())))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
-    axes.set_yticks(y, [fit.names[k] for k in rows], fontsize=7)
+    axes.set_yticks(y, [drawn_text(fit.names[k]) for k in rows], fontsize=7)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.axvline(0, color=INK, lw=0.6)
     axes.set_title(fit.basis.parameters.units[rows[0]], fontsize=8, loc="left", color=INK)

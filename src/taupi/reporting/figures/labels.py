@@ -8,7 +8,18 @@ import numpy as np
 
 FONT = 8.0  # points; a character is about 0.58 of it wide
 RADII = (10.0, 18.0, 28.0, 40.0, 56.0)
+_LONGEST = 60  # characters
 ANGLES = np.deg2rad([-45, 0, 45, -90, 135, 180, 225, 90])
+
+
+def drawn_text(name: str) -> str:
+    """Return a name as Matplotlib draws it: no formula between dollars, no control characters, not longer than a picture.
+
+    >>> drawn_text("a$b$"), len(drawn_text("x" * 9000))
+    ('a\\\\$b\\\\$', 63)
+    """
+    plain = "".join(c if c.isprintable() else " " for c in name)
+    return (plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "...").replace("$", r"\$")
 
 
 def merged_labels(names: Sequence[str], points: np.ndarray, near: float) -> list[tuple[str, np.ndarray]]:

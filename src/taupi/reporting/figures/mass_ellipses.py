@@ -10,6 +10,7 @@ from taupi.analysis.ellipses import MassEllipses
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
+from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK, draw_arm, extent, frame_view, new_axes
 from taupi.reporting.skeleton import skeleton
 
@@ -51,7 +52,10 @@ def plot_mass_ellipses(
         _draw(axes, ellipses, k, size)
         _draw_arrows(axes, ellipses, k, size, arrows)
     frame_view(axes, points, plane)
-    axes.set_title(f"{ellipses.robot.name}: mass seen at {ellipses.frame}, 1 m drawn is {1 / size:.3g} kg", color=INK)
+    axes.set_title(
+        f"{drawn_text(ellipses.robot.name)}: mass seen at {drawn_text(ellipses.frame)}, 1 m drawn is {1 / size:.3g} kg",
+        color=INK,
+    )
     return finished(axes.figure, path, force)
 
 

@@ -10,6 +10,7 @@ from taupi.errors import TaupiError
 from taupi.excitation.excitation import Excitation
 from taupi.reporting.excitation_content import ExcitationContent
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
+from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK
 from taupi.signals.log import Log
 
@@ -53,9 +54,11 @@ def plot_excitation(plan: Excitation, path: PathLike | None = None, force: bool 
             axes.axhline(edge, color="0.4", lw=0.8, ls="--")
         _lines(axes, content.time, 100 * values[:, kept] / most[kept], f"{title} (% of the limit)")
         if axes is figure.axes[0]:
-            axes.legend(axes.lines[2:][:_MOST_NAMES], [names[k] for k in kept][:_MOST_NAMES], fontsize=7, ncols=6)
+            axes.legend(
+                axes.lines[2:][:_MOST_NAMES], [drawn_text(names[k]) for k in kept][:_MOST_NAMES], fontsize=7, ncols=6
+            )
     figure.axes[-1].set_xlabel("time (s)")
-    figure.axes[0].set_title(f"{plan.robot.name}: {plan.duration:.4g} s that excite it", color=INK)
+    figure.axes[0].set_title(f"{drawn_text(plan.robot.name)}: {plan.duration:.4g} s that excite it", color=INK)
     return finished(figure, path, force)
 
 
@@ -70,7 +73,13 @@ def plot_log(log: Log, path: PathLike | None = None, force: bool = False) -> Fig
     every = np.ravel(figure.subplots(len(signals), 1, sharex=True))
     for axes, (label, values) in zip(every, signals, strict=True):
         _lines(axes, log.time[::step], np.asarray(values)[::step], label)
-    every[0].legend(every[0].lines[:_MOST_NAMES], log.names[:_MOST_NAMES], fontsize=7, ncols=6, loc="upper right")
+    every[0].legend(
+        every[0].lines[:_MOST_NAMES],
+        [drawn_text(name) for name in log.names[:_MOST_NAMES]],
+        fontsize=7,
+        ncols=6,
+        loc="upper right",
+    )
     every[-1].set_xlabel("time (s)")
     return finished(figure, path, force)
 

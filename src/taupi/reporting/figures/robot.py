@@ -10,7 +10,7 @@ import numpy as np
 from taupi.dynamics.chain import configurations
 from taupi.model.robot import Robot
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
-from taupi.reporting.figures.labels import FONT, free_spots, merged_labels
+from taupi.reporting.figures.labels import FONT, drawn_text, free_spots, merged_labels
 from taupi.reporting.skeleton import Skeleton, drawing_plane, skeleton
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def plot_robot(
     draw_triads(axes, arm, plane)
     frame_view(axes, arm.points, plane)
     draw_legend(axes, arm)
-    axes.set_title(robot.name, color=INK)
+    axes.set_title(drawn_text(robot.name), color=INK)
     if names:
         label_frames(axes, arm, plane)
     return finished(axes.figure, path, force)
@@ -106,7 +106,9 @@ def label_frames(axes: Axes, arm: Skeleton, plane: tuple[int, int] | None) -> No
     axes.figure.draw_without_rendering()  # settles the layout, so that places on the page are known
     triads = arm.frames[-1, :, :, 3, None] + 0.09 * extent(arm.points) * arm.frames[-1, :, :, :3]
     drawn = np.vstack([_filled(arm.links.reshape(-1, 4, 3)), np.moveaxis(triads, -1, -2).reshape(-1, 3)])
-    together = merged_labels(arm.names, arm.frames[-1, :, :, 3], 0.04 * extent(arm.points))
+    together = merged_labels(
+        [drawn_text(name) for name in arm.names], arm.frames[-1, :, :, 3], 0.04 * extent(arm.points)
+    )
     at = _on_page(axes, np.array([p for _, p in together]), plane)
     unit = 72 / axes.figure.dpi
     spots = free_spots([label for label, _ in together], at * unit, _on_page(axes, drawn, plane) * unit)

@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
+from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK
 from taupi.simulation.run import Run
 
@@ -46,7 +47,10 @@ def plot_run(run: Run, path: PathLike | None = None, force: bool = False) -> Fig
     _energy(next(panel), run, step)
     axes[-1].set_xlabel("time (s)")
     facts = run.provenance
-    axes[0].set_title(f"{facts.get('robot', 'robot')} under {facts.get('controller', 'a controller')}", color=INK)
+    axes[0].set_title(
+        f"{drawn_text(facts.get('robot', 'robot'))} under {drawn_text(facts.get('controller', 'a controller'))}",
+        color=INK,
+    )
     return finished(figure, path, force)
 
 
@@ -60,7 +64,13 @@ def _lines(axes: Axes, time: np.ndarray, values: np.ndarray, label: str, names: 
     axes.set_ylabel(label, fontsize=8)
     axes.grid(alpha=0.3)
     if names:
-        axes.legend(lines[:_MOST_NAMES], names[:_MOST_NAMES], fontsize=7, ncols=min(6, len(names)), loc="upper right")
+        axes.legend(
+            lines[:_MOST_NAMES],
+            [drawn_text(name) for name in names[:_MOST_NAMES]],
+            fontsize=7,
+            ncols=min(6, len(names)),
+            loc="upper right",
+        )
 
 
 def _energy(axes: Axes, run: Run, step: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.identification.results.validation import JointErrors, Validation
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
+from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK
 from taupi.reporting.traces import thinned
 
@@ -40,7 +41,11 @@ def plot_validation(validation: Validation, path: PathLike | None = None, force:
         handles + residual[0], labels + residual[1], loc="outside upper right", ncols=3, frameon=False, fontsize=9
     )
     figure.suptitle(
-        f"{validation.name}: relative error {validation.relative:.2%}", x=0.01, ha="left", fontsize=10, color=INK
+        f"{drawn_text(validation.name)}: relative error {validation.relative:.2%}",
+        x=0.01,
+        ha="left",
+        fontsize=10,
+        color=INK,
     )
     return finished(figure, path, force)
 
@@ -56,7 +61,9 @@ def _draw(upper: Axes, lower: Axes, validation: Validation, j: int, errors: Join
     # The residual on the scale of the torque, so that it looks as large as it is.
     reach = max(float(np.ptp(tau)) / 6, 1.05 * float(np.abs(tau - hat).max(initial=0.0)), 1e-12)
     lower.set_ylim(-reach, reach)
-    upper.set_title(f"{errors.name}, relative error {errors.relative:.2%}", fontsize=9, color=INK, loc="left")
+    upper.set_title(
+        f"{drawn_text(errors.name)}, relative error {errors.relative:.2%}", fontsize=9, color=INK, loc="left"
+    )
     upper.tick_params(labelbottom=False)
     upper.set_ylabel("torque, SI", fontsize=7, color=INK)
     for axes in (upper, lower):
