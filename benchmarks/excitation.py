@@ -231,7 +231,7 @@ def measure(short: bool) -> dict[str, Any]:
     for name in LIMITS:
         result["arms"][name] = {
             **searched(name, 1 if short else 4),
-            **simulated(name, 1 if short else 3),
+            **simulated(name, 1 if short else 3, designs=1 if short else 4),
             "clear_s": clear_start(name),
             "command": command_seconds(name, 1 if short else 3),
         }

@@ -92,3 +92,40 @@ def casadi_calls(program: Any, batch: int) -> tuple[Callable[..., Any], Callable
     """Return CasADi's own evaluation of the same trace: one sample a call, and mapped over a batch (columns)."""
     function = program._numeric
     return function, function.map(batch)
+
+
+def mujoco_rollouts(path: Path, lock: list[str], batch: int, steps: int) -> Callable[[int], Any] | None:
+    """Return MuJoCo's own threaded roll-outs of an arm without contacts, RK4 at 1 kHz, by the number of threads.
+
+    It returns the states (batch, steps, ...) of arms that fall from different positions; None where MuJoCo is not installed.
+    """
+    from xml.etree import ElementTree
+
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        return None
+    tree = ElementTree.parse(path)
+    for parent in list(tree.iter()):
+        for child in list(parent):
+            if child.tag in ("visual", "collision", "transmission", "gazebo"):
+                parent.remove(child)
+            elif child.tag == "joint" and ("finger" in child.get("name", "") or child.get("name") in lock):
+                child.set("type", "fixed")
+    settings = ElementTree.SubElement(ElementTree.SubElement(tree.getroot(), "mujoco"), "compiler")
+    settings.set("balanceinertia", "true")
+    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(tree.getroot(), encoding="unicode"))
+    model.opt.timestep, model.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    model.dof_damping[:], model.dof_frictionloss[:], model.dof_armature[:] = 0.0, 0.0, 0.0
+    data = [mujoco.MjData(model) for _ in range(16)]
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    initial = np.zeros((batch, mujoco.mj_stateSize(model, kind)))
+    initial[:, 1 : 1 + model.nq] = np.random.default_rng(0).uniform(-1, 1, (batch, model.nq))
+
+    def run(threads: int) -> Any:
+        with rollout.Rollout(nthread=0 if threads == 1 else threads) as pool:
+            return pool.rollout(model, data[: max(threads, 1)], initial, nstep=steps)
+
+    return run

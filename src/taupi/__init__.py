@@ -59,6 +59,7 @@ __all__ = [
     "clearance",
     "closed_form",
     "compare",
+    "compress_log",
     "conditioning",
     "coriolis_matrix",
     "elastic",
@@ -79,6 +80,7 @@ __all__ = [
     "identify_fleet",
     "identify_gains",
     "identify_payload",
+    "identify_pieces",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
@@ -172,6 +174,7 @@ if TYPE_CHECKING:
     from taupi.identifiability.conditioning import conditioning
     from taupi.identification.momentum_observer import momentum_observer
     from taupi.identification.online.emitted import emit_component
+    from taupi.identification.piecewise import identify_pieces
     from taupi.identification.results.export import write_toml
     from taupi.identification.results.export import write_urdf
     from taupi.identification.results.fit import Fit
@@ -203,6 +206,7 @@ if TYPE_CHECKING:
     from taupi.signals.smoothing import Smoothing
     from taupi.signatures import clean_log
     from taupi.signatures import compare
+    from taupi.signatures import compress_log
     from taupi.signatures import excite
     from taupi.signatures import identify
     from taupi.signatures import identify_fleet

@@ -52,6 +52,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         # Identification.
         "taupi.identification.identify": "identify",
         "taupi.identification.fleet.identify_fleet": "identify_fleet",
+        "taupi.identification.piecewise": "compress_log, identify_pieces",
         "taupi.identification.rows.preparation": "Preparation",
         "taupi.signals.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",

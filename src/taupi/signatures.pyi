@@ -331,6 +331,45 @@ def compare_with(
     """
     ...
 
+def compress_log(
+    fit: Fit,
+    log: LogLike,
+    path: PathLike,
+    columns: ColumnsLike = None,
+    rate_hz: float | None = None,
+    topic: str | None = None,
+    format: str | None = None,
+    stream: bool | None = None,
+    block: int = 50000,
+    *,
+    force: bool = False,
+    begin: float | None = None,
+    end: float | None = None,
+    rows: RowsLike = None,
+    encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
+    reading: Streaming | None = None,
+) -> None:
+    """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
+
+    An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
+    hundred bytes a sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    overwritten only with `force`, False by default.
+
+    Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
+
+    - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
+    - `rate_hz`: Samples per second, Hz, for a file without a time column.
+    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
+    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
+    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `block` (50000): Samples per block of a streamed file.
+    """
+    ...
+
 def excite(
     robot: Robot,
     duration: float = 10.0,

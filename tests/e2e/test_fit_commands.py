@@ -21,7 +21,7 @@ def test_validate_compare_and_report(command, done, logs, tmp_path):
     assert set(data) == {"first", "second", "parameters"} and len(data["parameters"]) == COUNT
     page = tmp_path / "page.html"
     assert command("report", fit, "-o", page, "--validate", "run3.csv", "--fitted", "run1.csv")[0] == 0
-    assert page.read_text().count("<figure") == 2 * 2 * 2
+    assert page.read_text().count('<figure class="chart"') == 2 * 2 * 2
     code, _, err = command("report", fit, "-o", page)
     assert code == 3 and "exists already" in err and "--force" in err
 

@@ -43,7 +43,7 @@ def test_files_and_what_is_printed(done, logs):
         "held out: run3.csv"
     )
     lines = process.stderr.splitlines()
-    assert any(f"next: open {out}/report.html" in line for line in lines) and lines[-1] == "verdict: good"
+    assert f"next: open {out}/report.html" in lines[-1] and lines[-2] == "verdict: good"
     faster = [line for line in lines if line.startswith("warning: ")]
     assert all(
         line.startswith("warning: run3.csv moves faster") for line in faster

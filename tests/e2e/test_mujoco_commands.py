@@ -74,3 +74,10 @@ def test_a_simulators_model_is_compared(command, folder):
 def test_bad_input(command, folder, arguments, words):
     code, out, err = command(*(folder / a if "." in a and not a.startswith("-") else a for a in arguments))
     assert code == 3 and out == "" and words in err and "Traceback" not in err
+
+
+def test_a_log_that_is_not_there_is_said_before_anything_is_written(command, folder):
+    code, _, err = command(
+        "export", folder / "fit.json", "--mjcf", folder / "unchecked.xml", "--check", folder / "no.csv"
+    )
+    assert code == 3 and "No file" in err and "no.csv" in err and not (folder / "unchecked.xml").exists()

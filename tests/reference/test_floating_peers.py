@@ -6,9 +6,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pinocchio as pin
 import pytest
-from floating import states
+from floating import floating_tree, states
 
 import taupi as tp
+from taupi.model.body import body_to_com
 
 BUILDERS = (tp.inverse_dynamics, tp.mass_matrix, tp.coriolis_matrix, tp.gravity_torque, tp.regressor)
 TIGHT = 1e-12  # relative to the largest entry: two algorithms over doubles
@@ -106,11 +107,15 @@ def test_pinocchio(robots_dir, name):
     assert worst(tp.floating.centre_of_mass(robot).compile("numpy")(q), data.com[0]) < TIGHT
 
 
-def test_idyntree_mixed(robots_dir):
+ICUB = "icub_description/robots/icub.urdf"
+
+
+@pytest.mark.parametrize("file", [ROBOTS["go2"], pytest.param(ICUB, marks=pytest.mark.long)])
+def test_idyntree_mixed(robots_dir, file):
     import idyntree.bindings as idyn
 
-    path = robots_dir / ROBOTS["go2"]
-    robot = load(robots_dir, ROBOTS["go2"], snap=False)
+    path = robots_dir / file
+    robot = load(robots_dir, file, snap=False)
     loader = idyn.ModelLoader()
     assert loader.loadReducedModelFromFile(str(path), list(robot.joint_names[6:]))
     peer = idyn.KinDynComputations()
@@ -130,6 +135,48 @@ def test_idyntree_mixed(robots_dir):
     assert peer.inverseDynamics(a[:6], a[6:][order], wrenches, torque)
     theirs = np.r_[torque.baseWrench().toNumPy(), torque.jointTorques().toNumPy()]
     assert worst(np.r_[rows[:6], rows[6:][order]], theirs) < TIGHT
+
+
+def with_ball_joints(robot):
+    """A random tree with free and ball joints in Pinocchio, whose link frames lie behind `after`."""
+    ground = robot.base.matrix
+    model, places, behind = pin.Model(), {-1: 0}, {-1: pin.SE3(ground[:3, :3], ground[:3, 3])}
+    for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
+        before, after = (pin.SE3(p.matrix[:3, :3], p.matrix[:3, 3]) for p in (joint.before, joint.after))
+        axis = np.array([float(v) for v in joint.axis])
+        kinds = {"free": pin.JointModelFreeFlyer, "ball": pin.JointModelSpherical}
+        turns = pin.JointModelPrismaticUnaligned if joint.prismatic else pin.JointModelRevoluteUnaligned
+        moves = kinds[joint.kind]() if joint.kind in kinds else turns(axis)
+        places[i] = model.addJoint(places[joint.parent], moves, behind[joint.parent] * before, joint.name)
+        behind[i] = after
+        m, com, inertia = body_to_com([float(v) for v in link.body])
+        body = pin.Inertia(float(m), np.array(com, dtype=float), np.array(inertia, dtype=float))
+        model.appendBodyToJoint(places[i], body, after)
+    model.gravity.linear = np.array([float(v) for v in robot.gravity])
+    return model
+
+
+@pytest.mark.parametrize("seed", [1, 4, 5])  # trees whose joints are numbered depth first, as Pinocchio's M has them
+def test_free_and_ball_joints_of_a_tree(seed):
+    """Torque, M, C and g; each joint's velocities are in the axes of the frame that it moves, in both libraries."""
+    robot = floating_tree(seed, joints=4, balls=(2,))
+    model = with_ball_joints(robot)
+    data = model.createData()
+    (q,), (qd,), (qdd,) = states(robot, 1, seed=seed)
+    order = np.r_[3:6, 0:3, 6 : robot.n]  # Pinocchio has the linear velocity of the base first
+    v, a = qd[order], qdd[order]
+    mass = pin.crba(model, data, q)
+    expected = (
+        pin.rnea(model, data, q, v, a),
+        np.triu(mass) + np.triu(mass, 1).T,
+        pin.computeCoriolisMatrix(model, data, q, v),
+        pin.computeGeneralizedGravity(model, data, q),
+    )
+    inputs = ((q, qd, qdd), (q,), (q, qd), (q,))
+    for build, values, theirs in zip(BUILDERS, inputs, expected, strict=False):
+        ours = build(robot).compile("numpy")(*values)
+        ours = ours[np.ix_(order, order)] if ours.ndim == 2 else ours[order]
+        assert worst(ours, theirs) < TIGHT, build
 
 
 @pytest.mark.parametrize("convention", tp.floating.bases())

@@ -23,11 +23,19 @@ _GRAVITY = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """An arm at q = 0, in world axes: the pose (links, 4, 4) of each link, and the axis and a point of each joint (links, 3)."""
+    """An arm at q = 0, in world axes.
+
+    Attributes:
+        links: The pose (links, 4, 4) of each link.
+        axes: The axis (links, 3) of each joint.
+        points: A point (links, 3) of each joint.
+        slides: Whether each joint (links,) slides along its axis.
+    """
 
     links: np.ndarray
     axes: np.ndarray
     points: np.ndarray
+    slides: np.ndarray
 
     @classmethod
     def of(cls, robot: Robot) -> Arrangement:
@@ -43,17 +51,18 @@ class Arrangement:
             axes.append(at[:3, :3] @ axis if joint.kind not in MULTIPLE else np.zeros(3))
             points.append(at[:3, 3])
             links.append(at @ matrix_of(joint.after, values))
-        return cls(np.array(links), np.array(axes), np.array(points))
+        slides = np.array([joint.prismatic for joint in robot.joints], dtype=bool)
+        return cls(np.array(links), np.array(axes), np.array(points), slides)
 
     def moved(self, by: np.ndarray) -> Arrangement:
         """Return the arrangement seen from a world in which its own is at the pose `by`."""
         turned = self.axes @ by[:3, :3].T
-        return Arrangement(by @ self.links, turned, self.points @ by[:3, :3].T + by[:3, 3])
+        return Arrangement(by @ self.links, turned, self.points @ by[:3, :3].T + by[:3, 3], self.slides)
 
     def chosen(self, joints: Sequence[int]) -> Arrangement:
         """Return some of the joints, by number."""
         at = list(joints)
-        return Arrangement(self.links[at], self.axes[at], self.points[at])
+        return Arrangement(self.links[at], self.axes[at], self.points[at], self.slides[at])
 
 
 def matrix_of(placement: Placement, values: Mapping[str, object] | None = None) -> np.ndarray:
@@ -99,9 +108,9 @@ def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | N
     for long, short, turned in ((ours, theirs, False), (theirs, ours, True)):
         for prefix in {a[: -len(b)] for a in long for b in short if len(a) > len(b) > 0 and a.endswith(b)}:
             pairs = {a: a[len(prefix) :] for a in long if a.startswith(prefix) and a[len(prefix) :] in short}
-            found = {b: a for a, b in pairs.items()} if turned else pairs
-            if set(found) == set(ours):
-                return {name: found[name] for name in ours}
+            matches = {b: a for a, b in pairs.items()} if turned else pairs
+            if set(matches) == set(ours):
+                return {name: matches[name] for name in ours}
     return None
 
 
@@ -114,7 +123,8 @@ def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: st
     differs is a warning.
     """
     a, b = Arrangement.of(ours), theirs
-    slides = np.array([j.prismatic for j in ours.joints])
+    slides = a.slides
+    _refuse_other_kinds(ours, a, b, where)
     motion = np.eye(4)
     if _misfit(a, b, slides) > _SAME:
         motion = _world_motion(a, b, slides)
@@ -213,6 +223,18 @@ def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
         else:
             vectors.append(way - (way @ arm.axes[i]) * arm.axes[i])
     return np.array(vectors)
+
+
+def _refuse_other_kinds(ours: Robot, a: Arrangement, b: Arrangement, where: str) -> None:
+    """Refuse joints that slide in one description and turn in the other."""
+    for joint, here, there in zip(ours.joints, a.slides, b.slides, strict=True):
+        if here != there:
+            words = ("turns", "slides")
+            raise TaupiError(
+                f"{where} is another arm than {ours.name}: {joint.name} {words[int(there)]} there, and {words[int(here)]} in "
+                f"{ours.name}.",
+                remedy="Give the model of the same arm.",
+            )
 
 
 def _refuse_other_arm(ours: Robot, a: Arrangement, b: Arrangement, slides: np.ndarray, where: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from taupi.bridges.mujoco.engine import MujocoModel
 from taupi.bridges.mujoco.write import MjcfExport
+from taupi.bridges.unplaced import listed
 from taupi.errors import unknown
 from taupi.identification.friction.fitted_terms import coulomb_of
 from taupi.identification.results.fit import Fit
@@ -21,8 +22,11 @@ from taupi.settings import takes
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
 
+# rad/s or m/s: below it, motions spend little of their time.
+_SLOW = 0.1
+
 # By name: from the path of a model, and the robot whose motions it makes, a function of q, qd, qdd (N, n) to torques (N, n).
-ENGINES: dict[str, Callable[[str | os.PathLike[str], Robot], Torque]] = {"mujoco": MujocoModel.of}
+ENGINES: dict[str, Callable[[str | os.PathLike[str], Robot], MujocoModel]] = {"mujoco": MujocoModel.of}
 
 
 @takes(reading=Reading, preparation=PREDICTION_CHANGES)
@@ -54,7 +58,10 @@ def compare_with(
     """
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
-    return compare_models(fit, {engine: ENGINES[engine](model, fit.robot)}, log, reading, preparation)
+    other = ENGINES[engine](model, fit.robot)
+    seen = compare_models(fit, {engine: other}, log, reading, preparation)
+    words = _words_of_soft_friction(other)
+    return dataclasses.replace(seen, legend={engine: words}) if words else seen
 
 
 @takes(reading=Reading, preparation=PREDICTION_CHANGES)
@@ -90,6 +97,18 @@ def check_mjcf(
             f"{'the same' if models else 'the fit'}, with dry friction that follows the speed of the moment"
         )
         models["no memory"] = without_memory(written)
-    models["mujoco"] = MujocoModel.of(export.path, fit.robot)
-    legend["mujoco"] = "MuJoCo's inverse dynamics of the file, with its own way for dry friction to set in"
+    models["mujoco"] = engine = MujocoModel.of(export.path, fit.robot)
+    words = _words_of_soft_friction(engine)
+    legend["mujoco"] = "MuJoCo's inverse dynamics of the file" + (f"; {words}" if words else "")
     return dataclasses.replace(compare_models(fit, models, log, reading, preparation), legend=legend)
+
+
+def _words_of_soft_friction(engine: MujocoModel) -> str:
+    """Return which joints have all of their dry friction at higher speeds only, and what hardens it; nothing if none has."""
+    soft = [f"{name} {speed:.2g}" for name, speed in engine.soft_friction().items() if speed > _SLOW]
+    if not soft:
+        return ""
+    return (
+        f"its dry friction yields, and is complete only above these speeds (rad/s, m/s): {listed(soft)}; solreffriction and "
+        "solimpfriction of the joints harden it"
+    )

@@ -28,11 +28,14 @@ class Differentiable:
         """Whether each output is without structural zeros."""
         return tuple(len(self.program.nonzeros(k)) == p.size for k, p in enumerate(self.program.outputs))
 
-    def kernel(self, target: str, dtype: str) -> Any:
-        """Return the program compiled for a `target` ("cpu" or "cuda") and a number type, results sample by sample."""
-        key = (target, dtype)
+    def kernel(self, target: str, dtype: str, threads: int = 1) -> Any:
+        """Return the program compiled for a `target` ("cpu" or "cuda") and a number type, results sample by sample.
+
+        On the CPU `threads` share a large batch.
+        """
+        key = (target, dtype, threads)
         if key not in self.built:
-            self.built[key] = self.program.compile(target, layout="samples", dtype=dtype)
+            self.built[key] = self.program.compile(target, threads=threads, layout="samples", dtype=dtype)
         return self.built[key]
 
     def pushforward(self, inputs: Sequence[int]) -> Differentiable:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, moved_body
-from taupi.bridges.identified import identified
+from taupi.bridges.identified import PLACES, Identified, identified
 from taupi.bridges.packages import needed
+from taupi.bridges.real_bodies import refuse_unreal, unreal
 from taupi.bridges.unplaced import warn_of_unplaced
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.results.fit import Fit
-from taupi.model.body import why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
-from taupi.model.scalars import exact
 
 
 def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool = False) -> Any:
@@ -44,28 +44,50 @@ def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool 
     robot = taken.robot
     if any(j.kind in MULTIPLE for j in robot.joints):
         raise TaupiError(f"{robot.name} has a free base or ball joints, which are not set in a Drake plant.")
-    context = plant.CreateDefaultContext() if context is None else context
+    refuse_unreal(taken, "Drake")
+    context = _checked_context(plant, context)
     joints = _joints(plant, robot)
     arranged = _arrangement(plant, joints)
     frames = link_frames(robot, arranged, np.array(plant.gravity_field().gravity_vector()), "the plant")
     for joint, theirs, body in zip(robot.joints, joints, taken.bodies, strict=True):
         _set_body(tree, plant, context, theirs.child_body(), moved_body(body, frames[joint.name]))
-    actuators = {a.joint().name(): a for a in map(plant.get_joint_actuator, plant.GetJointActuatorIndices())}
-    fields = ["damping"]
-    for joint, theirs in zip(robot.joints, joints, strict=True):
-        values = taken.joints[joint.name]
-        theirs.SetDampingVector(context, [values.damping])
-        if theirs.name() in actuators:
-            ratio = actuators[theirs.name()].gear_ratio(context)
-            if not ratio:
-                raise TaupiError(
-                    f"The actuator of {theirs.name()} has a gear ratio of 0.", remedy="Set one that is not 0."
-                )
-            actuators[theirs.name()].SetRotorInertia(context, values.armature / ratio**2)
-    if all(theirs.name() in actuators for theirs in joints):
-        fields.append("armature")
-    warn_of_unplaced(taken, fields, "a Drake plant")
+    without_rotor = _set_joints(plant, context, taken, joints)
+    # Drake ends the process where damping is negative.
+    others = [*without_rotor, *taken.negative("damping")]
+    warn_of_unplaced(taken, ("armature", "damping"), "a Drake plant", others)
     return context
+
+
+def _checked_context(plant: Any, context: Any) -> Any:
+    """Return a context of the plant: the one that was handed over, or a new one for None."""
+    if context is None:
+        return plant.CreateDefaultContext()
+    try:
+        plant.ValidateContext(context)
+    except (RuntimeError, TypeError):
+        raise TaupiError(
+            Argument("context"),
+            f" is {shown(context)}, expected a context of this plant.",
+            remedy="Of a diagram's context, take plant.GetMyMutableContextFromRoot(...).",
+        ) from None
+    return context
+
+
+def _set_joints(plant: Any, context: Any, taken: Identified, joints: Sequence[Any]) -> list[str]:
+    """Set damping and rotors of joints, and return the names of the rotors that have no actuator to be set in."""
+    actuators = {a.joint().index(): a for a in map(plant.get_joint_actuator, plant.GetJointActuatorIndices())}
+    unset = []
+    for joint, theirs in zip(taken.robot.joints, joints, strict=True):
+        values, actuator = taken.joints[joint.name], actuators.get(theirs.index())
+        theirs.SetDampingVector(context, [max(values.damping, 0.0)])
+        if actuator is None:
+            unset += [f"{joint.name}.{PLACES['armature']}"] if values.armature else []
+            continue
+        ratio = actuator.gear_ratio(context)
+        if not ratio:
+            raise TaupiError(f"The actuator of {theirs.name()} has a gear ratio of 0.", remedy="Set one that is not 0.")
+        actuator.SetRotorInertia(context, values.armature / ratio**2)
+    return unset
 
 
 def _joints(plant: Any, robot: Robot) -> list[Any]:
@@ -76,8 +98,8 @@ def _joints(plant: Any, robot: Robot) -> list[Any]:
         if joint.name() in by_name and joint.name() in {j.name for j in robot.joints}:
             raise TaupiError(f"The plant has two joints {joint.name()!r}.", remedy="Give a plant with one such arm.")
         by_name[joint.name()] = joint
-    found = matched_joints([j.name for j in robot.joints], list(by_name), "The plant", robot.name)
-    result = [by_name[found[j.name]] for j in robot.joints]
+    matches = matched_joints([j.name for j in robot.joints], list(by_name), "The plant", robot.name)
+    result = [by_name[matches[j.name]] for j in robot.joints]
     for ours, theirs in zip(robot.joints, result, strict=True):
         kind = "prismatic" if ours.prismatic else "revolute"
         if theirs.type_name() != kind:
@@ -104,7 +126,8 @@ def _arrangement(plant: Any, joints: list[Any]) -> Arrangement:
         links.append(plant.EvalBodyPoseInWorld(context, joint.child_body()).GetAsMatrix4())
         axes.append(at[:3, :3] @ axis)
         points.append(at[:3, 3])
-    return Arrangement(np.array(links), np.array(axes), np.array(points))
+    slides = np.array([joint.type_name() == "prismatic" for joint in joints])
+    return Arrangement(np.array(links), np.array(axes), np.array(points), slides)
 
 
 def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray) -> None:
@@ -115,7 +138,7 @@ def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray)
     for other in welded:
         at = np.linalg.inv(plant.EvalBodyPoseInWorld(context, other).GetAsMatrix4()) @ pose
         own -= moved_body(_parameters(other, context), at)
-    if welded and (why_not_physical(tuple(exact(float(v)) for v in own)) or own[0] <= 0):
+    if welded and unreal(own):
         own = asked
         for other in welded:
             other.SetSpatialInertiaInBodyFrame(context, tree.SpatialInertia.Zero())

@@ -75,6 +75,10 @@ class Identified:
         names = [f"{name}.{PLACES[f]}" for name, j in self.joints.items() for f in missing if getattr(j, f)]
         return [*names, *self.lost]
 
+    def negative(self, field: str) -> list[str]:
+        """Return the names of parameters in a `field` of `JointValues` that are below zero, which some tools do not take."""
+        return [f"{name}.{PLACES[field]}" for name, j in self.joints.items() if getattr(j, field) < 0]
+
 
 @singledispatch
 def identified(source: object, anyway: bool = False) -> Identified:

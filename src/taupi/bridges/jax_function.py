@@ -21,7 +21,7 @@ from taupi.bridges.differentiable import Differentiable, differentiable
 from taupi.bridges.packages import needed
 from taupi.bridges.xla_cuda import CudaHandler, launcher
 from taupi.bridges.xla_handler import build_handler
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, TaupiError, shown
 from taupi.program.arguments import in_order, shape_error
 
 if TYPE_CHECKING:
@@ -52,8 +52,13 @@ class JaxFunction:
         """Evaluate for one array of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`)."""
         jnp = self._jax.jnp
         ports = self.program.inputs
-        values = [jnp.asarray(v) for v in in_order(self.program.name, ports, args, kwargs)]
-        for port, value in zip(ports, values, strict=True):
+        values = []
+        for port, argument in zip(ports, in_order(self.program.name, ports, args, kwargs), strict=True):
+            try:
+                value = jnp.asarray(argument)
+            except (TypeError, ValueError):
+                raise TaupiError(Argument(port.name), f" is {shown(argument)}, expected an array of numbers.") from None
+            values.append(value)
             if value.shape[value.ndim - len(port.shape) :] != port.shape or value.ndim < len(port.shape):
                 raise shape_error(port, value.shape)
             if jnp.issubdtype(value.dtype, jnp.complexfloating):

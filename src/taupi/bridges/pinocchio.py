@@ -9,6 +9,7 @@ import numpy as np
 from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, moved_body
 from taupi.bridges.identified import Identified, identified
 from taupi.bridges.packages import needed
+from taupi.bridges.real_bodies import refuse_unreal
 from taupi.bridges.unplaced import warn_of_unplaced
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.results.fit import Fit
@@ -39,11 +40,12 @@ def to_pinocchio(source: Robot | Fit, model: Any, anyway: bool = False) -> Any:
     frames = link_frames(
         robot, _arrangement(pin, model, numbers), np.array(model.gravity.linear), f"model {model.name!r}"
     )
+    refuse_unreal(taken, "Pinocchio")
     for joint, body, k in zip(robot.joints, taken.bodies, numbers, strict=True):
         m, c, inertia = central(moved_body(body, frames[joint.name]))
         model.inertias[k] = pin.Inertia(m, c, inertia)
     _set_joints(model, taken, dict(zip((j.name for j in robot.joints), numbers, strict=True)))
-    warn_of_unplaced(taken, FIELDS, "a Pinocchio model")
+    warn_of_unplaced(taken, FIELDS, "a Pinocchio model", taken.negative("dry_friction"))
     return model
 
 
@@ -54,17 +56,17 @@ def _joints(pin: Any, model: Any, robot: Robot) -> dict[str, str]:
     if robot.floating and names and model.joints[1].shortname() == "JointModelFreeFlyer":
         ours[robot.joints[0].name] = names.pop(0)
     rest = [j.name for j in robot.joints if j.name not in ours]
-    found = matched_joints(rest, names, f"model {model.name!r}", robot.name)
-    extra = [name for name in names if name not in found.values()]
+    matches = matched_joints(rest, names, f"model {model.name!r}", robot.name)
+    extra = [name for name in names if name not in matches.values()]
     if extra:
         raise TaupiError(
             f"model {model.name!r} has joints that {robot.name} does not have: {', '.join(extra[:6])}.",
             remedy="Hold them first: pinocchio.buildReducedModel(model, ids, q).",
         )
-    odd = [name for name in found.values() if model.joints[model.getJointId(name)].nv != 1]
+    odd = [name for name in matches.values() if model.joints[model.getJointId(name)].nv != 1]
     if odd and not robot.multiple_joints:
         raise TaupiError(f"model {model.name!r}: {', '.join(odd)} have more than one degree of freedom.")
-    return {**ours, **found}
+    return {**ours, **matches}
 
 
 def _arrangement(pin: Any, model: Any, numbers: list[int]) -> Arrangement:
@@ -74,13 +76,14 @@ def _arrangement(pin: Any, model: Any, numbers: list[int]) -> Arrangement:
     jacobian = pin.computeJointJacobians(model, data, q)
     pin.forwardKinematics(model, data, q)
     links = np.array([data.oMi[k].homogeneous for k in numbers])
-    axes = np.zeros((len(numbers), 3))
+    axes, slides = np.zeros((len(numbers), 3)), np.zeros(len(numbers), dtype=bool)
     for row, k in enumerate(numbers):
         joint = model.joints[k]
         if joint.nv == 1:
             column = jacobian[:, joint.idx_v]
-            axes[row] = column[3:] if column[3:].any() else column[:3]
-    return Arrangement(links, axes, links[:, :3, 3])
+            slides[row] = not column[3:].any()
+            axes[row] = column[:3] if slides[row] else column[3:]
+    return Arrangement(links, axes, links[:, :3, 3], slides)
 
 
 def _set_joints(model: Any, taken: Identified, numbers: dict[str, int]) -> None:

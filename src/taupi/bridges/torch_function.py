@@ -152,7 +152,7 @@ def run(torch: Any, node: Differentiable, arrays: Sequence[Any]) -> tuple[Any, .
         return _on_gpu(torch, node, inputs, n)
     if arrays[0].device.type != "cpu":
         raise TaupiError(f"Programs run on the CPU and on CUDA devices; these tensors are on {arrays[0].device}.")
-    kernel = node.kernel("cpu", str(arrays[0].dtype).removeprefix("torch."))
+    kernel = node.kernel("cpu", str(arrays[0].dtype).removeprefix("torch."), torch.get_num_threads())
     results = []
     for port, full in zip(node.program.outputs, node.full, strict=True):
         new = torch.empty if full else torch.zeros  # the kernel does not write all structural zeros

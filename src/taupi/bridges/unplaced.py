@@ -8,9 +8,9 @@ from taupi.bridges.identified import Identified
 from taupi.errors import warn
 
 
-def warn_of_unplaced(taken: Identified, fields: Sequence[str], tool: str) -> None:
-    """Warn of parameters that a tool with these `fields` of `JointValues` has no place for."""
-    names = taken.unplaced(fields)
+def warn_of_unplaced(taken: Identified, fields: Sequence[str], tool: str, others: Sequence[str] = ()) -> None:
+    """Warn of parameters that a tool with these `fields` of `JointValues` has no place for, and of `others` by name."""
+    names = [*taken.unplaced(fields), *others]
     if names:
         stands_in = taken.lost and taken.base is not None
         stood_in = (

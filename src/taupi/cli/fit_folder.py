@@ -134,9 +134,13 @@ def write_results(
     return [output / name for name in (*RESULTS, *(EXPORTS[form] for form in forms))]
 
 
-def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
-    """Say what speaks against a fit on standard error, and end with 4 if its verdict is wrong, unless asked for anyway."""
+def say_verdict(fit: Fit) -> None:
+    """Say what speaks against a fit on standard error."""
     print("\n".join(fit.verdict.lines), file=sys.stderr)
+
+
+def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
+    """End with 4 if the verdict of a fit is wrong, unless asked for anyway."""
     if exports.refuses(fit):
         names = ", ".join(EXPORTS[form] for form in exports.forms)
         kept = f"; not written: {names}" if names else ""

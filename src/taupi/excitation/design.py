@@ -33,6 +33,7 @@ from taupi.excitation.search.problem import UNSEEN, DesignProblem
 from taupi.excitation.search.starts import Candidate, improved, rough
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.model.robot import Robot
+from taupi.program.targets.cpu import compile_ahead
 from taupi.progress import progress
 from taupi.version import __version__
 
@@ -164,6 +165,7 @@ def prepared(
     noise, about_noise = noise_of(robot, sigma, known.effort)
     prior = earlier_information(robot, chosen_terms, given, noise, goal.rate)
     unchecked = {} if margins.effort is not None else {"torque": "it was left out by effort = 0."}
+    compile_ahead(program.nonzeros, program.adjoint)  # while geometry is looked at
     clearance, reason = kept_clear(robot, margins, *ends)
     if clearance is None:
         unchecked["clearance"] = reason
@@ -220,6 +222,7 @@ def searched(design: Design) -> Excitation:
     """Return the best motion of several starts that can be proven: all of them roughly, then the best one in full."""
     problem, stop = design.problem(), Stop(design.search.budget)
     begin, found = time.monotonic(), []
+    compile_ahead(*(program for rows in problem.sampled for program in rows.programs))  # while starts are compared
     with progress("excite", design.search.starts + 1) as step, stopped_by_user(stop):
         for k in range(design.search.starts):
             step(f"start {k + 1} of {design.search.starts}")

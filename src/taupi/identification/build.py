@@ -150,25 +150,41 @@ def _problem_of_pieces(
     """
     friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None
     full = plan if friction is None else dataclasses.replace(plan, base=friction.base, first=friction.first)
-    every_column = passes.pieces(full)
-    pieces = every_column if friction is None else [piece.with_columns(plan.base.count) for piece in every_column]
+    pieces = passes.pieces(full)
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
     _refuse_differences(pieces, adopted)
-    if choices.cutoffs is not None:
-        notes = [choices.cutoffs.note, *notes]
-    notes = [*notes, *(f"{each.name} is left out: {each.reason}" for each in passes.skipped)]
-    problem = _problem(inputs, plan.base, modulated, pieces, plan.preparation, notes)
-    problem = dataclasses.replace(
+    left_out = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
+    problem = pooled_problem(
+        inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *left_out], modulated
+    )
+    return dataclasses.replace(
         problem,
-        cutoffs=choices.cutoffs,
         shape_spread=choices.spread,
         recordings=passes.recordings,
         logs=tuple(passes.logs),
         skipped=passes.skipped,
     )
+
+
+def pooled_problem(
+    inputs: FitInputs,
+    base: BaseParameters,
+    pieces: Sequence[Piece],
+    friction: ModulatedFriction | None,
+    cutoffs: ChosenCutoffs | None,
+    preparation: Preparation | None = None,
+    notes: Sequence[str] = (),
+    modulated: Sequence[Term] = (),
+) -> Problem:
+    """Return the problem of the `pieces` of logs, whose columns are those of `base`, and of `friction` that is modulated."""
+    linear = pieces if friction is None else [piece.with_columns(base.count) for piece in pieces]
+    if cutoffs is not None:
+        notes = [cutoffs.note, *notes]
+    problem = _problem(inputs, base, modulated, linear, preparation or inputs.preparation, notes)
+    problem = dataclasses.replace(problem, cutoffs=cutoffs)
     if friction is None:
         return problem
-    return friction.problem(problem, inputs.prior, [factor for piece in every_column for factor in piece.factors])
+    return friction.problem(problem, inputs.prior, [factor for piece in pieces for factor in piece.factors])
 
 
 def _modulated_friction(

@@ -28,7 +28,7 @@ from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
 
 # Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
-FLOATING_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
+TRIANGLE_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
 
 
 @takes(reading=Streaming, preparation=Preparation)
@@ -158,8 +158,8 @@ def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
     """Return the estimator; refuse what is not for robots that float or have closed loops."""
     if robot.multiple_joints and not robot.floating:
         raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
-    if isinstance(estimator, LogEstimator) or estimator.name not in FLOATING_ESTIMATORS:
-        known, kind = ", ".join(FLOATING_ESTIMATORS), "a floating robot" if robot.floating else "closed loops"
+    if isinstance(estimator, LogEstimator) or estimator.name not in TRIANGLE_ESTIMATORS:
+        known, kind = ", ".join(TRIANGLE_ESTIMATORS), "a floating robot" if robot.floating else "closed loops"
         raise TaupiError(Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for {kind}.")
     chosen: Estimator = estimator
     return chosen

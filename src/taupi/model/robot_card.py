@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.model.placement import Placement
-from taupi.model.scalars import exact, is_symbolic
+from taupi.model.scalars import is_symbolic
+from taupi.model.zero_pose import zero_pose
 from taupi.tables import html_table
 
 if TYPE_CHECKING:
@@ -42,9 +41,10 @@ _VIEW = np.array([[0.819, 0.574, 0.0], [0.215, -0.307, -0.927]])
 def _picture(robot: Robot) -> str:
     """Return an arm with all joints at zero as SVG, its joints dots; empty where its geometry has symbols or its base is free."""
     try:
-        paths, dots = _lines(robot)
+        pose = zero_pose(robot)
     except TaupiError:  # a length without a value
         return ""
+    paths, dots = [p @ _VIEW.T for p in pose.lines], [m[:3, 3] @ _VIEW.T for m in pose.joints]
     flat = np.concatenate(paths)
     low, span = flat.min(axis=0), float(np.ptp(flat, axis=0).max()) or 1.0
     scale = (_SIZE - 2 * _MARGIN) / span
@@ -63,37 +63,7 @@ def _picture(robot: Robot) -> str:
     )
 
 
-def _lines(robot: Robot) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return the links as lines on the page (k, 2), from the parent's frame over the joint to the own one, and the joints."""
-    if robot.floating:
-        raise TaupiError("A free base has no zero to be drawn at.")
-    values = {name: value for name, value in robot.symbols if value is not None}
-    placed: list[np.ndarray] = []
-    paths, joints = [], []
-    start = _matrix(robot.base, values)
-    for joint in robot.joints:
-        parent = placed[joint.parent] if joint.parent >= 0 else start
-        at = parent @ _matrix(joint.before, values)
-        placed.append(at @ _matrix(joint.after, values))
-        paths.append(np.stack([m[:3, 3] for m in (parent, at, placed[-1])]) @ _VIEW.T)
-        joints.append(at[:3, 3] @ _VIEW.T)
-    tip = robot.frame("tip")
-    carrier = placed[tip.link] if tip.link >= 0 else start
-    paths.append(np.stack([carrier[:3, 3], (carrier @ _matrix(tip.placement, values))[:3, 3]]) @ _VIEW.T)
-    return paths, joints
-
-
 def _number(value: Any) -> str:
     if value is None:
         return "-"
     return f"{float(value):.4g}" if isinstance(value, float) or not is_symbolic(value) else str(value)
-
-
-def _matrix(placement: Placement, values: Mapping[str, Any]) -> np.ndarray:
-    """Return a placement as doubles, with values for its symbols."""
-
-    def known(x: Any) -> Any:
-        return exact(x.subs(values)) if is_symbolic(x) else x
-
-    rows = tuple(tuple(map(known, row)) for row in placement.rotation)
-    return Placement(rows, tuple(map(known, placement.translation))).matrix  # type: ignore[arg-type]

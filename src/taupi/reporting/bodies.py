@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from taupi.errors import TaupiError
 from taupi.identification.results.fit import Fit
 from taupi.model.robot import Robot
-from taupi.reporting.film import FINE
+from taupi.model.zero_pose import ZeroPose, zero_pose
 from taupi.reporting.link_body import Body, body_of
-from taupi.reporting.skeleton import skeleton
-from taupi.reporting.stick_figures import AZIMUTH, ELEVATION
+from taupi.reporting.viewpoint import AZIMUTH, ELEVATION, FINE
 
 
 @dataclass(frozen=True, eq=False)
 class BodyComparison:
     """The links of a `robot` by name, each with its body as described and as identified; None for a body without mass.
 
-    `length` is that of the arm, m. A link whose mass does not matter may get one that is next to nothing, and then a body that
+    `pose` is where they are drawn. A link whose mass does not matter may get one that is next to nothing, and then a body that
     is longer than the arm: such a body is not drawn.
     """
 
@@ -33,39 +33,37 @@ class BodyComparison:
     links: tuple[str, ...]
     described: tuple[Body | None, ...]
     identified: tuple[Body | None, ...]
-    length: float
+    pose: ZeroPose
 
     def drawn(self, body: Body | None) -> bool:
         """Return whether a body is one to look at."""
-        return body is not None and float(2 * body.lengths.max()) <= self.length
+        return body is not None and float(2 * body.lengths.max()) <= self.pose.length
 
 
 def compare_bodies(fit: Fit) -> BodyComparison | None:
     """Return the bodies of a fit that has standard parameters, None for another fit and for a robot with a free base."""
     if fit.standard is None or fit.robot.floating:
         return None
+    try:
+        pose = zero_pose(fit.robot)
+    except TaupiError:  # a length without a value
+        return None
     layout = fit.basis.standard.layout
     spans = [layout.link(k) for k in range(len(fit.robot.links))]
     described, identified = (tuple(body_of(np.asarray(v)[s]) for s in spans) for v in (fit.prior, fit.standard))
     if not any(described) and not any(identified):
         return None
-    corners = skeleton(fit.robot, np.zeros((1, fit.robot.n)), ("tip",))
-    pieces = np.concatenate(
-        [np.diff(corners.links[0], axis=1).reshape(-1, 3), corners.frames[0, :, :, 3] - corners.carriers[0]]
-    )
-    length = float(np.linalg.norm(pieces, axis=1).sum()) or 1.0
-    return BodyComparison(fit.robot, fit.robot.link_names, described, identified, length)
+    return BodyComparison(fit.robot, fit.robot.link_names, described, identified, pose)
 
 
 def bodies_figure(bodies: BodyComparison) -> str:
     """Return the arm with all joints at zero and its bodies, as a figure that can be turned."""
-    arm = skeleton(bodies.robot, np.zeros((1, bodies.robot.n)), (*bodies.robot.link_names, "tip"))
-    placed = arm.frames[0, :-1]
-    tubes = [*arm.links[0], np.stack([arm.carriers[0, -1], arm.frames[0, -1, :, 3]])]
+    tubes = bodies.pose.lines
+    placed = [(m[:3, :3], m[:3, 3]) for m in bodies.pose.links]
     shapes = [
         (kind, name, R @ body.com + p, R @ body.axes * body.lengths)
         for kind, group in (("described", bodies.described), ("identified", bodies.identified))
-        for name, body, (R, p) in zip(bodies.links, group, ((f[:, :3], f[:, 3]) for f in placed), strict=True)
+        for name, body, (R, p) in zip(bodies.links, group, placed, strict=True)
         if body is not None and bodies.drawn(body)
     ]
     everything = [np.concatenate(tubes), *(c + s * np.linalg.norm(A, axis=1) for _, _, c, A in shapes for s in (-1, 1))]

@@ -16,10 +16,10 @@ import numpy as np
 from taupi.excitation.geometry.arrangement import Arrangement
 from taupi.model.robot import Robot
 from taupi.reporting.link_meshes import link_meshes
-from taupi.reporting.stick_figures import AZIMUTH, ELEVATION, Arm, MovingArms, drawn_arm, moving_arms
+from taupi.reporting.stick_figures import Arm, MovingArms, drawn_arm, moving_arms
+from taupi.reporting.viewpoint import AZIMUTH, ELEVATION, FINE
 
 FRAME_RATE, FRAMES = 25, 500  # Hz, and the most frames of a film; a longer one has fewer per second
-FINE = 2000  # integer steps from the middle of a film to its edge
 MOST = 350  # triangles of a link's surface
 TUBE = 0.028  # of the reach: the radius of a tube
 

@@ -18,9 +18,9 @@ from taupi.excitation.geometry.distances import segment_program
 from taupi.model.robot import Robot
 from taupi.reporting.link_meshes import LinkMesh
 from taupi.reporting.skeleton import drawing_plane, skeleton
+from taupi.reporting.viewpoint import AZIMUTH, ELEVATION
 
 PANES, PANE = 7, 170  # how many figures a strip has, and the width of one
-AZIMUTH, ELEVATION = np.deg2rad(-55), np.deg2rad(22)
 FAR = 1e3  # m or rad: a joint that ran away is drawn no farther
 # A page has its own light and dark colours; a strip in a file of its own has these.
 _STYLE = (

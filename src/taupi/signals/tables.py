@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -172,7 +173,8 @@ def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where:
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
         mapping = Argument("columns", {"time": ..., "q": ...})
-        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, "."))
+        begin = f". `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
+        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, begin))
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:

@@ -253,8 +253,9 @@ def test_a_tracker_and_an_estimator_of_a_fit(tmp_path):
 # What is inside ---------------------------------------------------------------------------------------------------------
 
 
-def test_units_names_and_dependencies(arm, tmp_path):
-    description = fmpy.read_model_description(unit(tmp_path, tp.RigidPlant(arm)))
+@pytest.mark.parametrize("fmi", ["3.0", "2.0"])
+def test_units_names_and_dependencies(arm, fmi, tmp_path):
+    description = fmpy.read_model_description(unit(tmp_path, tp.RigidPlant(arm), fmi))
     by_name = {v.name: v for v in description.modelVariables}
     assert by_name["tau.elbow"].unit == "N.m" and by_name["q.elbow"].unit == "rad"
     assert by_name["der(qd.elbow)"].derivative is by_name["qd.elbow"]

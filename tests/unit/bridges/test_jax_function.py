@@ -197,6 +197,7 @@ def test_vmap_over_any_argument_and_axis(torque, function):
     assert np.array_equal(jax.vmap(function, in_axes=(1, 0, 0))(q.T, qd, qdd), torque(q, qd, qdd))
     over_batches = jax.vmap(lambda a: function(a, qd, qdd[0]))(q[:3])
     assert np.array_equal(over_batches, torque(q[:3, None], qd, qdd[0]))
+    assert np.array_equal(jax.vmap(function)(q[None], qd[None], qdd[None]), torque(q, qd, qdd)[None])
     nested = jax.vmap(jax.vmap(function, in_axes=(0, None, None)), in_axes=(None, 0, 0))(q, qd, qdd)
     assert np.array_equal(nested, torque(q, qd[:, None], qdd[:, None]))
 
@@ -238,6 +239,9 @@ def test_bad_arguments_are_named(function):
         function(q, np.zeros((3, 6)), qdd)
     with pytest.raises(TaupiError, match="q holds complex128, expected real numbers"):
         function(q + 1j, qd, qdd)
+    for wrong in (None, "fast", [[1.0], [1.0, 2.0]]):
+        with pytest.raises(TaupiError, match=r"qd is .*, expected an array of numbers"):
+            function(q, wrong, qdd)
     with pytest.raises(TaupiError, match="inverse_dynamics needs qdd"):
         function(q, qd)
     with pytest.raises(TaupiError, match="Did you mean 'qdd'"):

@@ -1,6 +1,7 @@
 """Robots written as MJCF: MuJoCo itself is asked for their torques, and every byte that should stay does."""
 
 import builtins
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,21 @@ def test_an_mjcf_of_the_same_arm_with_other_frames_takes_the_parameters(tmp_path
     assert np.abs(expected).max() > 10
 
 
+def test_a_planar_arm_is_turned_and_not_mirrored(tmp_path):
+    """All axes and the ways between them lie in a plane, which a reflection would keep as well."""
+    rows, c, s = [dict(a=0.5), dict(a=0.4), dict(a=0.3)], np.cos(0.7), np.sin(0.7)
+    ours = heavier(tp.Robot.from_dh(rows, gravity=(0, -9.81, 0)))
+    turn = np.array([[c, -s, 0, 0.1], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+    theirs = tp.Robot.from_dh(rows, base=turn, gravity=(9.81 * s, -9.81 * c, 0))
+    tp.write_mjcf(theirs, tmp_path / "theirs.xml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # gravity is the same, in a world that is turned
+        tp.write_mjcf(ours, tmp_path / "new.xml", model=tmp_path / "theirs.xml")
+    motion = states(3)
+    expected = tp.inverse_dynamics(ours, terms=TERMS)(*motion)
+    assert np.abs(torque(tmp_path / "new.xml", ours, motion) - expected).max() < SOFT
+
+
 def test_names_may_differ_where_the_arm_is_the_same(tmp_path):
     ours = heavier(tp.Robot.from_dh(CLASSIC))
     named = [dict(row, name=f"axis_{k}") for k, row in enumerate(CLASSIC)]
@@ -198,6 +214,31 @@ def test_another_arm_is_refused(tmp_path):
     tp.write_mjcf(tp.Robot.from_dh(CLASSIC[:3]), tmp_path / "shorter.xml")
     with pytest.raises(TaupiError, match=r"shorter.xml has no joint 'joint4' of arm; it has joint1, joint2, joint3"):
         tp.write_mjcf(tp.Robot.from_dh(CLASSIC), tmp_path / "new.xml", model=tmp_path / "shorter.xml")
+
+
+def test_a_joint_of_another_kind_is_refused(tmp_path):
+    """Its axis is the same, so that only its kind tells the arms apart."""
+    slides = tp.Robot.from_dh([*CLASSIC[:3], dict(CLASSIC[3], joint="prismatic")])
+    tp.write_mjcf(slides, tmp_path / "slides.xml")
+    turns = tp.Robot.from_dh(CLASSIC)
+    with pytest.raises(TaupiError, match=r"slides.xml is another arm than arm: joint4 slides there, and turns in arm"):
+        tp.write_mjcf(turns, tmp_path / "new.xml", model=tmp_path / "slides.xml")
+    with pytest.raises(TaupiError, match=r"slides.xml: joint 'joint4' is a slide, expected a hinge"):
+        tp.bridges.MujocoModel.of(tmp_path / "slides.xml", turns)
+
+
+def test_torques_are_those_of_the_acceleration_whatever_mujoco_steps_by(tmp_path):
+    arm = tp.Robot.from_dh(CLASSIC).with_friction(viscous=3.0)
+    tp.write_mjcf(arm, tmp_path / "arm.xml")
+    text = (tmp_path / "arm.xml").read_text()
+    head, _, rest = text.partition("<option ")
+    option, _, rest = rest.partition("/>")
+    stepped = f'{head}<option timestep="0.01" {option}><flag invdiscrete="enable"/></option>{rest}'
+    (tmp_path / "stepped.xml").write_text(stepped)
+    motion = np.random.default_rng(2).uniform(-1, 1, (3, 5, arm.n))
+    expected = tp.inverse_dynamics(arm, terms="viscous")(*motion)
+    torques = tp.bridges.MujocoModel.of(tmp_path / "stepped.xml", arm)(*motion)
+    assert np.abs(torques - expected).max() < SOFT
 
 
 def test_joints_that_the_robot_does_not_have_are_held(arm, tmp_path):
@@ -301,7 +342,7 @@ def test_names_with_marks_of_xml_are_written(tmp_path):
     [
         ('inertiafromgeom="true"', "takes inertias from shapes alone"),
         ('settotalmass="5"', "scales all masses"),
-        ('boundmass="0.1"', "raises small masses"),
+        ('fusestatic="true"', "adds bodies without joints to those that carry them"),
     ],
 )
 def test_settings_that_change_masses_are_refused(tmp_path, setting, words):
@@ -309,6 +350,15 @@ def test_settings_that_change_masses_are_refused(tmp_path, setting, words):
     robot = tp.load(tmp_path / "arm.xml")
     with pytest.raises(TaupiError, match=words):
         tp.write_mjcf(robot, tmp_path / "new.xml")
+
+
+def test_bounds_of_masses_are_refused_where_they_matter(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM.replace('angle="degree"', 'angle="degree" boundmass="0.3"'))
+    robot = tp.load(tmp_path / "arm.xml")
+    pi = robot.parameters.values
+    tp.write_mjcf(robot.with_parameters(1.1 * pi), tmp_path / "new.xml")
+    with pytest.raises(TaupiError, match="by which MuJoCo would make body 'c' heavier than it is"):
+        tp.write_mjcf(robot.with_parameters(np.concatenate([pi[:20], pi[20:] / 2])), tmp_path / "light.xml")
 
 
 def test_bodies_of_an_included_file_are_refused(arm, tmp_path):

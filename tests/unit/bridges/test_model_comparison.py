@@ -1,6 +1,7 @@
 """Fits beside the models of other engines on a log: errors joint by joint, and what differs."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,49 @@ def test_friction_without_a_place_is_stood_in_for(arm, tmp_path):
     plain = dataclasses.replace(fit, values=fit.basis.project(pi)).validate(log)
     assert fit.validate(log).relative < seen.others["placed"].relative < 0.8 * plain.relative
     assert seen.others["mujoco"].relative < 1.1 * seen.others["placed"].relative
+    if "no memory" in seen.others:  # simulated friction has none
+        assert seen.others["no memory"].relative == pytest.approx(seen.others["placed"].relative, rel=0.1)
+
+
+def test_torques_that_are_known_are_not_the_motors(arm, fit, tmp_path):
+    log = log_of(arm, TERMS, 1.0)
+    known = np.cos(log.q) * [20.0, 10, 5, 2, 1, 1]
+    pushed = log.with_(tau=log.tau - known, tau_known=known)
+    seen = tp.bridges.check_mjcf(fit, tp.write_mjcf(fit, tmp_path / "arm.xml"), pushed)
+    assert seen.fit.relative < 2e-3 and seen.others["mujoco"].relative < 0.02
+
+
+def test_limits_of_joints_do_not_push(arm, fit, tmp_path):
+    tp.write_mjcf(fit, tmp_path / "arm.xml")
+    text = (tmp_path / "arm.xml").read_text()
+    assert text.count("range=") > 6
+    (tmp_path / "tight.xml").write_text(re.sub(r' range="[^"]*"', ' range="-0.1 0.1"', text))
+    log = log_of(arm, TERMS, 1.0)
+    wide, tight = (
+        tp.bridges.compare_with(fit, "mujoco", tmp_path / f"{name}.xml", log).others["mujoco"].relative
+        for name in ("arm", "tight")
+    )
+    assert wide == tight
+
+
+def test_springs_of_a_fit_are_springs_of_joints(arm, tmp_path):
+    terms = ("viscous", "spring", "offset")
+    log = log_of(arm.with_friction(viscous=5.0, coulomb=0.0, offset=2.0), ("viscous", "offset"))
+    log = log.with_(tau=log.tau + 30.0 * log.q)
+    fit = tp.identify(arm, log, terms=terms, cutoff_hz=10)
+    export = tp.write_mjcf(fit, tmp_path / "arm.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    assert export.lost == () and np.abs(model.jnt_stiffness - 30).max() < 1
+    np.testing.assert_allclose(-model.jnt_stiffness * model.qpos_spring, 2.0, atol=0.3)
+    seen = tp.bridges.check_mjcf(fit, export, log)
+    assert abs(seen.others["mujoco"].relative - seen.fit.relative) < 1e-6
+
+
+def test_friction_of_drives_that_joints_share_is_refused(arm, tmp_path):
+    along = tp.terms.Along("belt", tp.terms.Viscous(), (0, 0, 0, 0, 1, 1))
+    fit = tp.identify(arm, log_of(arm, ("viscous",)), terms=("viscous", along), cutoff_hz=10)
+    with pytest.raises(TaupiError, match="belt is a drive that several joints share"):
+        tp.write_mjcf(fit, tmp_path / "arm.xml")
 
 
 def test_what_a_fit_has_not_identified_is_zero(arm, fit, tmp_path):
@@ -125,3 +169,33 @@ def test_bad_input(arm, fit, tmp_path):
         tp.bridges.MujocoModel.of(tmp_path / "ball.xml", single)
     with pytest.raises(TaupiError, match="tau"):
         tp.bridges.compare_with(fit, "mujoco", tmp_path / "arm.xml", tp.Log(log.time, log.q))
+
+
+def test_friction_that_yields_is_named_and_a_new_file_has_it_hard(tmp_path):
+    """A light wrist without a rotor, at a speed where MuJoCo's default settings have a third of its dry friction."""
+    light = tp.load("ur10").with_friction(viscous=5.0, coulomb=2.0)
+    tp.write_mjcf(light, tmp_path / "hard.xml")
+    text = (tmp_path / "hard.xml").read_text()
+    soft_text = re.sub(r" *<joint solreffriction[^>]*/>\n", "", text)
+    assert soft_text != text
+    (tmp_path / "soft.xml").write_text(soft_text)
+    rng = np.random.default_rng(4)
+    q, qdd = rng.uniform(-1, 1, (2, 20, 6))
+    hard, soft = (tp.bridges.MujocoModel.of(tmp_path / name, light) for name in ("hard.xml", "soft.xml"))
+    assert max(hard.soft_friction().values()) < 2e-3 and hard.soft_friction().keys() == set(light.joint_names)
+    slow = 0.05 * np.sign(rng.normal(size=(20, 6)))
+    expected = tp.inverse_dynamics(light, terms=("viscous", "coulomb"))(q, slow, qdd)
+    assert np.abs(hard(q, slow, qdd) - expected).max() < 1e-6
+    assert np.abs(soft(q, slow, qdd) - expected).max() > 1.5
+    # The speed that is stated is the one from which all of the friction is there.
+    speed = soft.soft_friction()["wrist_3_joint"]
+    still, forward = np.zeros((1, 6)), np.eye(6)[5:]
+    for factor, share in ((0.5, 0.5), (0.99, 0.99), (1.01, 1.0), (2.0, 1.0)):
+        qd = factor * speed * forward
+        smooth = tp.inverse_dynamics(light, terms=("viscous",))(still, qd, still)
+        assert (soft(still, qd, still) - smooth)[0, 5] == pytest.approx(2.0 * share, rel=1e-3)
+    log = log_of(light, ("viscous", "coulomb"))
+    fit = tp.identify(light, log, terms=("viscous", "coulomb"), cutoff_hz=10)
+    seen = tp.bridges.compare_with(fit, "mujoco", tmp_path / "soft.xml", log)
+    assert re.search(r"mujoco: its dry friction yields, .*wrist_3_joint \S+; solreffriction", repr(seen))
+    assert "yields" not in repr(tp.bridges.compare_with(fit, "mujoco", tmp_path / "hard.xml", log))

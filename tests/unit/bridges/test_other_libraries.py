@@ -52,6 +52,13 @@ def torques(robot, terms=()):
     return tp.inverse_dynamics(robot, terms=terms)(*motion(robot.n))
 
 
+def impossible(robot):
+    """The robot with a second link that no real body has."""
+    pi = robot.parameters.values.reshape(-1, 10).copy()
+    pi[1, 4] = -1.0
+    return robot.with_parameters(pi.ravel())
+
+
 # Pinocchio --------------------------------------------------------------------------------------------------------
 
 
@@ -114,6 +121,19 @@ class TestPinocchio:
             tp.bridges.to_pinocchio(described, farther)
         with pytest.raises(TaupiError, match="has elastic joints"):
             tp.bridges.to_pinocchio(described.with_transmissions(stiffness=100.0), pin.buildModelFromXML(URDF))
+        turning = pin.buildModelFromXML(URDF.replace("prismatic", "revolute"))
+        with pytest.raises(TaupiError, match="another arm than three: slide turns there, and slides in three"):
+            tp.bridges.to_pinocchio(described, turning)
+        with pytest.raises(
+            TaupiError, match=r"Pinocchio takes real bodies only, and two is none.*estimator='feasible'"
+        ):
+            tp.bridges.to_pinocchio(impossible(described), pin.buildModelFromXML(URDF))
+
+    def test_dry_friction_that_pushes_is_left_out_with_a_warning(self, pin, described):
+        model = pin.buildModelFromXML(URDF)
+        with pytest.warns(TaupiWarning, match=r"1 parameters have no place in a Pinocchio model: slide.coulomb"):
+            tp.bridges.to_pinocchio(described.with_friction(coulomb=[1.0, -1.0, 2.0]), model)
+        assert model.friction.tolist() == [1.0, 0.0, 2.0]
 
 
 # Drake ------------------------------------------------------------------------------------------------------------
@@ -163,6 +183,16 @@ class TestDrake:
         expected = torques(fit.robot_identified(), "viscous")
         assert np.abs(self.inverse(plant, context) - expected).max() < CLOSE * np.abs(expected).max()
 
+    def test_rotors_without_an_actuator_and_friction_that_pushes_are_named(self, plant, described):
+        plant.AddJointActuator("turn", plant.GetJointByName("turn"))
+        plant.Finalize()
+        real = described.with_friction(viscous=[1.0, -1.0, 2.0]).with_transmissions(rotor_inertia=[0.3, 0.2, 0.1])
+        with pytest.warns(TaupiWarning, match=r"3 parameters .* plant: slide.rotor, wrist.rotor, slide.viscous"):
+            context = tp.bridges.to_drake(real, plant)
+        placed = described.with_friction(viscous=[1.0, 0, 2.0]).with_transmissions(rotor_inertia=[0.3, 0, 0])
+        expected = torques(placed, ("viscous", "rotor"))
+        assert np.abs(self.inverse(plant, context) - expected).max() < CLOSE * np.abs(expected).max()
+
     def test_what_is_welded_gives_way_where_no_real_body_is_left(self, plant, described):
         plant.Finalize()
         pi = described.parameters.values.reshape(-1, 10).copy()
@@ -188,6 +218,14 @@ class TestDrake:
         coupled = described.with_coupling([[1, 0, 0], [0, 1, 0], [0, 1, 1]])
         with pytest.raises(TaupiError, match="in the coordinates of motors"):
             tp.bridges.to_drake(coupled, plant)
+        with pytest.raises(TaupiError, match=r"Drake takes real bodies only, and two is none.*estimator='feasible'"):
+            tp.bridges.to_drake(impossible(described), plant)
+        with pytest.raises(TaupiError, match="context is 3, expected a context of this plant"):
+            tp.bridges.to_drake(described, plant, 3)
+        other = type(plant)(0.0)
+        other.Finalize()
+        with pytest.raises(TaupiError, match=r"expected a context of this plant.*GetMyMutableContextFromRoot"):
+            tp.bridges.to_drake(described, plant, other.CreateDefaultContext())
 
 
 # Robotics Toolbox -------------------------------------------------------------------------------------------------
@@ -211,12 +249,13 @@ class TestRoboticsToolbox:
     def test_friction_and_limits(self, described):
         arm = described.with_friction(viscous=[1, 2, 3], coulomb=0.5, offset=[0.1, 0, 0])
         theirs = arm.with_transmissions(rotor_inertia=0.01, gear_ratio=10).to_rtb()
-        speeds = np.array([0.3, -0.2, 0.5])
-        state = np.zeros(3), speeds, np.zeros(3)
         terms = ("viscous", "coulomb", "offset")
-        expected = tp.inverse_dynamics(arm, terms=terms)(*state) - tp.inverse_dynamics(arm)(*state)
         links = [link for link in theirs.links if link.isjoint]
-        assert [-link.friction(v) for link, v in zip(links, speeds, strict=True)] == pytest.approx(expected.tolist())
+        for speeds in np.array([[0.3, -0.2, 0.5], [-0.4, 0.1, -0.3]]):
+            state = np.zeros(3), speeds, np.zeros(3)
+            expected = tp.inverse_dynamics(arm, terms=terms)(*state) - tp.inverse_dynamics(arm)(*state)
+            friction = [-link.friction(v) for link, v in zip(links, speeds, strict=True)]
+            assert friction == pytest.approx(expected.tolist())
         assert [float(link.G**2 * link.Jm) for link in links] == pytest.approx([1.0] * 3)
         assert links[0].qlim.tolist() == [-3, 3] and [link.name for link in links] == list(arm.link_names)
 

@@ -186,6 +186,9 @@ def test_an_observer_publishes_what_it_sees(arm, tmp_path):
     expected = observer.over(np.full(len(q) - 1, 0.01), [q[1:], qd[1:], tau[1:]])[topic.removeprefix("~/")]
     assert [line[0] for line in lines] == [topic] * (len(q) - 1)  # the first message only tells the time
     assert np.abs(np.array([line[1:] for line in lines], float) - expected).max() < AGREE * np.abs(expected).max()
+    # A message that comes twice counts once, and does not begin anew.
+    twice = run(program, rows=[row for row in rows for _ in range(2)], **where)
+    assert twice.stdout == done.stdout and "its stamp is that of the one before" in twice.stderr
     # A message without efforts, or with a number that is none, is left out; a gap begins anew.
     rows[5] = rows[5][:5]
     rows[9][1] = "nan"

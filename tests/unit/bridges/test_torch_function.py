@@ -57,6 +57,16 @@ def test_batches_broadcast_names_work_and_numbers_become_tensors(torque, functio
     assert np.array_equal(turned.numpy(), torque(q, qd, qdd))
 
 
+def test_threads_change_nothing(torque, function):
+    x, before = states(3000), torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            assert np.array_equal(function(*tensors(x)).numpy(), torque(*x))
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_structural_zeros_are_zero(arm):
     y, x = tp.regressor(arm), states(50)
     for _ in range(3):
@@ -102,6 +112,8 @@ def test_vmap_and_gradients_inside_it(torque, function):
     assert np.array_equal(turned.numpy(), torque(q, qd, qdd))
     over_batches = torch.func.vmap(lambda a: function(a, t[1], t[2][0]))(t[0][:3])
     assert np.array_equal(over_batches.numpy(), torque(q[:3, None], qd, qdd[0]))
+    over_one = torch.func.vmap(function)(*(x[None] for x in t))
+    assert np.array_equal(over_one.numpy(), torque(q, qd, qdd)[None])
     each = torch.func.vmap(torch.func.grad(lambda *a: (function(*a) ** 2).sum()))(*t)
     expected = 2 * np.einsum("ni,nij->nj", torque(q, qd, qdd), torque.jacobian("q")(q, qd, qdd))
     assert error(each.numpy(), expected) < ROUNDING

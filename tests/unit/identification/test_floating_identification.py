@@ -15,6 +15,7 @@ from taupi.identification.floating.floating_rows import ContactSettings, floatin
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
+from taupi.signals.base_motion import BaseMotion
 from taupi.signals.floating_columns import phases
 
 TERMS = ("rotor", "viscous")
@@ -102,6 +103,30 @@ def test_offsets_of_force_sensors_are_taken_out(robot, described, rec, contact):
     assert tp.load_fit(_saved(fit)).validate(drifted).relative == pytest.approx(fit.validate(drifted).relative)
 
 
+WRONG = {
+    "all torques turned round": (lambda g: g.with_(tau=-g.tau), "wrong", "hardly explains the torque of FL_hip, FL_thigh"),
+    "one torque turned round": (lambda g: g.with_(tau=g.tau * np.r_[-1, np.ones(11)]), "doubtful", "the torque of FL_hip "),
+    "forces turned round": (lambda g: g.with_(wrench={k: -v for k, v in g.wrench.items()}), "wrong", "hardly explains"),
+    "accelerations in g": (lambda g: g.with_(base=BaseMotion(g.base.w, g.base.a / 9.81, g.base.wd)), "wrong", "weigh"),
+    "two legs exchanged": (lambda g: g.with_(tau=np.roll(g.tau, 3, axis=1)), "wrong", "hardly explains"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_the_verdict_on_mistakes(robot, described, rec, what):
+    change, level, reason = WRONG[what]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = tp.identify(described, change(log_of(robot, rec, noise=1.0).rows(slice(0, 600))), "wls", terms=TERMS)
+    assert fit.verdict.level == level and any(reason in text for text in fit.verdict.reasons)
+
+
+@pytest.mark.parametrize("estimator", ["consistent", "ridge", "entropic"])
+def test_every_estimator_for_rows_takes_floating_robots(robot, described, rec, estimator):
+    fit = tp.identify(described, log_of(robot, rec, noise=1.0).rows(slice(0, 600)), estimator, terms=TERMS)
+    assert error(fit, robot) < 0.02 and fit.verdict.level == "good"
+
+
 def test_projected_rows_of_point_contacts_are_exact(robot):
     """Forces at the frames themselves, of any size, leave no trace in the rows."""
     base = tp.base_parameters(robot, terms=TERMS)
@@ -184,6 +209,25 @@ def test_a_standing_robot_hides_parameters(robot, described):
         fit = tp.identify(described, log, "wls", terms=TERMS)
     assert fit.conditioning["rank"] < fit.basis.count
     assert any("No foot ever leaves the ground" in note for note in fit.notes)
+
+
+@pytest.mark.parametrize(("lifted", "rank"), [("all", 94), ("none", 90), ("pairs", 94), ("one", 94)])
+def test_what_contacts_hide(lifted, rank):
+    """With unknown forces at all four feet, four combinations never show; with legs lifted by turns all do."""
+    solo, count = tp.load("solo12"), 120
+    q, qd, qdd = states(solo, count, seed=1)
+    log = tp.floating.log_from_states(solo, np.arange(count) / 100, q, qd, qdd, np.zeros((count, 12)))
+    flags = np.full((count, 4), lifted != "all")
+    if lifted == "pairs":
+        flags[::2, [0, 3]] = flags[1::2, [1, 2]] = False
+    elif lifted == "one":
+        flags[np.arange(count), np.arange(count) % 4] = False
+    feet = [name for name in solo.frame_names if name.endswith("FOOT")]
+    log = log.with_(contact=dict(zip(feet, flags.T, strict=True)))
+    base = tp.base_parameters(solo)
+    settings = ContactSettings("projected")
+    rows = floating_rows(base, log, Preparation(), settings, base.standard.values).y.reshape(-1, base.count)
+    assert tp.loops.numerical_rank(rows, 1e-9) == rank
 
 
 def test_contact_sets_and_phases():

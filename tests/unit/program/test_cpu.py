@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import tracemalloc
 
 import casadi as cs
@@ -225,6 +226,44 @@ def test_threads_after_a_fork(tmp_path):
         "print(os.waitpid(pid, 0)[1])"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+
+
+def test_what_is_compiled_ahead_is_compiled_once(y, arm, monkeypatch):
+    """Begun in another thread, it is taken over by whoever calls it: the same numbers, and no second compilation."""
+    monkeypatch.setenv("TAUPI_CACHE", "off")
+    states = random_states(arm, 50, 3)
+    want = y(*states)
+    compiled, threads = machine_code._compiled, []
+
+    def noted(text):
+        threads.append(threading.current_thread().name)
+        return compiled(text)
+
+    monkeypatch.setattr(machine_code, "_compiled", noted)
+    cpu.compile_ahead(y, y)
+    assert np.array_equal(y.compile("cpu")(*states), want)
+    assert len(threads) == 1 and threads[0].startswith("taupi-compiler")
+    assert not machine_code._BEGUN
+    assert np.array_equal(y.compile("cpu")(*states), want) and len(threads) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_waits_for_what_is_compiled_ahead():
+    """A child has the compiler's locks, but not its thread: it must neither find them taken nor wait for that thread."""
+    code = (
+        "import os, signal, numpy as np, taupi as tp\n"
+        "from taupi.program.targets.cpu import compile_ahead\n"
+        "y = tp.regressor(tp.load('planar3r').bind(l1=1, l2=1, l3=1)); compile_ahead(y)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    signal.alarm(60); compile_ahead(tp.gravity_torque(tp.load('zollo2r')))\n"
+        "    os._exit(0 if y(*np.ones((3, 3))).shape == (3, 30) else 1)\n"
+        "print(os.waitpid(pid, 0)[1])"
+    )
+    environment = os.environ | {"TAUPI_CACHE": "off"}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "0"
 
 

@@ -8,9 +8,10 @@ from pages import Page
 
 import taupi as tp
 from taupi.reporting.excitation_content import SPARE, ExcitationContent
-from taupi.reporting.film import FINE, film
+from taupi.reporting.film import film
 from taupi.reporting.report import report_text
 from taupi.reporting.stick_figures import Arm, strip
+from taupi.reporting.viewpoint import FINE
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
 

@@ -70,6 +70,7 @@ def test_simplified_surfaces_keep_their_extent():
 
     ball = hull_triangles(np.stack([ring * np.cos(turn), ring * np.sin(turn), z], axis=1))
     vertices, faces = simplified(ball, 400)
+    assert all(len(set(face)) == 3 for face in faces.tolist())
     assert 100 < len(faces) <= 400 and np.abs(np.linalg.norm(vertices, axis=1) - 1).max() < 0.2
     all_vertices, all_faces = simplified(ball)
     assert len(all_faces) == len(ball) and len(all_vertices) == 4000

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.model.robot_card import _VIEW, _lines
+from taupi.model.robot_card import _VIEW
+from taupi.model.zero_pose import zero_pose
 from taupi.tables import html_lines, html_pattern
 
 ARM = tp.load("elbow2r")
@@ -38,9 +39,10 @@ def test_a_robot_is_a_table_of_its_joints():
 @pytest.mark.parametrize("name", ["puma560", "panda", "zollo2r"])
 def test_a_robot_has_a_picture_that_ends_at_its_tip(name):
     arm = tp.load(name)
-    paths, joints = _lines(arm)
-    tip = tp.forward_kinematics(arm)(np.zeros(arm.n))[:3, 3]
-    assert np.abs(paths[-1][-1] - _VIEW @ tip).max() < 1e-12 and len(joints) == len(arm.joints)
+    pose = zero_pose(arm)
+    for frame, placed in zip(arm.link_names, pose.links, strict=True):
+        assert np.abs(placed - tp.forward_kinematics(arm, frame)(np.zeros(arm.n))).max() < 1e-12
+    assert np.abs(pose.lines[-1][-1] - tp.forward_kinematics(arm)(np.zeros(arm.n))[:3, 3]).max() < 1e-12
     assert len(list(parsed(arm).iter("path"))) == 2 * len(arm.joints) + 1
     assert np.linalg.norm(_VIEW, axis=1) == pytest.approx([1, 1], abs=2e-3) and abs(_VIEW[0] @ _VIEW[1]) < 2e-3
 

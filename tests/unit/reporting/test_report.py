@@ -13,17 +13,19 @@ from pages import Page
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.reporting.bodies import compare_bodies
+from taupi.model.zero_pose import zero_pose
+from taupi.reporting.bodies import BodyComparison, bodies_figure, compare_bodies
 from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, ticks
 from taupi.reporting.fit_content import fit_content
+from taupi.reporting.link_body import body_of
 from taupi.reporting.report import report_text
 from taupi.reporting.scatter import model_curves
 from taupi.reporting.sections.base import percent
 from taupi.reporting.sections.fit import FIT_SECTIONS
 from taupi.reporting.sections.fit.torque import MOST, POINTS
 from taupi.reporting.sections.run import RUN_SECTIONS
-from taupi.reporting.stick_figures import AZIMUTH, ELEVATION
 from taupi.reporting.traces import thinned
+from taupi.reporting.viewpoint import AZIMUTH, ELEVATION
 from taupi.signals.log import LogSource
 
 
@@ -157,6 +159,28 @@ def test_bodies_are_those_of_the_fit(text):
         c, s = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
         own = np.array([[c, s], [-s, c]]) @ shadow
         assert np.abs(own).max(axis=1) == pytest.approx([rx, ry], rel=0.05, abs=3)
+
+
+def test_bodies_of_an_arm_in_space_are_seen_from_where_the_film_is():
+    """Of a PUMA 560: higher is higher on the page, and each centre lies where the view of an arm puts it."""
+    puma = tp.load("puma560")
+    pose, layout = zero_pose(puma), puma.parameters.layout
+    bodies = tuple(body_of(puma.parameters.values[layout.link(k)]) for k in range(6))
+    compared = BodyComparison(puma, puma.link_names, bodies, bodies, pose)
+    figure = bodies_figure(compared)
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure, re.DOTALL)[1])
+    drawn = re.findall(r"translate\((-?\d+) (-?\d+)\)", figure)
+    centres = np.array([b["centre"] for b in data["bodies"]], dtype=float)
+    ca, sa, ce, se = np.cos(AZIMUTH), np.sin(AZIMUTH), np.cos(ELEVATION), np.sin(ELEVATION)
+    up = centres @ np.array([-se * ca, -se * sa, ce])
+    right = centres @ np.array([-sa, ca, 0.0])
+    assert np.abs(np.array(drawn, dtype=float) - np.stack([right, -up], axis=1)).max() < 2
+    shown = [b for b in bodies if b is not None]
+    world = np.array([(p @ [*b.com, 1.0])[:3] for b, p in zip(bodies, pose.links, strict=True) if b is not None])
+    steps = np.linalg.norm(np.diff(world, axis=0), axis=1) / np.linalg.norm(
+        np.diff(centres[: len(shown)], axis=0), axis=1
+    )
+    assert np.ptp(steps) < 0.02 * steps.mean()  # one scale for all
 
 
 def test_the_description_alone_is_compared(text, validation):

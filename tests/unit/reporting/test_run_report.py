@@ -11,12 +11,13 @@ from pages import Page
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.reporting.chart import SPAN, TALL, Line, chart, log_ticks
-from taupi.reporting.film import FINE, film
+from taupi.reporting.film import film
 from taupi.reporting.report import report_text
 from taupi.reporting.run_content import run_content
 from taupi.reporting.run_page import run_page
 from taupi.reporting.sections.run import RUN_SECTIONS
 from taupi.reporting.stick_figures import Arm, strip
+from taupi.reporting.viewpoint import FINE
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
 MOTION = tp.Sinusoids([-0.8, 0.6], [[0.4, 0.2], [0.3, 0.3]], [[1.3, 3.1], [2.0, 4.3]])

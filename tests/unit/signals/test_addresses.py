@@ -163,3 +163,38 @@ def test_without_the_extra_its_name_is_told(monkeypatch):
 def test_a_windows_path_or_another_colon_is_no_address():
     for path in ("C:/runs/a.csv", "C:\\runs\\a.csv", "run:1.csv", "file.csv", "mailto:x"):
         assert sources.address_of(path) is None
+
+
+@pytest.mark.parametrize(("address", "protocol"), [("gs://fleet/arm7", "gs"), ("az://fleet/arm7", "az")])
+def test_the_file_system_of_the_address_is_asked(files, address, protocol, monkeypatch):
+    """No server of Google or Azure runs here: a file system in memory stands in for theirs, under their protocol."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    asked = []
+
+    class Stand(MemoryFileSystem):
+        store, pseudo_dirs, cachable = {}, [""], False
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return "/" + path.removeprefix(f"{protocol}://").strip("/")
+
+        def unstrip_protocol(self, name):
+            return f"{protocol}://{name.lstrip('/')}"
+
+        def info(self, path, **options):
+            asked.append(path)
+            return super().info(path, **options) | {"etag": "abc"}
+
+    Stand.protocol = (protocol,)
+    monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, protocol, Stand)
+    system = Stand()
+    for k in range(2):
+        system.pipe_file(f"/fleet/arm7/run-0{k}.parquet", (files / f"run-0{k}.parquet").read_bytes())
+    log = tp.read_log(f"{address}/run-00.parquet")
+    assert np.array_equal(log.tau, tp.read_log(files / "run-00.parquet").tau)
+    assert asked and all(path.startswith("/fleet/arm7") for path in asked)
+    matches = sources.expand_pattern(f"{address}/run-*.parquet")
+    assert list(matches) == [f"{address}/run-0{k}.parquet" for k in range(2)]
+    with pytest.raises(tp.TaupiError, match="none"):
+        tp.read_log(f"{address}/none.parquet")

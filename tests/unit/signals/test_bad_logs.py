@@ -68,6 +68,8 @@ def test_a_bad_table_is_one_sentence(tmp_path, what):
         .replace("0.1,3,4", "3,0.1,4")
         .replace("0.2,5,6", "5,0.2,6"),
         GOOD.replace("\n", ",x\n").replace("q2,x", "q2,who"),
+        "Recorded by a controller, on Monday\n" + GOOD,
+        "ACME v3\n\nat 10 Hz\n" + GOOD.replace(",", ";").replace("0.", "0,"),
     ],
 )
 def test_odd_tables_that_are_good(tmp_path, text):

@@ -1,10 +1,13 @@
 """The filter in blocks: the same values as SciPy's recursion over the whole record, at the rows that are asked for."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.signals.block_filter import zero_phase
+from taupi.signals.block_filter import VALUE, ZeroPhaseStream, zero_phase
+from taupi.signals.derivatives import central, central_stencils
 from taupi.signals.filters import butterworth, settle_rows
 
 # SciPy starts at rest at the end of the reflected record, we at zero a memory's length away: both are forgotten to 1e-12 by the
@@ -71,3 +74,39 @@ def test_missing_values_are_refused():
     x[1500, 1] = np.nan
     with pytest.raises(tp.TaupiError, match="not finite"):
         zero_phase(x, 250, 8, rows=slice(0, 10))
+
+
+@pytest.mark.parametrize("parts", [(3000,), (700, 1, 299, 1500, 500), (96,) * 31 + (24,)])
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_stream_is_the_record_whatever_its_parts(parts, step):
+    """Values and both derivatives at the samples that are kept: those of SciPy's filter and of central differences."""
+    rate, x = 250.0, walk(sum(parts), 4).T
+    stream = ZeroPhaseStream(rate, 8.0, 4, 12, step, (VALUE, *central_stencils(rate)))
+    edges = np.cumsum((0, *parts))
+    kept = [stream.add(x[:, a:b].copy()) for a, b in itertools.pairwise(edges)]
+    kept = np.concatenate([*kept, stream.end()], axis=2)
+    smooth = butterworth(x.T, rate, 8.0)
+    for k, expected in enumerate((smooth, *central(smooth, rate))):
+        inside = slice(None, -3)  # at the record's end differences are one-sided
+        scale = np.abs(x).max() * rate**k
+        assert np.abs(kept[k] - expected[12::step].T)[:, inside].max() < FORGOTTEN * scale
+
+
+def test_parts_that_are_wanted_fill_whole_blocks():
+    x, stream = walk(4000, 2).T, ZeroPhaseStream(250.0, 8.0, first=12, step=3)
+    done, kept = 0, []
+    while done < x.shape[1]:
+        size = stream.wanted(500)
+        assert (done + size - 12) % 96 == 0
+        kept.append(stream.add(x[:, done : done + size]))
+        done += size
+    kept.append(stream.end())
+    expected = butterworth(x.T, 250.0, 8.0)[12::3].T
+    assert np.abs(np.concatenate(kept, axis=2)[0] - expected).max() < FORGOTTEN * np.abs(x).max()
+
+
+def test_a_stream_shorter_than_the_memory_is_filtered_at_once():
+    x, stream = walk(60, 2).T, ZeroPhaseStream(100.0, 1.0, first=5, step=2)
+    assert stream.add(x[:, :20]).shape == (1, 2, 0)
+    stream.add(x[:, 20:])
+    np.testing.assert_allclose(stream.end()[0].T, butterworth(x.T, 100.0, 1.0)[5::2], rtol=1e-12)

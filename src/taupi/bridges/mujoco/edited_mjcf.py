@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy as np
 from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
 from taupi.bridges.identified import Identified
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.bridges.real_bodies import unreal
 from taupi.errors import TaupiError, warn
-from taupi.model.body import why_not_physical
 from taupi.model.formats import mjcf, xml_tree
 from taupi.model.formats.mjcf_compile import compiled, mujoco_module
 from taupi.model.formats.text_file import read_text
@@ -21,7 +22,6 @@ from taupi.model.formats.xml_edits import Edit, edited, insert_first, set_attrib
 from taupi.model.formats.xml_tree import Node
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
-from taupi.model.scalars import exact
 
 # Relative to the largest entry: what MuJoCo's principal axes round.
 _EQUAL = 1e-12
@@ -42,6 +42,7 @@ class MjcfFile:
         bodies: The elements of the bodies, by number.
         robot: Its robot, with joints held that ours does not have.
         joints: The names of its joints, by ours.
+        least: The least mass and the least moment of inertia that MuJoCo gives a body of this file.
     """
 
     path: Path
@@ -51,20 +52,26 @@ class MjcfFile:
     bodies: Mapping[int, Node]
     robot: Robot
     joints: Mapping[str, str]
+    least: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def read(cls, path: Path, ours: Robot) -> MjcfFile:
-        """Return the file at `path`; its joints that our robot does not have are held at zero."""
+        """Return the file at `path`; its joints that our robot does not have are held, where ours was read so, or at zero."""
         text, model = read_text(path), compiled(path)[0]
         root = xml_tree.parse(text, path.name)
         if root.tag not in ("mujoco", "mujocoinclude"):
             raise TaupiError(f"{path.name}: the root element is <{root.tag[:40]}>, expected <mujoco>.")
         spec = mujoco_module().MjSpec.from_file(str(path))
-        _refuse_compiler(spec.compiler, path.name)
-        names = mjcf.joint_names(model)
-        found = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
-        robot = mjcf.read(path, lock=[name for name in names if name not in found.values()])
-        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, found)
+        _refuse_compiler(spec.compiler, path.name, fused=len(spec.bodies) > model.nbody)
+        robot = mjcf.read(path)
+        names = [j.name for j in robot.joints]  # those that the file itself holds are not among them
+        matches = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
+        extra = [name for name in names if name not in matches.values()]
+        if extra:
+            held = dict(ours.source.lock)
+            robot = mjcf.read(path, lock={name: float(held.get(name, 0)) for name in extra})
+        least = float(spec.compiler.boundmass), float(spec.compiler.boundinertia)
+        return cls(path, text, model, bool(spec.compiler.degree), _body_nodes(root, model), robot, matches, least)
 
     def inertia(self, b: int) -> np.ndarray:
         """Return the ten parameters of body number `b` in its own frame, as MuJoCo has them."""
@@ -74,11 +81,6 @@ class MjcfFile:
         r, mass, c = turn.reshape(3, 3), float(m.body_mass[b]), m.body_ipos[b]
         about = r @ np.diag(m.body_inertia[b]) @ r.T + mass * (c @ c * np.eye(3) - np.outer(c, c))
         return np.array([mass, *(mass * c), *about[np.triu_indices(3)]])
-
-    def number(self, body: str) -> int:
-        """Return the number of the body of a link of the robot; -1 for one that the reader put between two joints."""
-        names = mjcf.body_names(self.model)
-        return names.index(body) if body in names else -1
 
 
 def updated_text(source: Identified, file: MjcfFile) -> str:
@@ -94,6 +96,7 @@ def updated_text(source: Identified, file: MjcfFile) -> str:
     for joint, body in zip(ours.joints, source.bodies, strict=True):
         k = order[names[joint.name]]
         for b, own in _own_bodies(file, k, moved_body(body, frames[joint.name])).items():
+            _refuse_lighter(file, b, own)
             edits += _inertial_edits(data, file.bodies[b], own, newline)
         if joint.kind not in MULTIPLE:
             wanted = JointAttributes.of(source.joints[joint.name])
@@ -109,28 +112,27 @@ def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarr
 
     Bodies that are fixed to it keep theirs; where no real body would be left, all share it in proportion to their masses.
     """
-    robot = file.robot
+    robot, names = file.robot, mjcf.body_names(file.model)
     link = robot.links[k].name
-    b = file.number(link)
-    if b < 0:
-        if np.abs(asked).max() > _EQUAL:
-            raise TaupiError(f"MJCF has no body between two joints of one body, and {link} has mass or inertia there.")
-        return {}
     placed = {f.name: f.placement for f in robot.frames}
-    fixed = [file.number(name) for name in dict(robot.source.merged).get(link, ())]
-    poses = {f: matrix_of(placed[mjcf.body_names(file.model)[f]]) for f in fixed if f >= 0}
-    bodies = {f: file.inertia(f) for f in poses}
-    others = sum((moved_body(body, np.linalg.inv(poses[f])) for f, body in bodies.items()), start=np.zeros(10))
-    before = file.inertia(b)
-    own = asked - others
-    if _same(before, own):
+    fixed = [name for name in dict(robot.source.merged).get(link, ()) if name in names]
+    # The body that the joint itself moves comes first; between two joints there is none, but something may be fixed there.
+    poses = {names.index(link): np.eye(4)} if link in names else {}
+    poses |= {names.index(name): matrix_of(placed[name]) for name in fixed}
+    bodies = {b: file.inertia(b) for b in poses}
+    seen = {b: moved_body(body, np.linalg.inv(poses[b])) for b, body in bodies.items()}
+    if _same(sum(seen.values(), start=np.zeros(10)), asked):
         return {}
-    if fixed and unreal(own) and not unreal(asked):
-        return _shared(file, {b: np.eye(4), **poses}, {b: before, **bodies}, asked, link)
+    if not poses:
+        raise TaupiError(f"MJCF has no body between two joints of one body, and {link} has mass or inertia there.")
+    first, *others = poses
+    own = moved_body(asked - sum((seen[b] for b in others), start=np.zeros(10)), poses[first])
+    if others and unreal(own) and not unreal(asked):
+        return _shared(file, poses, bodies, asked, names[first])
     if why := unreal(own):
-        raise TaupiError(f"Body {link!r} would be none that MuJoCo takes: {why}.")
-    _refuse_missing(file, [b])
-    return {b: own}
+        raise TaupiError(f"Body {names[first]!r} would be none that MuJoCo takes: {why}.")
+    _refuse_missing(file, [first])
+    return {first: own}
 
 
 def _shared(
@@ -160,13 +162,19 @@ def _refuse_missing(file: MjcfFile, numbers: Sequence[int]) -> None:
             )
 
 
+def _refuse_lighter(file: MjcfFile, b: int, own: np.ndarray) -> None:
+    """Refuse a body that MuJoCo would make heavier by the file's boundmass or boundinertia."""
+    m, _, inertia = central(own)
+    if m < file.least[0] or np.linalg.eigvalsh(inertia)[0] < file.least[1]:
+        raise TaupiError(
+            f"{file.path.name} has the compiler setting boundmass or boundinertia, by which MuJoCo would make body "
+            f"{mjcf.body_names(file.model)[b]!r} heavier than it is.",
+            remedy="Take it out of the file first.",
+        )
+
+
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.abs(a - b).max() <= _EQUAL * max(np.abs(a).max(), np.abs(b).max()))
-
-
-def unreal(body: np.ndarray) -> str:
-    """Return why no real body has these ten parameters; nothing if one has."""
-    return why_not_physical(tuple(exact(float(v)) for v in body)) or ("" if body[0] > 0 else "it has no mass")
+    return bool(np.abs(a - b).max() <= _EQUAL * max(np.abs(a).max(), np.abs(b).max(), _LEAST_MASS))
 
 
 # Edits ------------------------------------------------------------------------------------------------------------
@@ -216,10 +224,13 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
         key for key, bent in (("damping", _bent(model, "dof", dof)), ("stiffness", _bent(model, "jnt", k))) if bent
     ]
     in_degrees = file.degrees and int(model.jnt_type[k]) == _HINGE
-    before, after = now.texts(in_degrees), wanted.texts(in_degrees)
-    if wanted.stiffness and not now.stiffness:
-        before["springref"] = ""
-    changed = {key: text for key, text in after.items() if text != before[key] or key in curved}
+    after = wanted.texts(in_degrees)
+    begins = ["springref"] if wanted.stiffness and not now.stiffness else []  # MuJoCo keeps none without a spring
+    changed = {
+        key: text
+        for key, text in after.items()
+        if key in (*curved, *begins) or not isclose(getattr(now, key), getattr(wanted, key), rel_tol=_EQUAL)
+    }
     if not changed:
         return []
     _refuse_missing(file, [b])
@@ -259,15 +270,15 @@ def _joint_nodes(node: Node) -> Iterator[Node]:
             yield from _joint_nodes(child)
 
 
-def _refuse_compiler(compiler: Any, where: str) -> None:
-    """Refuse settings by which MuJoCo takes other masses than those of <inertial>."""
+def _refuse_compiler(compiler: Any, where: str, fused: bool) -> None:
+    """Refuse settings by which MuJoCo takes other masses than those of <inertial>; `fused` bodies are such ones too."""
     mujoco = mujoco_module()
     if compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
         problem = 'inertiafromgeom="true", by which MuJoCo takes inertias from shapes alone'
     elif compiler.settotalmass > 0:
         problem = f"settotalmass={compiler.settotalmass:g}, by which MuJoCo scales all masses"
-    elif compiler.boundmass > 0 or compiler.boundinertia > 0:
-        problem = "boundmass or boundinertia, by which MuJoCo raises small masses"
+    elif compiler.fusestatic and fused:
+        problem = 'fusestatic="true", by which MuJoCo adds bodies without joints to those that carry them'
     else:
         return
     raise TaupiError(f"{where} has the compiler setting {problem}.", remedy="Take it out of the file first.")

@@ -9,14 +9,18 @@ import numpy as np
 
 from taupi.bridges.alignment import matrix_of, vector_of
 from taupi.bridges.identified import Identified
-from taupi.bridges.mujoco.edited_mjcf import inertial_attributes, unreal
+from taupi.bridges.mujoco.edited_mjcf import inertial_attributes
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.bridges.real_bodies import refuse_unreal
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL, BASE, FREE, Joint
 from taupi.model.scalars import to_float
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f]")
+# MuJoCo's dry friction is a constraint that yields: by default so far that a light wrist has little of it below several rad/s.
+# This is the hardest one that it takes, for its steps of 2 ms.
+_HARD_FRICTION = {"solreffriction": "0.004 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 # The thickness of sticks, relative to the size of the arm.
 _THIN = 0.02
 
@@ -31,6 +35,7 @@ class _Writer:
         self.source, self.robot = source, source.robot
         self.values = dict(source.robot.symbols)
         _refuse_names(self.robot)
+        refuse_unreal(source, "MuJoCo")
         if self.robot.loops:
             raise TaupiError(
                 f"{self.robot.name} has closed loops, which are not written into a new MJCF.",
@@ -48,6 +53,7 @@ class _Writer:
             "  " + _element("option", {"gravity": numbers_text(gravity), "integrator": "implicitfast"}),
             "  <default>",
             "    " + _element("geom", {"contype": "0", "conaffinity": "0", "mass": "0", "rgba": "0.5 0.6 0.7 1"}),
+            "    " + _element("joint", _HARD_FRICTION),
             "  </default>",
             "  <worldbody>",
             "    " + _element("light", {"pos": "0 0 3", "dir": "0 0 -1"}),
@@ -68,10 +74,7 @@ class _Writer:
             pose = matrix_of(robot.base, self.values) @ pose
         inner = indent + "  "
         lines = [indent + _element("body", {"name": robot.links[k].name, **_pose(pose)}, close=False)]
-        body = self.source.bodies[k]
-        if body.any() and (why := unreal(body)):
-            raise TaupiError(f"MuJoCo takes real bodies only, and {robot.links[k].name} is none: {why}.")
-        lines.append(inner + _element("inertial", inertial_attributes(body)))
+        lines.append(inner + _element("inertial", inertial_attributes(self.source.bodies[k])))
         lines.append(inner + self._joint(joint))
         children = [c for c, j in enumerate(robot.joints) if j.parent == k]
         lines += [inner + text for text in self._sticks(children)]

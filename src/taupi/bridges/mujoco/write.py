@@ -66,17 +66,16 @@ def write_mjcf(
     (0.2, True)
     """
     target, taken = path_of(path), identified(source, anyway)
-    given = path_of(model) if model is not None else _own_file(taken.robot)
-    if given is None:
+    original = path_of(model) if model is not None else _own_file(taken.robot)
+    if original is None:
         text, notes = new_text(taken), ["made from the robot's links and joints; its links are drawn as sticks"]
     else:
-        file = MjcfFile.read(given, taken.robot)
-        text, notes = updated_text(taken, file), [f"written into {given.name}"]
-        _warn_of_assets(file.text, given, target)
+        file = MjcfFile.read(original, taken.robot)
+        text, notes = updated_text(taken, file), [f"written into {original.name}"]
+        _warn_of_assets(file.text, original, target)
     write_text(target, text, force)
-    negative = [f"{name}.coulomb" for name, j in taken.joints.items() if j.dry_friction < 0]
-    lost = (*taken.lost, *negative)
-    return MjcfExport(target, given, lost, (*notes, *_notes(taken, lost)), taken)
+    lost = (*taken.lost, *taken.negative("dry_friction"))
+    return MjcfExport(target, original, lost, (*notes, *_notes(taken, lost)), taken)
 
 
 def _own_file(robot: Robot) -> Path | None:
@@ -87,7 +86,7 @@ def _own_file(robot: Robot) -> Path | None:
     if not path.is_file():
         raise TaupiError(
             f"{robot.name} was read from {path}, which is no longer there.",
-            remedy="Give an MJCF to write into, by model=... in Python or as a second file on the command line.",
+            remedy="Give an MJCF to write into: model=... in Python, --mjcf on the command line.",
         )
     return path
 
@@ -98,13 +97,14 @@ def _notes(taken: Identified, lost: tuple[str, ...]) -> list[str]:
     if offsets:
         notes.append(f"constant torques of {listed(offsets)} are springs of {SOFT:g} N m/rad that rest far away")
     if lost:
-        stood_in = "; viscous and dry friction stand in for them" if taken.base is not None else ""
+        stood_in = "; viscous and dry friction stand in for them" if taken.lost and taken.base is not None else ""
         notes.append(f"{len(lost)} parameters have no place in MJCF: {listed(lost)}{stood_in}")
     return notes
 
 
-def _warn_of_assets(text: str, given: Path, target: Path) -> None:
-    if given.resolve().parent != target.resolve().parent and (" file=" in text or "meshdir=" in text):
+def _warn_of_assets(text: str, original: Path, target: Path) -> None:
+    if original.resolve().parent != target.resolve().parent and (" file=" in text or "meshdir=" in text):
         warn(
-            f"{given.name} names files beside itself (meshes, textures, included files): MuJoCo looks for them beside {target}."
+            f"{original.name} names files beside itself (meshes, textures, included files): MuJoCo looks for them beside "
+            f"{target}."
         )

@@ -10,7 +10,7 @@ COMMANDS = (
     *("emit", "explicit", "lump"),
     *("log", "excite", "identify", "validate", "compare", "report", "export"),
     *("payload", "gains", "contacts"),
-    *("fleet", "worker"),
+    *("fleet", "worker", "compress", "combine"),
     *("simulate", "control", "study"),
     *("reproduce", "doctor"),
 )

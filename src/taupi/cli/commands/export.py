@@ -11,6 +11,7 @@ import typer
 from taupi.cli.fit_folder import export_fit
 from taupi.cli.options import AnywayOption, FitArgument, ForceOption, ValidationPreparation
 from taupi.errors import TaupiError
+from taupi.input_files import open_regular
 from taupi.signals.reading import Reading
 
 if TYPE_CHECKING:
@@ -94,11 +95,15 @@ def _export_mjcf(
     preparation: dict[str, Any],
 ) -> None:
     import taupi as tp
+    from taupi.signals.formats.sources import address_of
 
     if model is not None and not model.exists():
         if target != model:
             raise TaupiError(f"No file {str(model)!r} to write into.", remedy="Leave --mjcf out to make a new MJCF.")
         model = None
+    for log in logs:  # before anything is written
+        if not log.is_dir() and address_of(log) is None:
+            open_regular(log, "a log").close()
     export = tp.write_mjcf(fit, target, model, force, anyway)
     for note in export.notes:
         print(note, file=sys.stderr)

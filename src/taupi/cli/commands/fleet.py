@@ -12,14 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from taupi.cli.commands.identify import (
-    OutputOption,
-    ResumeOption,
-    SchedulerFileOption,
-    SchedulerOption,
-    SeedOption,
-    SkipBadOption,
-)
+from taupi.cli.cluster_options import ClusterOptions
+from taupi.cli.commands.identify import OutputOption, SeedOption
 from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument
 from taupi.cli.parsing import names
@@ -57,10 +51,7 @@ def fleet(
     terms: TermsOption = "rotor,viscous,coulomb,offset",
     limit: LimitOption = 4.0,
     seed: SeedOption = 0,
-    scheduler: SchedulerOption = None,
-    scheduler_file: SchedulerFileOption = None,
-    resume: ResumeOption = None,
-    skip_bad: SkipBadOption = False,
+    cluster: ClusterOptions,
     force: ForceOption = False,
     as_json: JsonOption = False,
     reading: Streaming,
@@ -87,9 +78,7 @@ def fleet(
         result = identify_fleet(
             *(description.load(robot), _logs(arms, by), names(own), names(terms)),
             seed=seed,
-            client=scheduler or scheduler_file,
-            resume=resume,
-            skip_bad=skip_bad,
+            **cluster.keywords,
             reading=reading,
             preparation=preparation,
         )

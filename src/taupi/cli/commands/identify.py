@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from taupi.cli.cluster_options import ClusterOptions
 from taupi.cli.description import Description
 from taupi.cli.fit_folder import (
     ExportOptions,
@@ -19,6 +20,7 @@ from taupi.cli.fit_folder import (
     expanded,
     refuse_logs,
     refuse_results,
+    say_verdict,
     with_record,
     write_results,
 )
@@ -67,25 +69,6 @@ PriorWeightOption = Annotated[
         help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
     ),
 ]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the logs, such as tcp://head:8786."
-    ),
-]
-SchedulerFileOption = Annotated[
-    Path | None,
-    typer.Option("--scheduler-file", metavar="FILE.json", help="The same, by the file that the scheduler wrote."),
-]
-ResumeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--resume", metavar="DIR", help="Where finished logs of a cluster are kept, to go on after an interruption."
-    ),
-]
-SkipBadOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out logs that cannot be used; exit with 3 if they are more than 5 %.")
-]
 ContactOption = Annotated[
     str | None,
     typer.Option(
@@ -117,10 +100,7 @@ def identify(
     feet: FeetOption = "point",
     max_error: MaxErrorOption = None,
     seed: SeedOption = 0,
-    scheduler: SchedulerOption = None,
-    scheduler_file: SchedulerFileOption = None,
-    resume: ResumeOption = None,
-    skip_bad: SkipBadOption = False,
+    cluster: ClusterOptions,
     force: ForceOption = False,
     as_json: JsonOption = False,
     reading: Streaming,
@@ -160,9 +140,7 @@ def identify(
             preparation=preparation,
             contact=contact,
             feet=feet,
-            client=scheduler or scheduler_file,
-            resume=resume,
-            skip_bad=skip_bad,
+            **cluster.keywords,
         )
         chosen = with_knowledge(estimator, bounds, prior_weight)
         fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
@@ -176,6 +154,7 @@ def identify(
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
     if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
+    say_verdict(fit)
     print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
     exit_if_wrong(fit, exports)
     exit_if_many_skipped(fit)

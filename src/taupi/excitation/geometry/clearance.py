@@ -61,6 +61,11 @@ class Clearance:
     def _gradient(self) -> Program:
         return gradient_program(self.space, self.rows_watched)
 
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """What computes distances and their gradients; nothing where no pair is watched."""
+        return (self._distance, self._gradient) if self.rows_watched else ()
+
     @cached_property
     def spread(self) -> np.ndarray:
         """By what coordinates move joints (joints, n): ones, unless joints are coupled."""

@@ -12,6 +12,7 @@ from taupi.excitation.geometry.shapes.read import NoGeometryError
 from taupi.excitation.geometry.watched import clearance_of
 from taupi.excitation.settings import Margins
 from taupi.model.robot import Robot
+from taupi.program.program import Program
 
 # m: distances are counted in these, so that rows are about as large as those of torques.
 UNIT = 0.1
@@ -37,6 +38,11 @@ class ClearanceRows:
         """Return the rows of all pairs."""
         count = len(clearance.pairs)
         return cls(clearance, np.zeros(count), np.full(count, np.inf))
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """What computes values and slopes."""
+        return self.clearance.programs
 
     @property
     def groups(self) -> np.ndarray:

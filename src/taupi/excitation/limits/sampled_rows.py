@@ -6,6 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
+from taupi.program.program import Program
+
 
 class SampledRows(Protocol):
     """Quantities along a motion, p at each sample, scaled so that lower (p,) <= value <= upper (p,) is what is wanted."""
@@ -48,6 +50,11 @@ class SampledRows(Protocol):
     @property
     def tolerance(self) -> float:
         """How far beyond its limit a row may be and still count as kept; the proof comes later."""
+        ...
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """What computes values and slopes."""
         ...
 
     def values(self, *states: np.ndarray) -> np.ndarray:

@@ -84,6 +84,11 @@ class TorqueRows:
         return torque_program(self.robot)
 
     @property
+    def programs(self) -> tuple[Program, ...]:
+        """What computes values and slopes."""
+        return self.program, slope_program(self.program)
+
+    @property
     def groups(self) -> np.ndarray:
         """Each joint is looked at."""
         return np.arange(len(self.limit))

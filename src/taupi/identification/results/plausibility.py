@@ -15,6 +15,8 @@ from taupi.model.parameters import LINK_SIZE
 WEAK = 0.1**0.5
 # Above this relative error, a quarter of the power of the fitted torque is not explained: this is not a model of the robot.
 POOR = 0.5
+# Above this relative error of a joint, half of the power of its torque is not explained.
+HARDLY = 0.5**0.5
 # A link this many times as heavy as described, and heavier than the whole robot should be, is an error, not a tool.
 HEAVIER = 10.0
 # Half of the links below this share of the described mass point to a torque in another unit, or of other joints.
@@ -36,7 +38,7 @@ def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
 
 def reasons_of_errors(fit: Fit) -> tuple[Reason, ...]:
     """Return those of the reasons that cost nothing to find."""
-    return (*_poor_fit(fit), *_fallback(fit), *reasons_of_springs(fit))
+    return (*_poor_fit(fit), *_poor_joints(fit), *_fallback(fit), *reasons_of_springs(fit))
 
 
 def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
@@ -84,6 +86,26 @@ def _poor_fit(fit: Fit) -> list[Reason]:
     sentence = f"The fit leaves {left}."
     numbers = {"error": fit.relative, "worst": worst.relative}
     return [Reason("unexplained", sentence, level, (worst.name,), numbers, f"{_CHECK}, and the terms.")]
+
+
+def _poor_joints(fit: Fit) -> list[Reason]:
+    """Return a reason where joints of a floating robot, or of one with loops, are hardly explained though the rest is.
+
+    The six rows of a base know all links by themselves and outweigh the joints, so that a motor of the wrong sign costs the fit
+    as a whole little.
+    """
+    if not (fit.robot.floating or fit.robot.loops):
+        return []
+    motors = {fit.robot.joint_names[k] for k in fit.robot.actuated}
+    joints = [j for j in fit.joints if j.rows and j.name in motors]
+    poor = [j.name for j in joints if j.relative > HARDLY]
+    if not poor:
+        return []
+    worst = max(joints, key=lambda j: j.relative)
+    names = ", ".join(poor[:6]) + (", ..." if len(poor) > 6 else "")
+    sentence = f"The fit hardly explains the torque of {names} ({percent(worst.relative)} is left at {worst.name})."
+    level = Level.WRONG if 2 * len(poor) > len(joints) else Level.DOUBTFUL
+    return [Reason("unexplained", sentence, level, tuple(poor), {"worst": worst.relative}, f"{_CHECK}.")]
 
 
 def _fallback(fit: Fit) -> list[Reason]:

@@ -21,7 +21,7 @@ from taupi.program.arguments import batch
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
 from taupi.program.targets.simd.llvm_module import build_module
-from taupi.program.targets.simd.machine_code import features, load
+from taupi.program.targets.simd.machine_code import begin, features, load
 from taupi.progress import progress
 
 if TYPE_CHECKING:
@@ -47,6 +47,16 @@ def build(program: Program, threads: int = 1, layout: str = "samples", dtype: DT
     "nonzeros", (nonzeros, N). `dtype` is "float64" (the default) or "float32".
     """
     return Kernel(program, threads, layout, dtype)
+
+
+def compile_ahead(*programs: Program) -> None:
+    """Begin to compile `programs` in a thread of its own; who calls one of them, or compiles it as it is, waits for it.
+
+    For what is sure to be called soon, while there is other work to do.
+    """
+    width = vector_width(np.dtype("float64"))
+    for program in programs:
+        begin(build_module(program, "samples", width, _SCALARS["float64"]).text)
 
 
 class Kernel:

@@ -174,7 +174,7 @@ def _dialect(path: Source) -> _Dialect:
             break
     if not rows:
         raise TaupiError(f"{path.name} has no rows, expected a text table.")
-    first, header = rows[0]
+    first, header = _from_heading(rows)
     delimiter = _delimiter(header)
     cells = _cells(header, delimiter)
     budget().check_columns(len(cells), path.name)
@@ -187,6 +187,21 @@ def _dialect(path: Source) -> _Dialect:
     if len(titles) == len(cells) and not any(_is_number(c, decimal) for c in titles):
         return _Dialect(delimiter, decimal, _unique(titles, path.name), first, own)
     return _Dialect(delimiter, decimal, tuple(f"column{k + 1}" for k in range(len(cells))), first, own)
+
+
+def _from_heading(rows: Sequence[tuple[int, str]]) -> tuple[int, str]:
+    """Return the number and the text of the heading: the first line with as many cells as the first row of numbers has.
+
+    What some programs write above it, such as a title or a date, has another number of cells.
+    """
+    for k, (_, line) in enumerate(rows):
+        delimiter = _delimiter(line)
+        cells = _cells(line, delimiter)
+        decimal = "," if delimiter == ";" and "," in line else "."
+        if len(cells) > 1 and all(_is_number(c, decimal) for c in cells):
+            above = [j for j in range(k) if all(len(_cells(t, delimiter)) == len(cells) for _, t in rows[j:k])]
+            return rows[above[0]] if above else rows[0]
+    return rows[0]
 
 
 def _decode(line: bytes, where: str) -> str:

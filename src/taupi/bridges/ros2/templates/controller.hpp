@@ -9,7 +9,11 @@
 #include "controller_interface/controller_interface.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "rclcpp_lifecycle/state.hpp"
+#if __has_include("realtime_tools/realtime_buffer.hpp")
 #include "realtime_tools/realtime_buffer.hpp"
+#else  // releases before Jazzy
+#include "realtime_tools/realtime_buffer.h"
+#endif
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
 
 #include "@name@_controller.h"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,8 @@ _DIGEST = 32
 # Beginnings of the names of features that are newer than a level of instructions.
 _AVX512 = ("avx512", "avx10", "evex512")
 _AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
+# What is being compiled and has not been asked for, by its text.
+_BEGUN: dict[str, Future[bytes]] = {}
 _NEWER: dict[str, tuple[str, ...]] = {"": (), "avx2": _AVX512, "sse2": (*_AVX512, *_AVX)}
 
 
@@ -37,9 +40,32 @@ def load(text: str) -> llvm.ExecutionEngine:
     if code is not None:
         with suppress(RuntimeError):  # code that the loader refuses is compiled again
             return _engine(code)
-    code = _compiled(text)
+    begun = _BEGUN.pop(text, None)
+    code = _compiled(text) if begun is None else begun.result()
     _store(file, code)
     return _engine(code)
+
+
+def begin(text: str) -> None:
+    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load` waits for it.
+
+    The compiler works without the interpreter's lock, so that another core has it while this one goes on.
+    """
+    _initialise()
+    if text not in _BEGUN and _stored(_file(text)) is None:
+        _BEGUN[text] = _compiler().submit(_compiled, text)
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> ThreadPoolExecutor:
+    if hasattr(os, "register_at_fork"):
+        # A process that is forked while the compiler works would inherit its locks, but not its thread.
+        os.register_at_fork(before=_finish, after_in_child=_compiler.cache_clear)
+    return ThreadPoolExecutor(1, "taupi-compiler")
+
+
+def _finish() -> None:
+    wait(list(_BEGUN.values()))
 
 
 @lru_cache(maxsize=1)
