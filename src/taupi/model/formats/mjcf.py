@@ -10,14 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taupi.errors import TaupiError
 from taupi.model.body import NO_BODY, Body, body_from_com
 from taupi.model.floating import FREE_JOINT
 from taupi.model.formats import urdf, xml_tree
 from taupi.model.formats.description_warnings import warn_of_description, warn_of_snaps
 from taupi.model.formats.file_tree import Mimic, Tree, TreeFrame, TreeJoint
 from taupi.model.formats.link_tree import motion, robot_from_tree
-from taupi.model.formats.mjcf_check import check_mjcf
 from taupi.model.formats.mjcf_compile import compiled, mujoco_module
 from taupi.model.formats.mjcf_constraints import Constraints, constraints_of
 from taupi.model.formats.mjcf_passive import passive_notes, reflected, warn_of_passive_forces
@@ -70,9 +68,6 @@ def read(
     document = xml_tree.parse(text, file.name)
     if document.tag == "robot":
         return urdf.read(path, lock, tip, (0, 0, "-9.81") if gravity is None else gravity, snap, floating)
-    if document.tag not in ("mujoco", "mujocoinclude"):
-        raise TaupiError(f"{file.name}: the root element is <{document.tag[:40]}>, expected <mujoco> or <robot>.")
-    check_mjcf(document, file)
     model, notes = compiled(file)
     tree = _tree(model, document.attributes.get("model") or file.stem, file.name, snap)
     tree = dataclasses.replace(tree, notes=(*notes, *tree.notes))

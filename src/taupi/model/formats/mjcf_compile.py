@@ -8,6 +8,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from taupi.errors import TaupiError
+from taupi.input_files import printable
+from taupi.model.formats import xml_tree
+from taupi.model.formats.mjcf_check import check_mjcf
+from taupi.model.formats.text_file import read_text
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -27,9 +31,14 @@ def mujoco_module() -> ModuleType:
 def compiled(file: Path) -> tuple[MjModel, tuple[str, ...]]:
     """Return the model of an MJCF file, compiled by MuJoCo, and notes on what was done to it.
 
+    What the file asks for is added up first: MuJoCo would open pipes, and fill memory. Its root element may be <robot>, too.
     Where files of meshes or textures are missing, shapes that need them are left out, provided that no body takes its mass
     from one.
     """
+    document = xml_tree.parse(read_text(file), printable(file.name))
+    if document.tag not in ("mujoco", "mujocoinclude", "robot"):
+        raise TaupiError(f"{file.name}: the root element is <{document.tag[:40]}>, expected <mujoco> or <robot>.")
+    check_mjcf(document, file)
     mujoco = mujoco_module()
     errors = (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError)
     try:
