@@ -118,7 +118,7 @@ def test_ur10_reaches_where_its_urdf_does(robots_dir):
         (Path(__file__), {}, "has the ending '.py', expected one of .urdf"),
         ("a.urdf", {"lok": ()}, "No option 'lok' in the reader of .urdf files. Did you mean 'lock'"),
         (None, {}, "load got None"),
-        ("", {}, "load got ''|is a directory"),
+        ("", {}, "what is '', expected a catalogue name"),
     ],
 )
 def test_loading_what_is_not_there(what, options, message):

