@@ -68,7 +68,7 @@ mutants: $(VENV)/test  ## 200 small faults, one at a time: do the tests see them
 mutants-short: $(VENV)/test  ## a dozen of them in files that are tested well; writes nothing
 	PYTHONPATH=tools $(BIN)/python -m mutants --short
 
-fuzz: $(VENV)/test  ## a million changed files of every format: does each reader answer soon? half an hour; adds to docs/fuzzing.md
+fuzz: $(VENV)/test  ## a million changed files of every format: does each reader answer soon? a quarter of an hour; adds to docs/fuzzing.md
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m fuzz --inputs 1000000 --seed $$(date +%s) --keep --report docs/fuzzing.md
 
 fuzz-short: $(VENV)/test  ## 21 000 of them; writes nothing

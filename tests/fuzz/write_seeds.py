@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import re
 import shutil
 import struct
 import tempfile
@@ -14,8 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.io import savemat
+from unit.identification.test_piece_file import PIECE
+from unit.signals.test_hostile_bags import BAGS as PACKED_BAGS
 
 import taupi as tp
+from taupi.identification.rows.piece_file import write_piece
 
 SEEDS = Path(__file__).parent / "seeds"
 TIME = np.arange(24) / 100
@@ -94,6 +99,42 @@ MJCF = """<mujoco model="m"><compiler angle="radian" autolimits="true"/><option 
 <joint name="j3" axis="1 0 0"/><geom type="box" size="0.1 0.2 0.3" mass="1"/></body></body></worldbody>
 <equality><joint joint1="j1" joint2="j2"/></equality><actuator><motor joint="j1" gear="10"/></actuator></mujoco>
 """
+FREE_URDF = """<robot name="r"><link name="world"/>
+<link name="trunk"><inertial><mass value="5"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="root" type="floating"><parent link="world"/><child link="trunk"/></joint>
+<link name="leg"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="hip" type="continuous"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/></joint></robot>
+"""
+LOOP = """[robot]
+name = "r"
+[[joint]]
+type = "free"
+link = { name = "trunk", m = 3 }
+[[joint]]
+parent = "trunk"
+axis = [0, 1, 0]
+spring = 2.5
+link = { name = "thigh", m = 1, com = [0, 0, -0.1] }
+[[joint]]
+type = "ball"
+parent = "thigh"
+link = { name = "shin", m = 1 }
+[[frame]]
+name = "foot"
+link = "shin"
+origin = { xyz = [0, 0, -0.3] }
+[[loop]]
+frame_a = "foot"
+frame_b = "trunk"
+kind = "point"
+"""
+FREE_MJCF = """<mujoco><worldbody><body name="trunk"><freejoint name="root"/><geom size="0.1" mass="3"/>
+<body name="thigh"><joint name="hip" axis="0 1 0" stiffness="2" springref="0.1"/><geom type="capsule" size="0.05 0.1"/>
+<site name="foot" pos="0 0 -0.2"/>
+<body name="shin"><joint name="knee" type="ball"/><geom size="0.05"/></body></body></body></worldbody>
+<tendon><fixed name="t" stiffness="1"><joint joint="hip" coef="1"/></fixed></tendon>
+<equality><connect body1="shin" anchor="0 0 0"/><weld body1="thigh" body2="shin" active="false"/></equality></mujoco>
+"""
 MAPPING = """joints = ["shoulder", "elbow"]
 labels = ["S", "E"]
 rate_hz = 100
@@ -108,6 +149,34 @@ coupling = [[1, 0], [0.5, 1]]
 torque_per_volt = 0.1
 volts_per_speed = [0.01, 0.02]
 """
+FLOATING_MAPPING = """time = "time"
+q = { columns = "q", unit = "deg" }
+tau = ["tau"]
+[base]
+w = { columns = "w", unit = "deg/s" }
+a = { columns = ["ax", "ay", "az"], gain = 9.81 }
+imu = "base"
+[wrench]
+tip = { columns = "force", sign = [1, 1, -1] }
+[contact]
+tip = { columns = "load", threshold = 20 }
+"""
+STATES_MAPPING = """time = "time"
+q = "q"
+tau = "tau"
+[base]
+convention = "mujoco"
+quaternion = "quaternion"
+w = { columns = "w", matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]] }
+v = "v"
+vd = "v"
+"""
+ARMS = """[arms]
+arm-1 = ["a/1.csv", "a/*.parquet"]
+arm-2 = "b.npz"
+"""
+PLAN = """[{"cuts": [[1, 0, 0, 0.5]], "segment": [[0, 0, 0], [0.5, 0, 0]]},
+{"cuts": [[-1, 0, 0, -0.5]], "segment": [[0.5, 0, 0], [1, 0, 0]]}]"""
 LIMITS = """velocity = [2, 3]
 effort = [30, 40]
 acceleration = 20
@@ -140,6 +209,14 @@ HEADER = ["time", "q_shoulder", "q_elbow", "tau_shoulder", "tau_elbow"]
 ROWS = np.column_stack([TIME, Q, 3 * Q])
 
 
+still = np.zeros((24, 3))
+FLOATING_LOG = LOG.with_(
+    base=tp.floating.BaseMotion(still, still + np.array([0, 0, 9.81])),
+    wrench={"tip": still},
+    contact={"tip": TIME > 0.1},
+)
+
+
 def put(name: str, index: int, data: bytes | str) -> None:
     """Write a seed."""
     (SEEDS / name).mkdir(parents=True, exist_ok=True)
@@ -160,6 +237,16 @@ def texts() -> None:
     single = {"urdf": URDF, "mjcf": MJCF, "mapping": MAPPING, "limits": LIMITS, "capsules": CAPSULES, "bounds": BOUNDS}
     for name, text in {**single, "srdf": SRDF, "formula": FORMULAS, "obj": OBJ, "thresholds": THRESHOLDS}.items():
         put(name, 0, text)
+    for k, text in enumerate((FLOATING_MAPPING, STATES_MAPPING)):
+        put("mapped", k, text)
+        put("mapping", k + 2, text)
+    put("arms", 0, ARMS)
+    put("plan", 0, PLAN)
+    put("edited", 0, MJCF)
+    put("urdf", 1, FREE_URDF)
+    put("toml", 2, LOOP)
+    put("mjcf", 2, FREE_MJCF)
+    put("edited", 1, re.sub(r'="(j[123])"', r'="arm_\1"', MJCF))
     put("mapping", 1, 'q = ["a", "b"]\ntau = "tau{i}"\ntime = "t"\n[motor]\nratio = 50\n')
     put("mjcf", 1, '<mujoco><worldbody><body><joint/><geom size="0.1"/></body></worldbody></mujoco>')
     corners = np.arange(36, dtype="<f4").reshape(3, 12)
@@ -181,6 +268,8 @@ def tables() -> None:
     put("csv.gz", 0, gzip.compress(plain.encode(), mtime=0))
     put("csv.gz", 1, written(LOG, "a.csv.gz"))
     put("npz", 0, written(LOG, "a.npz"))
+    put("npz", 2, written(FLOATING_LOG, "a.npz"))
+    put("csv", 6, written(FLOATING_LOG, "a.csv"))
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/a.npz", t=TIME, q1=Q[:, 0].astype("f4"), q2=(9 * Q[:, 1]).astype("i2"), tau=Q)
         put("npz", 1, Path(folder, "a.npz").read_bytes())
@@ -240,6 +329,8 @@ def parquet_files() -> None:
             put("parquet", k, Path(path).read_bytes())
         tp.write_log(own, path, force=True)
         put("parquet", 5, Path(path).read_bytes())
+        tp.write_log(FLOATING_LOG, path, force=True)
+        put("parquet", 6, Path(path).read_bytes())
         arm = tp.load("elbow2r")
         run = tp.simulate(
             tp.RigidPlant(arm),
@@ -267,6 +358,11 @@ def bag_files() -> None:
             path = bags.write_bag(Path(folder), messages, kind)
             file = next(path.glob("*.db3")) if kind == "db3" else path
             put(kind, 0, file.read_bytes())
+    with tempfile.TemporaryDirectory() as folder:
+        for packed, kind, index in (("bz2", "bag", 1), ("lz4", "bag", 2), ("mcap", "mcap", 1)):
+            (at := Path(folder, packed)).mkdir()
+            path = PACKED_BAGS[packed](at, 10)
+            put(kind, index, (next(path.glob("*.mcap")) if path.is_dir() else path).read_bytes())
 
 
 def _state(types: object, ros1: bool, names: list[str], k: int) -> object:
@@ -290,10 +386,23 @@ def fits() -> None:
         put("fit", 1, Path(folder, "b.json").read_text().replace(folder, "folder"))
 
 
+def pieces() -> None:
+    """Write a piece of a fit, and the log that mappings are tried on."""
+    stream = io.BytesIO()
+    write_piece(PIECE, stream, {"plan": "p", "log": "1"})
+    put("piece", 0, stream.getvalue())
+    axes = dict(zip(("ax", "ay", "az"), still.T, strict=True))
+    np.savez(
+        SEEDS.parent / "mapped.npz",
+        **{"time": TIME, "q": Q, "tau": 3 * Q, "w": still, "v": still, "force": still, "load": 40 * TIME * 5, **axes},
+        quaternion=np.tile([1.0, 0, 0, 0], (24, 1)),
+    )
+
+
 def main() -> None:
     """Write all seeds anew."""
     shutil.rmtree(SEEDS, ignore_errors=True)
-    for write in (texts, tables, parquet_files, bag_files, fits):
+    for write in (texts, tables, parquet_files, bag_files, fits, pieces):
         write()
 
 

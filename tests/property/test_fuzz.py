@@ -75,13 +75,16 @@ def odd(path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_the_harness_notices_crashes_hangs_growth_and_stray_exceptions(monkeypatch):
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_harness_notices_crashes_hangs_growth_and_stray_exceptions(monkeypatch, jobs):
     monkeypatch.setitem(FORMATS, "odd", Format("odd.txt", odd, lambda seed, others, rng: seed))
     monkeypatch.setattr(worker, "input_of", lambda name, number, seed, seeds: str(number).encode())
     monkeypatch.setattr(worker, "GROWTH", 100 << 20)
     monkeypatch.setattr(runner, "SECONDS", 1.0)
     said = []
-    tally = runner.fuzz("odd", range(12), 1, [b""], said.append)
+    if jobs > 1:
+        monkeypatch.setattr(runner, "BATCH", 5)
+    tally = runner.fuzz({"odd": range(12)}, 1, {"odd": [b""]}, said.append, jobs)["odd"]
     reasons = dict(tally.failures)
     assert tally.inputs == 12 and len(said) == len(reasons) == 6
     assert reasons[2] == "the process ended by signal SIGKILL"

@@ -8,20 +8,26 @@ import importlib
 import io
 import random
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import taupi as tp
 from fuzz.mutator import mutated
+from taupi.bridges.mujoco.edited_mjcf import MjcfFile
+from taupi.cli.commands.fleet import _logs as logs_of_arms
+from taupi.excitation.geometry.capsules.stored import plan_from_text
 from taupi.excitation.geometry.meshes.read import read_triangles
 from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.watched import _capsules as stated_capsules
 from taupi.excitation.limits.motion_limits import motion_limits
 from taupi.identification.online.thresholds_file import read_thresholds
 from taupi.identification.physical.bounds import Bounds
+from taupi.identification.rows.piece_file import read_piece
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.model.scalars import exact
@@ -45,13 +51,16 @@ class Format:
 def _robot(path: Path) -> None:
     robot = tp.load(path)
     repr(robot)
+    robot._repr_html_()
     if path.suffix == ".toml":
         assert reads(writes(robot)).fingerprint == robot.fingerprint
 
 
 def _log(path: Path) -> None:
     if path.stat().st_size % 4:
-        repr(tp.read_log(path))
+        log = tp.read_log(path)
+        repr(log)
+        log._repr_html_()
     else:
         repr(read_table(path).widths)
 
@@ -93,6 +102,10 @@ for _name in (
 ):
     importlib.import_module(_name)
 ARM = tp.load("elbow2r")
+FLOATING = tp.load("elbow2r", floating=True)
+SEEDS = Path(__file__).parents[2] / "tests/fuzz/seeds"
+# Columns of every kind, for mappings that are changed.
+MAPPED_LOG = SEEDS.parent / "mapped.npz"
 
 
 def _limits(path: Path) -> None:
@@ -101,6 +114,34 @@ def _limits(path: Path) -> None:
 
 def _capsules(path: Path) -> None:
     stated_capsules(ARM, path, ())
+
+
+def _mapped(path: Path) -> None:
+    repr(tp.read_log(MAPPED_LOG, FLOATING, columns=path))
+
+
+def _piece(path: Path) -> None:
+    read_piece(path.read_bytes(), path.name)
+
+
+def _arms(path: Path) -> None:
+    logs_of_arms(path, None)
+
+
+def _plan(path: Path) -> None:
+    plan_from_text(path.read_text(encoding="utf-8", errors="replace"))
+
+
+@lru_cache(maxsize=1)
+def _robot_of_the_seed() -> tp.Robot:
+    with tempfile.TemporaryDirectory() as folder:
+        (file := Path(folder, "arm.xml")).write_bytes((SEEDS / "mjcf/00").read_bytes())
+        return tp.load(file)
+
+
+def _edited(path: Path) -> None:
+    """Look at a model of others for what a fit is to be written into."""
+    MjcfFile.read(path, _robot_of_the_seed())
 
 
 def _thresholds(path: Path) -> None:
@@ -150,6 +191,7 @@ FORMATS: dict[str, Format] = {
     "toml": Format("robot.toml", _robot, share=4),
     "mjcf": Format("robot.xml", _robot, share=3),
     "mapping": Format("map.toml", Columns.of, share=3),
+    "mapped": Format("map.toml", _mapped, share=3),
     "limits": Format("limits.toml", _limits),
     "capsules": Format("capsules.toml", _capsules),
     "bounds": Format("bounds.toml", Bounds.of),
@@ -164,6 +206,10 @@ FORMATS: dict[str, Format] = {
     "mcap": Format("log.mcap", _log),
     "db3": Format("log.db3", _log, share=1),
     "fit": Format("fit.json", _fit, share=2),
+    "piece": Format("a.piece", _piece, inside_zip),
+    "arms": Format("arms.toml", _arms, share=1),
+    "plan": Format("plan.json", _plan, share=1),
+    "edited": Format("theirs.xml", _edited, share=2),
     "thresholds": Format("thresholds.json", _thresholds, share=1),
     "run": Format("run.parquet", _run, share=2),
     "stl": Format("mesh.stl", read_triangles, share=1),

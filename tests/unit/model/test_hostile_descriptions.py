@@ -276,3 +276,19 @@ def test_long_rows_of_joints_that_follow_one_another(tmp_path):
     )
     message = refused(tmp_path / "arm.urdf", f'<robot name="r">{links}{joints}</robot>')
     assert "mimics itself, or more than 100 joints follow one another" in message
+
+
+@POSIX
+def test_models_of_others_are_looked_at_before_mujoco_opens_them(tmp_path):
+    """By the bridges too, which take an MJCF to write into, or to compare with; a pipe would never end."""
+    pytest.importorskip("mujoco")
+    os.mkfifo(tmp_path / "pipe.stl")
+    (tmp_path / "theirs.xml").write_text(mjcf(assets='<asset><mesh name="m" file="pipe.stl"/></asset>'))
+    (tmp_path / "arm.xml").write_text(mjcf())
+    arm = tp.load(tmp_path / "arm.xml")
+    for use in (
+        lambda: tp.write_mjcf(arm, tmp_path / "new.xml", model=tmp_path / "theirs.xml"),
+        lambda: tp.bridges.MujocoModel.of(tmp_path / "theirs.xml", arm),
+    ):
+        with pytest.raises(TaupiError, match="is not a regular file"):
+            use()

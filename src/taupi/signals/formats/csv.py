@@ -292,8 +292,8 @@ def _parse(
 
     try:
         table = pc.read_csv(
-            io.BytesIO(text),
-            pc.ReadOptions(column_names=list(dialect.names), use_threads=False, block_size=max(len(text) + 1, 1 << 20)),
+            pa.BufferReader(text),
+            pc.ReadOptions(column_names=list(dialect.names), use_threads=False, block_size=len(text) + 1),
             pc.ParseOptions(delimiter=dialect.delimiter),
             pc.ConvertOptions(
                 include_columns=wanted,
