@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
+.PHONY: help demo test pythons lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ demo: $(VENV)/base  ## a PUMA 560 simulated with noise, identified, validated, r
 
 test: $(VENV)/test  ## every test but the long ones (pytest -m long)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2  # two workers, each with one thread of BLAS: a quarter less processor time
+
+pythons:  ## every test on every Python from 3.10 to 3.14 that is here, each in its own environment below .pythons/
+	$(PYTHON) tools/pythons.py
 
 lint: $(VENV)/lint  ## ruff, mypy, and the direction of imports
 	$(BIN)/ruff check .
@@ -78,5 +81,5 @@ dist: $(VENV)/dist  ## sdist and wheel into dist/, each installed in a fresh env
 	$(BIN)/python tools/distribution.py
 
 clean:  ## everything that the other targets made
-	rm -rf $(VENV) site dist out .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .pythons site dist out .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,7 +26,7 @@ ROOT_FILES = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
     "mkdocs.yml", "pyproject.toml", ".gitignore", ".pre-commit-config.yaml", "PKG-INFO",
 }  # fmt: skip
-JUNK = {"__pycache__", ".venv", "site", "out", ".hypothesis", ".mutants", ".git"}
+JUNK = {"__pycache__", ".venv", ".pythons", "site", "out", ".hypothesis", ".mutants", ".git"}
 
 
 def build(folder: Path) -> tuple[Path, Path]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.constants import Constant, Constants
+from taupi.program.long_traces import watched_when_long
 from taupi.program.operations import Operations
 from taupi.program.port import Port
 from taupi.program.sx_shapes import flatten, from_column, to_column
@@ -402,6 +403,7 @@ def _transformations() -> ModuleType:
     return transformations
 
 
+@watched_when_long
 def trace(
     name: str,
     body: Callable[..., Any],

@@ -129,3 +129,18 @@ def test_compiled_code_is_freed(times):
         program.compile("cpu")(*np.zeros((3, 6)))
     gc.collect()
     assert resident() - before < 8 << 20
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_programs_of_a_thousand_robots_are_forgotten():
+    """Builders keep their last 256 programs: memory grows until these are all there, and no further."""
+    body = {"m": 1, "com": (0.05, 0, 0), "inertia": ((0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1))}
+    for k in range(1000):
+        joint = {"a": f"{k + 1}/1000", "alpha": 0, "d": 0, "theta": 0, "joint": "revolute"}
+        tp.regressor(tp.Robot.from_dh([joint] * 2, convention="classic", links=[body] * 2))(*np.zeros((3, 2)))
+        if k == 799:
+            gc.collect()
+            before = resident()
+    gc.collect()
+    assert resident() - before < 8 << 20

@@ -1,5 +1,6 @@
 """The CPU target: layouts, number types, buffers, the one-sample form, threads, and the cache of compiled code."""
 
+import contextlib
 import copy
 import os
 import pickle
@@ -15,6 +16,7 @@ from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.program import long_traces
 from taupi.program.program import Port, trace
 from taupi.program.targets import cpu
 from taupi.program.targets.simd import llvm_module, machine_code
@@ -432,3 +434,20 @@ def test_long_programs_show_that_they_are_at_work(y, monkeypatch):
     monkeypatch.setattr(cpu, "_LONG", 10)
     cpu.Kernel(y, lanes=1)
     assert shown == [("compiling regressor", 2), "instructions", "machine code"]
+
+
+def test_the_trace_of_very_many_joints_is_seen(monkeypatch):
+    shown = []
+
+    @contextlib.contextmanager
+    def bar(title, total):
+        shown.append((title, total))
+        yield shown.append
+
+    monkeypatch.setattr(long_traces, "progress", bar)
+    trace("few", lambda x: x, [Port("x", (74,))], [Port("y", (74,))])
+    assert not shown
+    many = trace("many", lambda x, y: x + y, [Port("x", (60,)), Port("z", (60,))], [Port("y", (60,))])
+    assert shown == [("tracing many", 1), "on symbols"] and np.array_equal(
+        many(np.ones(60), np.ones(60)), np.full(60, 2.0)
+    )
