@@ -243,6 +243,7 @@ def test_what_is_compiled_ahead_is_compiled_once(y, arm, monkeypatch):
         return compiled(text)
 
     monkeypatch.setattr(machine_code, "_compiled", noted)
+    monkeypatch.setattr(machine_code, "_BEGUN", {})  # not what other tests began and never called
     cpu.compile_ahead(y, y)
     assert np.array_equal(y.compile("cpu")(*states), want)
     assert len(threads) == 1 and threads[0].startswith("taupi-compiler")
