@@ -6,6 +6,23 @@ import html
 import math
 from collections.abc import Sequence
 
+# Names come from files: one that holds a line break, or what steers a terminal, shows it as Python would write it.
+_STEERING = {
+    code: repr(chr(code))[1:-1]
+    for code in (*range(32), *range(127, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def one_line(text: str, kept: str = "") -> str:
+    """Return a text without line breaks and other control characters, which it shows instead; those `kept` stay.
+
+    >>> print(one_line("a\\x1b[2Jb\\nc"))
+    a\\x1b[2Jb\\nc
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in kept else _STEERING.get(ord(c), c) for c in text)
+
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows as lines of aligned columns; the first row is the heading.
@@ -15,6 +32,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     ---  --
     ccc  d
     """
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from taupi.progress import bars_shown
+from taupi.tables import one_line
 
 NARROWEST = 12  # characters of a column that is folded
 PATIENCE, REFRESH = 1.0, 0.5  # s: when work counts as long, and how often its time is told
@@ -96,16 +97,20 @@ def _row(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 class Terminal:
-    """A stream to a terminal: what is written fits its width, and takes the place of the sign of life."""
+    """A stream to a terminal: what is written fits its width, and takes the place of the sign of life.
 
-    def __init__(self, stream: Any, waiting: Waiting) -> None:
-        self._stream, self._waiting = stream, waiting
+    Where bars of rich are drawn, they pass as they are; elsewhere nothing that is printed steers the terminal.
+    """
+
+    def __init__(self, stream: Any, waiting: Waiting, bars: bool = False) -> None:
+        self._stream, self._waiting, self._bars = stream, waiting, bars
 
     def write(self, text: str) -> int:
-        """Write text; bars of rich, which place themselves, pass as they are."""
+        """Write text."""
         self._waiting.silence()
-        placed = "\x1b" in text or "\r" in text
-        self._stream.write(text if placed else fitted(text, shutil.get_terminal_size().columns))
+        placed = self._bars and ("\x1b" in text or "\r" in text)
+        shown = text if placed else fitted(one_line(text, kept="\n\t"), shutil.get_terminal_size().columns)
+        self._stream.write(shown)
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -157,7 +162,7 @@ def on_a_terminal(title: str | None) -> Iterator[None]:
         yield
         return
     waiting = Waiting(stderr, title)
-    sys.stderr = Terminal(stderr, waiting)
+    sys.stderr = Terminal(stderr, waiting, bars=True)
     if stdout.isatty():
         sys.stdout = Terminal(stdout, waiting)
     try:

@@ -1,5 +1,6 @@
 """Commands on a terminal: sentences and tables that fit 80 columns, the time of long work, and what to type next."""
 
+import io
 import os
 import select
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from taupi.cli.commands import COMMANDS
 from taupi.cli.main import _command
 from taupi.cli.next_steps import STEPS, next_step
-from taupi.cli.terminal import fitted
+from taupi.cli.terminal import Terminal, Waiting, fitted
 from taupi.tables import table
 
 WIDE = [
@@ -82,3 +83,20 @@ def test_on_a_terminal_of_80_columns(tmp_path):
     assert process.wait(timeout=30) == 0
     lines = [line.split("\x1b[K")[-1] for line in seen.decode().replace("\r\n", "\n").split("\n")]
     assert max(map(len, lines)) <= 80 and lines[-2] == "next: taupi excite puma560 --duration 10 -o motion"
+
+
+def test_nothing_that_is_printed_steers_the_terminal():
+    """Names come from files; bars on standard error place themselves."""
+    waiting = Waiting(io.StringIO(), None)
+    out, err = io.StringIO(), io.StringIO()
+    name = "\x1b]0;title\x07 \x9b2J \u202eelbow"
+    Terminal(out, waiting).write(f"{name}\nnext\tline\n")
+    assert out.getvalue() == "\\x1b]0;title\\x07 \\x9b2J \\u202eelbow\nnext\tline\n"
+    Terminal(err, waiting, bars=True).write("\r\x1b[Kbar")
+    assert err.getvalue() == "\r\x1b[Kbar"
+    waiting.end()
+
+
+def test_tables_have_a_line_for_each_row():
+    lines = table([("joint", "unit"), ("a\nb\x1b[2J", "rad"), ("\u2028c", "m")])
+    assert lines == ["joint        unit", "-----------  ----", "a\\nb\\x1b[2J  rad", "\\u2028c      m"]
