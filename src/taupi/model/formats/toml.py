@@ -253,7 +253,7 @@ def _joints(
     for name, row in zip(names, rows, strict=True):
         if "mimic" not in row:
             free[name] = start
-            start += {FREE: 6, BALL: 3}.get(row.get("type", ""), 1)
+            start += {FREE: 6, BALL: 3}.get(_kind(row, f"{where}: joint {shown(name)}"), 1)
     parents = [name for name, _ in bodies]
     joints = []
     for i, row in enumerate(rows):
@@ -289,6 +289,13 @@ def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
     raise unknown("link", row["parent"], ("base", *before), f"{place}: parent (it must come before)")
 
 
+def _kind(row: Mapping[str, Any], place: str) -> str:
+    kind = row.get("type", "revolute")
+    if kind not in (*KINDS, *MULTIPLE):
+        raise unknown("joint type", kind, (*KINDS, *MULTIPLE), place)
+    return str(kind)
+
+
 def _joint(
     row: Mapping[str, Any],
     name: str,
@@ -299,9 +306,7 @@ def _joint(
     place: str,
     notes: list[str],
 ) -> Joint:
-    kind = row.get("type", "revolute")
-    if kind not in (*KINDS, *MULTIPLE):
-        raise unknown("joint type", kind, (*KINDS, *MULTIPLE), place)
+    kind = _kind(row, place)
     before, axis, after = geometry
     master, ratio, offset = name, exact(1), exact(0)
     if "mimic" in row:
