@@ -47,6 +47,7 @@ def kernel(file: Path) -> Any:
     told = json.loads(file.read_text())
     for key in ("inputs", "outputs"):
         told[key] = tuple(Port(**(p | {"shape": tuple(p["shape"]), "labels": tuple(p["labels"])})) for p in told[key])
+    told["spans"] = tuple(map(tuple, told["spans"]))
     return CudaKernel(KernelSpec(**(told | {"nonzeros": tuple(told["nonzeros"])})))
 
 
@@ -138,7 +139,7 @@ def _products(cupy: Any, folder: Path) -> None:
     states = [cupy.random.standard_normal((p.size, n)).T for p in k.spec.inputs]
     tau = cupy.random.standard_normal((n, 7))
     few = [s[:5000] for s in states]
-    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)
+    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)  # whole tiles, a shorter one, and single samples
     whole = k(*few).reshape(70, -1)
     assert float(abs(matrix - whole @ whole.T).max() / abs(matrix).max()) < 1e-12
     assert float(abs(vector - whole @ tau[:5000].T.ravel()).max() / abs(vector).max()) < 1e-12
