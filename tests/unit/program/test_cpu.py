@@ -238,9 +238,9 @@ def test_what_is_compiled_ahead_is_compiled_once(y, arm, monkeypatch):
     want = y(*states)
     compiled, threads = machine_code._compiled, []
 
-    def noted(text):
+    def noted(text, level):
         threads.append(threading.current_thread().name)
-        return compiled(text)
+        return compiled(text, level)
 
     monkeypatch.setattr(machine_code, "_compiled", noted)
     monkeypatch.setattr(machine_code, "_BEGUN", {})  # not what other tests began and never called
@@ -403,6 +403,7 @@ def test_other_machines_and_compilers_have_other_files(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_code.llvm, "get_host_cpu_name", lambda: "other")
     assert machine_code._file("text") != mine
     assert machine_code._file("another text") != mine
+    assert machine_code._file("text", machine_code.LEVEL_OF_LONG) != machine_code._file("text")
 
 
 @pytest.mark.parametrize("n", [1, 9, 500])

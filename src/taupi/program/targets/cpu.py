@@ -56,7 +56,8 @@ def compile_ahead(*programs: Program) -> None:
     """
     width = vector_width(np.dtype("float64"))
     for program in programs:
-        begin(build_module(program, "samples", width, _SCALARS["float64"]).text)
+        module = build_module(program, "samples", width, _SCALARS["float64"])
+        begin(module.text, module.level)
 
 
 class Kernel:
@@ -86,7 +87,7 @@ class Kernel:
             step("instructions")
             self._module = build_module(program, layout, self.lanes, _SCALARS[name])
             step("machine code")
-            self._engine = load(self._module.text)
+            self._engine = load(self._module.text, self._module.level)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]

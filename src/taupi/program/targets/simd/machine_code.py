@@ -25,35 +25,39 @@ _AVX512 = ("avx512", "avx10", "evex512")
 _AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
 # What is being compiled and has not been asked for, by its text.
 _BEGUN: dict[str, Future[bytes]] = {}
+# How much LLVM does for the choice and the order of instructions. The lower level takes three quarters of the time, for code that
+# takes 2 % longer (Y of 64 joints); it is for tapes that are compiled for seconds.
+LEVEL = 2
+LEVEL_OF_LONG = 1
 _NEWER: dict[str, tuple[str, ...]] = {"": (), "avx2": _AVX512, "sse2": (*_AVX512, *_AVX)}
 
 
-def load(text: str) -> llvm.ExecutionEngine:
+def load(text: str, level: int = LEVEL) -> llvm.ExecutionEngine:
     """Return an engine that holds the machine code of an LLVM text, from disk if it was compiled before.
 
-    Keep the engine for as long as its functions may be called. `TAUPI_CACHE=off` never touches the disk, and
-    `TAUPI_CACHE=/some/folder` keeps the files there.
+    `level` is how much LLVM optimises it, LEVEL by default. Keep the engine for as long as its functions may be called.
+    `TAUPI_CACHE=off` never touches the disk, and `TAUPI_CACHE=/some/folder` keeps the files there.
     """
     _initialise()
-    file = _file(text)
+    file = _file(text, level)
     code = _stored(file)
     if code is not None:
         with suppress(RuntimeError):  # code that the loader refuses is compiled again
             return _engine(code)
     begun = _BEGUN.pop(text, None)
-    code = _compiled(text) if begun is None else begun.result()
+    code = _compiled(text, level) if begun is None else begun.result()
     _store(file, code)
     return _engine(code)
 
 
-def begin(text: str) -> None:
-    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load` waits for it.
+def begin(text: str, level: int = LEVEL) -> None:
+    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load`, with the same `level`, waits.
 
     The compiler works without the interpreter's lock, so that another core has it while this one goes on.
     """
     _initialise()
-    if text not in _BEGUN and _stored(_file(text)) is None:
-        _BEGUN[text] = _compiler().submit(_compiled, text)
+    if text not in _BEGUN and _stored(_file(text, level)) is None:
+        _BEGUN[text] = _compiler().submit(_compiled, text, level)
 
 
 @lru_cache(maxsize=1)
@@ -90,14 +94,14 @@ def _flat(known: dict[str, bool]) -> str:
     return ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(known.items()))
 
 
-def _machine() -> llvm.TargetMachine:
+def _machine(level: int = LEVEL) -> llvm.TargetMachine:
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_flat(features()), opt=2, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_flat(features()), opt=level, jit=True)
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, level: int = LEVEL) -> bytes:
     module = llvm.parse_assembly(text)
-    machine = _machine()
+    machine = _machine(level)
     # The tape has no repeated terms and no dead code, so all that is left to optimise is to inline sine and cosine: higher
     # levels compile 2 to 10 times slower and run no faster (measured on the Panda's Y).
     tuning = llvm.create_pipeline_tuning_options(speed_level=0)
@@ -133,11 +137,11 @@ def folder() -> Path | None:
     return None
 
 
-def _file(text: str) -> Path | None:
+def _file(text: str, level: int = LEVEL) -> Path | None:
     place = folder()
     if place is None:
         return None
-    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform)
+    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform, str(level))
     return place / (hashlib.sha256("\0".join((text, *compiler)).encode()).hexdigest() + ".o")
 
 
