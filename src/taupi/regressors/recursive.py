@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain
@@ -14,6 +13,7 @@ from taupi.dynamics.quaternions import turned_back
 from taupi.dynamics.spatial import compose, inertia_columns, skew
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
 from taupi.model.robot_parts import FREE, MULTIPLE
+from taupi.program.casadi_on_use import cs
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _seen_axes(axes: Axes, pose: Pose) -> Axes:
     All columns are turned at once: one joint after the other takes CasADi four times as long.
     """
     screws = {j: a for j, a in axes.items() if not isinstance(a, FreeScrews)}
-    seen = {j: FreeScrews(*compose((a.r, a.p), pose)) for j, a in axes.items() if isinstance(a, FreeScrews)}
+    seen: Axes = {j: FreeScrews(*compose((a.r, a.p), pose)) for j, a in axes.items() if isinstance(a, FreeScrews)}
     if screws:
         r, p = pose
         z, v = (cs.horzcat(*(screw[k] for screw in screws.values())) for k in range(2))

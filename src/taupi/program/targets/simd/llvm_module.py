@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +11,7 @@ from taupi.program.program import Program
 from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing_slots
 from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
 from taupi.program.targets.simd.machine_code import LEVEL, LEVEL_OF_LONG
+from taupi.program.targets.simd.module import Module
 from taupi.program.targets.simd.sincos import sincos
 
 # A tape up to this length is one function, which runs fastest. LLVM's time grows faster than the length of a function, so a
@@ -30,20 +30,6 @@ _STREAMING = 20_000
 _INLINED_SINES = 256
 # The bytes of a block of rows, which should stay in the second-level cache.
 _BLOCK_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True)
-class Module:
-    """The text of a module, how many scalars of scratch memory its kernel needs, and the samples per block.
-
-    `level` is how much LLVM should optimise it.
-    """
-
-    text: str
-    kept: int
-    rows: int
-    block: int
-    level: int
 
 
 def build_module(program: Program, layout: str, width: int, scalar: str) -> Module:
