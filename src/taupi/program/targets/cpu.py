@@ -20,8 +20,9 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.arguments import batch
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
+from taupi.program.recycled_memory import LEAST, MEMORY
 from taupi.program.targets.simd.machine_code import begin, features, load
-from taupi.program.targets.simd.module import Module
+from taupi.program.targets.simd.module import STALE, STREAM, Module
 from taupi.progress import progress
 
 if TYPE_CHECKING:
@@ -118,11 +119,15 @@ class Kernel:
             return result
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
-        results = self.empty(n) if out is None else self._checked_out(out, n, shape)
+        recycled = out is None and self.layout == "samples" and n * sum(self._sizes) * self.dtype.itemsize >= LEAST
+        if recycled:
+            results = [MEMORY.array(s, self.dtype) for s in self.shapes(n)]
+        else:
+            results = self.empty(n) if out is None else self._checked_out(out, n, shape)
         if out is not None and any(np.may_share_memory(a, r) for a in arrays for r in results):
             arrays = [a.copy() for a in arrays]  # results are written while later samples are still to be read
         if n:
-            self._run_all(arrays, results, n)
+            self._run_all(arrays, results, n, recycled)
         if self.layout == "samples" and out is None:
             results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
@@ -175,11 +180,14 @@ class Kernel:
                 )
         return results
 
-    def _run_all(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int) -> None:
-        """Run all n samples, divided among the threads; ctypes releases the interpreter lock meanwhile."""
+    def _run_all(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, stale: bool = False) -> None:
+        """Run all n samples, divided among the threads; ctypes releases the interpreter lock meanwhile.
+
+        Results are `stale` if they are not zero before.
+        """
         parts = min(self.threads, n // _SAMPLES_PER_THREAD)
         if parts < 2:
-            self._run_part(arrays, results, n, 0, n)
+            self._run_part(arrays, results, n, 0, n, stale)
             return
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         # A forked process has none of its parent's threads.
@@ -188,12 +196,15 @@ class Kernel:
 
             self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
         pool = self._pools[os.getpid()]
-        jobs = [pool.submit(self._run_part, arrays, results, n, a, b) for a, b in pairwise(edges)]
+        jobs = [pool.submit(self._run_part, arrays, results, n, a, b, stale) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 
-    def _run_part(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int) -> None:
+    def _run_part(
+        self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int, stale: bool
+    ) -> None:
         table = self.table(arrays, results, n, self._scratch())
+        table[-1] |= STALE if stale else 0
         self._run(_address(table), start, stop)
 
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
@@ -210,7 +221,7 @@ class Kernel:
         kept = _address(scratch)
         streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
         rows = kept + self.module.kept * self.dtype.itemsize
-        return np.array([*entries, kept, rows, int(streamed)], dtype=np.int64)
+        return np.array([*entries, kept, rows, STREAM if streamed else 0], dtype=np.int64)
 
     def scratch(self) -> np.ndarray:
         """Return scratch memory for one caller at a time."""

@@ -59,7 +59,7 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
         parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
     parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks), streaming).text(), _declarations(width)]
     level = LEVEL_OF_LONG if long else LEVEL
-    return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length, rows.length, level)
+    return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length + rows.staged, rows.length, level)
 
 
 def _rows(layout: str, target: list[np.ndarray], sizes: list[int], width: int, scalar: str) -> Rows:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What is set in the flags of a call: the output is so large that it bypasses the cache; it is not zero before the call.
+STREAM, STALE = 1, 2
+
 
 @dataclass(frozen=True)
 class Module:
