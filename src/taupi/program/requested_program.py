@@ -25,6 +25,10 @@ from taupi.program.targets.simd.module import Module
 from taupi.version import __version__
 
 _PACKAGE = Path(__file__).parents[1]
+# Rooms that no builder imports from: those below the rooms that have builders, and signals, which knows no programs.
+_ROOMS_WITHOUT_BUILDERS = frozenset(
+    ("signals", "identification", "excitation", "reporting", "bridges", "robustness", "papers", "cli")
+)
 
 
 class RequestedProgram(Program):
@@ -165,7 +169,7 @@ def _text(value: Any) -> Iterator[str]:
         yield f"({len(value)}"
         for item in value:
             yield from _text(item)
-    elif dataclasses.is_dataclass(value) and kind.__module__.split(".")[0] == __name__.split(".")[0]:
+    elif dataclasses.is_dataclass(value) and _looked_at(kind.__module__):
         yield f"{kind.__module__}.{kind.__qualname__}"
         for field in dataclasses.fields(value):
             if field.compare:  # else it makes no difference between two values, nor between their programs
@@ -174,15 +178,21 @@ def _text(value: Any) -> Iterator[str]:
         raise _NoTextError
 
 
+def _looked_at(module: str) -> bool:
+    """Whether the state of the package says when a module changes."""
+    package, *rooms = module.split(".")
+    return package == __name__.split(".")[0] and rooms[:1] != [] and rooms[0] not in _ROOMS_WITHOUT_BUILDERS
+
+
 @cache
 def _state_of_package() -> str | None:
-    """Return words that change with every change of the package's source, and with CasADi; None if there are no files to look at.
+    """Return words that change with every change of the source of builders, and with CasADi; None if there are no files.
 
     As for Python's own cache of compiled code, a file is taken for the same while its size and its times are the same.
     """
     casadi = find_spec("casadi")
     try:
-        words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE))]
+        words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE), _ROOMS_WITHOUT_BUILDERS)]
         if casadi is not None and casadi.origin is not None:
             home = Path(casadi.origin).parent
             words += [str(home), _state(os.stat(casadi.origin))]
@@ -192,13 +202,13 @@ def _state_of_package() -> str | None:
     return "\0".join(words)
 
 
-def _states(place: str) -> Iterator[str]:
-    """Yield the name and the state of every source file in a folder."""
+def _states(place: str, without: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the name and the state of every source file in a folder, `without` some of the folders in it."""
     with os.scandir(place) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.name.endswith(".py"):
                 yield f"{entry.name} {_state(entry.stat())}"
-            elif entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir():
+            elif entry.name.isidentifier() and entry.name not in without and entry.name[0] != "_" and entry.is_dir():
                 yield entry.name
                 yield from _states(entry.path)
 

@@ -43,7 +43,7 @@ def test_memory_is_used_again_when_nobody_holds_it(memory):
         lambda a: a[3:5],
         lambda a: a.T[2].reshape(-1, 10)[::2],
         lambda a: a.view(np.uint64),
-        lambda a: memoryview(a),
+        memoryview,
         lambda a: memoryview(a[10:])[5:],
         lambda a: a.base,
         lambda a: np.frombuffer(a, dtype=np.uint8),
@@ -52,8 +52,8 @@ def test_memory_is_used_again_when_nobody_holds_it(memory):
         lambda a: a.view(np.matrix)[:2],
         lambda a: np.broadcast_to(a[0], (5, 7)),
         lambda a: a.ctypes,
-        lambda a: iter(a),
-        lambda a: [row for row in a][-1],
+        iter,
+        lambda a: list(a)[-1],
     ],
 )
 def test_whatever_views_it_keeps_it(memory, hold):

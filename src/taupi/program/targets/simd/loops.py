@@ -235,7 +235,10 @@ class Loop(Writer):
         entries = self.emit(f"mul i64 %count, {step}")
         limit = self.emit(f"select i1 {self.stale}, i64 {entries}, i64 0")
         vectors = self.emit(f"and i64 {limit}, {-self.width}")
-        for name, kind, count, step_size in (("clear", self.vector, vectors, self.width), ("rest", self.scalar, limit, 1)):
+        for name, kind, count, step_size in (
+            ("clear", self.vector, vectors, self.width),
+            ("rest", self.scalar, limit, 1),
+        ):
             start = "0" if name == "clear" else vectors
             loop, after = f"{name}{port}", f"{name}{port}.end"
             k = self._counted(loop, block, count, after, step_size, start)
