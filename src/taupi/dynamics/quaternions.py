@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.types import Matrix, Vector
 from taupi.errors import Argument, Part, TaupiError, warn
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Program
 
 # A quaternion whose length is off by more than this was probably not meant as one.
