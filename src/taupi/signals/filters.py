@@ -112,22 +112,19 @@ def overlapping_pieces(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[t
 
     The slices together hold every row once and in order.
     """
-    before: np.ndarray | None = None
-    pending: np.ndarray | None = None
+    piece: np.ndarray | None = None
+    lead = 0  # rows of the piece that were in a slice before
     for block in blocks:
         rows = np.asarray(block, dtype=float)
-        pending = rows if pending is None else np.concatenate((pending, rows))
-        ready = len(pending) - overlap
-        if ready < max(overlap, 1):
+        piece = rows if piece is None else np.concatenate((piece, rows))
+        stop = len(piece) - overlap
+        if stop - lead < max(overlap, 1):
             continue
-        lead = 0 if before is None else len(before)
-        piece = pending if before is None else np.concatenate((before, pending))
-        yield piece, slice(lead, lead + ready)
-        before, pending = piece[max(0, lead + ready - overlap) : lead + ready], pending[ready:]
-    if pending is not None and len(pending):
-        lead = 0 if before is None else len(before)
-        piece = pending if before is None else np.concatenate((before, pending))
-        yield piece, slice(lead, lead + len(pending))
+        yield piece, slice(lead, stop)
+        start = max(0, stop - overlap)
+        piece, lead = piece[start:], stop - start
+    if piece is not None and len(piece) > lead:
+        yield piece, slice(lead, len(piece))
 
 
 @dataclass(frozen=True, slots=True)
