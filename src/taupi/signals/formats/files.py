@@ -80,10 +80,10 @@ def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[
         count += len(next(iter(part.values())))
         if count < size:
             continue
-        rows = {k: np.concatenate([p[k] for p in pending]) for k in part}
+        rows = pending[0] if len(pending) == 1 else {k: np.concatenate([p[k] for p in pending]) for k in part}
         cut = count - count % size
         for a in range(0, cut, size):
             yield {k: v[a : a + size] for k, v in rows.items()}
-        pending, count = [{k: v[cut:] for k, v in rows.items()}], count - cut
+        pending, count = [{k: v[cut:] for k, v in rows.items()}] if count > cut else [], count - cut
     if count:
         yield {k: np.concatenate([p[k] for p in pending]) for k in pending[0]}
