@@ -56,21 +56,33 @@ def content(folder):
 
 
 def result(words, folder):
-    """What a command writes, and how long it takes."""
+    """What a command writes."""
     (folder / "out").mkdir(exist_ok=True)
-    start = time.monotonic()
     done = taupi(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
-    return content(folder / "out"), time.monotonic() - start
+    return content(folder / "out")
 
 
-def killed(words, folder, delay):
-    """Run a command in a process of its own, and kill it."""
+def started(words, folder):
+    """Begin a command in a process of its own; return its id."""
     child = os.fork()
     if child == 0:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1), os.dup2(nowhere, 2)
         os._exit(taupi(*words, cwd=folder).returncode)
+    return child
+
+
+def duration(words, folder):
+    """How long such a process takes, in seconds."""
+    start = time.monotonic()
+    os.waitpid(started(words, folder), 0)
+    return time.monotonic() - start
+
+
+def killed(words, folder, delay):
+    """Run a command in a process of its own, and kill it."""
+    child = started(words, folder)
     time.sleep(delay)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -89,21 +101,21 @@ def kill_often(command, folder, times, seed):
     shutil.rmtree(folder / "out", ignore_errors=True)
     first, second = COMMANDS[command]
     result(second, folder)  # once before, so that what is compiled and imported takes no time below
-    new, seconds = result(second, folder)
-    old, _ = result(first, folder)
+    new, seconds = result(second, folder), duration(second, folder)
+    old = result(first, folder)
     before = {p.name for p in folder.iterdir()}
     seen = Counter()
     for _ in range(times):
-        killed(second, folder, rng.uniform(0, 1.2 * seconds))
+        killed(second, folder, rng.uniform(0, 1.5 * seconds))
         now, half = content(folder / "out"), left_behind(folder)
         assert old_or_new(now, old, new), {name for name in {*now, *old} if now.get(name) != old.get(name)}
         seen.update(["new" if now != old else "old", *(["half-written"] if half else [])])
         if now != old or half:
-            again, _ = result(first, folder)
+            again = result(first, folder)
             assert not left_behind(folder), "something is left behind by the next run"
             assert command == "reproduce" or again == old
             old = again
-    assert old_or_new(result(second, folder)[0], old, new)
+    assert old_or_new(result(second, folder), old, new)
     assert {p.name for p in folder.iterdir()} == before, "something is left behind"
     return seen
 
