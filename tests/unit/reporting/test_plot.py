@@ -138,7 +138,7 @@ def test_bad_input(tmp_path):
         tp.plot(arm, [["a", "b"]])
     with pytest.raises(
         TaupiError,
-        match=r"no picture of 3, a int. Things that have one: Excitation, Fit, Log, MassEllipses, Robot, Run",
+        match=r"no picture of 3, a int. Things that have one: Excitation, Fit, Fleet, Log, MassEllipses, Robot, Run",
     ):
         tp.plot(3)
     with pytest.raises(TaupiError, match="symbols without a value"):
