@@ -33,7 +33,7 @@ def plot_fit(fit: Fit, path: PathLike | None = None, force: bool = False) -> Fig
         for row, g in enumerate(column):
             _panel(part.add_subplot(grid[row]), fit, groups[g])
     first = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*first, loc="outside upper right", ncols=3, frameon=False, fontsize=8)
+    figure.legend(*first, loc="outside lower left", ncols=3, frameon=False, fontsize=8)
     title = f"{drawn_text(fit.robot.name)}: {len(fit.values)} base parameters by {fit.estimator}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return finished(figure, path, force)
