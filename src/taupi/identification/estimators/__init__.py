@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from taupi.checks import or_none, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
@@ -11,7 +11,9 @@ from taupi.identification.inputs import FitInputs
 from taupi.identification.physical.bounds import Bounds, BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation
+
+if TYPE_CHECKING:
+    from taupi.identification.results.validation import Validation
 
 ESTIMATORS: dict[str, str] = {
     "consistent": "taupi.identification.estimators.consistent:Consistent",
