@@ -234,7 +234,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds a sample.",
             "",
         ]
-        told = [
+        cells = [
             [
                 key,
                 f"{r['ours'] * 1e9:.0f}",
@@ -255,7 +255,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             "one bound call (with its inputs written)",
             "operations",
         ]
-        lines += table(heading, told)
+        lines += table(heading, cells)
         lines += [
             "",
             "Y_r by Pinocchio is the identity of three calls; base Y is held against its full Y, which is all it has.",
@@ -288,8 +288,8 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
     lines += table(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
-    for key, told in sections.items():
-        lines += ["", *SECTIONS[key].section(told, table)]
+    for key, measured in sections.items():
+        lines += ["", *SECTIONS[key].section(measured, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth of adaptive laws with joints](images/bench-laws.png)", ""]
@@ -331,19 +331,19 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
     options.add_argument("--only", choices=(*SECTIONS, "laws"), help="measure one section and put it into the page")
-    given = options.parse_args()
+    arguments = options.parse_args()
     docs = ROOT / "docs"
-    if given.only == "laws":
+    if arguments.only == "laws":
         growth.draw_laws(docs / "images")
         return
-    if given.only:
-        told = SECTIONS[given.only].measure(given.short)
-        lines = SECTIONS[given.only].section(told, table)
-        if not given.short:
-            pages.into_page(docs / "benchmarks.md", docs / "benchmarks.json", given.only, lines, told)
+    if arguments.only:
+        measured = SECTIONS[arguments.only].measure(arguments.short)
+        lines = SECTIONS[arguments.only].section(measured, table)
+        if not arguments.short:
+            pages.into_page(docs / "benchmarks.md", docs / "benchmarks.json", arguments.only, lines, measured)
         print("\n".join(lines))
         return
-    repeats = 2 if given.short else 15
+    repeats = 2 if arguments.short else 15
     machine = bandwidth(repeats)
     results = {}
     start = time.perf_counter()
@@ -353,13 +353,13 @@ def main() -> None:
     for name in peers.ARMS:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
-    sections = {key: part.measure(given.short) for key, part in SECTIONS.items()}
-    if not given.short:
+    sections = {key: part.measure(arguments.short) for key, part in SECTIONS.items()}
+    if not arguments.short:
         growth.draw(docs / "images")
         (docs / "benchmarks.md").write_text(page(results, machine, sections, True))
         data = {"machine": machine, "processor": processor(), "arms": results, **sections}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, sections, not given.short))
+    print(page(results, machine, sections, not arguments.short))
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ def identify_pieces(fit: Fit, pieces: PathLike | Sequence[PathLike], estimator: 
         raise TaupiError(
             Argument("estimator"), f" is {name!r}, which needs the logs themselves, expected one of {known}."
         )
-    given = [pieces] if isinstance(pieces, str | os.PathLike) else list(pieces)
-    paths = [path for each in given for path in expand_pattern(each)]
+    files = [pieces] if isinstance(pieces, str | os.PathLike) else list(pieces)
+    paths = [path for each in files for path in expand_pattern(each)]
     if not paths:
         raise TaupiError(Argument("pieces"), " is empty, expected files that compress_log wrote.")
     parts = [_read(path, plan).at(k) for k, path in enumerate(paths)]
