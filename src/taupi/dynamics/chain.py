@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -282,7 +282,7 @@ def trace_robot(
     constants = Constants()
     chain = Chain(robot, constants)
     ports = [joint_port(robot, p) if isinstance(p, str) else p for p in inputs]
-    program = trace(name, lambda *x: body(chain, *x), ports, outputs, constants, parameters)
+    program = trace(name, partial(body, chain), ports, outputs, constants, parameters)
     return watched(program, robot) if robot.multiple_joints and "q" in inputs else program
 
 

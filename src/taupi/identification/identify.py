@@ -6,26 +6,26 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
-from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
-from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.description_errors import entropic_offer
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
-from taupi.identification.verdict.judge import judge
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
 
 if TYPE_CHECKING:
+    from taupi.identification.physical.bounds import BoundsLike
     from taupi.identification.results.validation import Validation
 
 # Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
@@ -145,7 +145,7 @@ def build_problem(
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
     if not (robot.floating or robot.loops):
-        return build(inputs, consistent_values)
+        return build(inputs, first_values)
     from taupi.identification.floating.build import build_floating
 
     return build_floating(inputs)
@@ -168,6 +168,13 @@ def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
         raise TaupiError(Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for {kind}.")
     chosen: Estimator = estimator
     return chosen
+
+
+def first_values(problem: Problem) -> np.ndarray:
+    """Return the base parameters (b,) of a first fit, by which friction that depends on load knows the load."""
+    from taupi.identification.estimators.consistent import consistent_values
+
+    return consistent_values(problem)
 
 
 def _validations(fit: Fit, inputs: FitInputs) -> tuple[Validation, ...]:
@@ -196,8 +203,10 @@ def fit_inputs(
         fit, validations = resolved.fit_logs(inputs, validated)
         _warn_of_springs(fit)
         return fit, validations
-    problem = build(inputs, consistent_values)
+    problem = build(inputs, first_values)
     fit = resolved.fit(problem)
+    from taupi.identification.verdict.judge import judge
+
     offer = entropic_offer(problem, fit)
     fit = replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))
     _warn_of_springs(fit)

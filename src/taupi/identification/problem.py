@@ -15,7 +15,7 @@ from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
+from taupi.identification.rows.factors import JointFactor, Weights, stack_factors, triangle
 from taupi.identification.rows.on_demand import OnDemand
 from taupi.identification.rows.passes import SkippedLog
 from taupi.identification.rows.preparation import Preparation
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
 # If the rows that shrink have more than this share in what is known about a parameter, it is a guess.
 _GUESSED = 0.5
-
-Weights = dict[tuple[int, int], float]  # by (file, joint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ import casadi as cs
 
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, is_symbolic
 
 

@@ -10,7 +10,7 @@ import casadi as cs
 from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError, shown
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 
 

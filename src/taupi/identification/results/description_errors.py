@@ -48,7 +48,7 @@ def description_errors(problem: Problem) -> dict[str, float]:
 
 
 def entropic_offer(problem: Problem, fit: Fit) -> str | None:
-    """Return a note that offers the entropic estimator: the logs are short or leave parameters open, the description explains them."""
+    """Return a note that offers the entropic estimator if logs are short or leave parameters open, and the description fits."""
     longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.records))]
     seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.records, strict=True))
     unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()

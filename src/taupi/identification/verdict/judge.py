@@ -22,10 +22,8 @@ from taupi.identification.verdict.candidate import (
     unexplained,
 )
 from taupi.identification.verdict.causes import CONTRADICTING, QUICK, REDIRECTED, SHOWN, SILENT, TRIED, load_causes
-from taupi.identification.verdict.clipping import clipping_reasons
-from taupi.identification.verdict.computed import computed_reason
 from taupi.identification.verdict.sample import heads_of
-from taupi.identification.verdict.scale import scale_reason
+from taupi.identification.verdict.torque_faults import clipping_reasons, computed_reason, scale_reason
 from taupi.identification.verdict.trials import Trials
 from taupi.threads import small_algebra
 
