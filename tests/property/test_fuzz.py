@@ -47,9 +47,9 @@ def test_seeds_are_files_that_are_read(tmp_path, monkeypatch):
 def test_inputs_can_be_made_again():
     for name in FORMATS:
         seeds = runner.seeds_of(FOLDER / "seeds", name)
-        made = [worker.input_of(name, k, 7, seeds) for k in range(5)]
-        assert made == [worker.input_of(name, k, 7, seeds) for k in range(5)]
-        assert len(set(made)) > 1
+        inputs = [worker.input_of(name, k, 7, seeds) for k in range(5)]
+        assert inputs == [worker.input_of(name, k, 7, seeds) for k in range(5)]
+        assert len(set(inputs)) > 1
     rng = random.Random(0)
     assert all(len(mutated(b"", [b""], rng)) <= 1 << 20 for _ in range(200))
 
