@@ -49,6 +49,7 @@ def kernel(file: Path) -> Any:
         record[key] = tuple(
             Port(**(p | {"shape": tuple(p["shape"]), "labels": tuple(p["labels"])})) for p in record[key]
         )
+    record["spans"] = tuple(map(tuple, record["spans"]))
     return CudaKernel(KernelSpec(**(record | {"nonzeros": tuple(record["nonzeros"])})))
 
 
@@ -103,7 +104,7 @@ def run(folder: Path) -> None:
     )
     copy, fill = _bandwidth(cupy)
     print(f"Copy bandwidth {copy:.0f} GB/s (read and written), fill {fill:.0f} GB/s, measured in the same run.\n")
-    print("| robot | program | type | layout | samples | registers | ns a sample | GB/s | of copy |")
+    print("| robot | program | type | layout | samples | registers | ns per sample | GB/s | of copy |")
     print("|---|---|---|---|---|---|---|---|---|")
     for file in sorted(folder.glob("*.json")):
         _timed(cupy, file, copy)
@@ -140,13 +141,13 @@ def _products(cupy: Any, folder: Path) -> None:
     states = [cupy.random.standard_normal((p.size, n)).T for p in k.spec.inputs]
     tau = cupy.random.standard_normal((n, 7))
     few = [s[:5000] for s in states]
-    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)
+    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)  # whole tiles, a shorter one, and single samples
     rows = k(*few).reshape(70, -1)
     assert float(abs(matrix - rows @ rows.T).max() / abs(matrix).max()) < 1e-12
     assert float(abs(vector - rows @ tau[:5000].T.ravel()).max() / abs(vector).max()) < 1e-12
     ms = milliseconds(cupy, lambda: k.normal_equations(tau, *states), 5)
     print(
-        f"\nFused products Y^T Y and Y^T tau of the Panda, float64, {n} samples: {ms * 1e6 / n:.2f} ns a sample, Y never whole."
+        f"\nFused products Y^T Y and Y^T tau of the Panda, float64, {n} samples: {ms * 1e6 / n:.2f} ns per sample, Y never whole."
     )
 
 

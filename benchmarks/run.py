@@ -52,7 +52,7 @@ SECTIONS = {
     "excitation": excitation,
     "tensors": tensors,
 }
-FEW = 300  # samples of a peer that takes one a call
+FEW = 300  # samples of a peer that takes one per call
 
 
 def best(run: Callable[[], object], repeats: int) -> float:
@@ -85,7 +85,7 @@ end:
 
 
 def bandwidth(repeats: int) -> dict[str, float]:
-    """Return the bytes a second of one core in memory beyond the caches: NumPy's fill, its copy (read and written), bare stores.
+    """Return the bytes per second of one core in memory beyond the caches: NumPy's fill, its copy (read and written), bare stores.
 
     The last are stores past the cache in one straight run, with nothing to compute: the most that any kernel could write.
     """
@@ -100,13 +100,13 @@ def bandwidth(repeats: int) -> dict[str, float]:
 
 
 def one_by_one(call: Callable[..., object], states: np.ndarray, repeats: int) -> float:
-    """Return seconds a sample of a call that takes one sample."""
+    """Return seconds per sample of a call that takes one sample."""
     rows = [tuple(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
     return best(lambda: [call(*row) for row in rows], repeats) / len(rows)
 
 
 def in_blocks(program: tp.Program, states: np.ndarray, repeats: int, **options: Any) -> float:
-    """Return seconds a sample, block after block into the same memory, as identification uses it."""
+    """Return seconds per sample, block after block into the same memory, as identification uses it."""
     kernel = program.compile("cpu", layout="batch_last", **options)
     parts = [np.ascontiguousarray(s[:BLOCK]) for s in states]
     out = kernel.empty(BLOCK)
@@ -115,7 +115,7 @@ def in_blocks(program: tp.Program, states: np.ndarray, repeats: int, **options: 
 
 
 def latency(program: tp.Program, states: np.ndarray, repeats: int) -> tuple[float, float]:
-    """Return seconds a call of the bound one-sample form, inputs in place, and with its inputs written from Python first."""
+    """Return seconds per call of the bound one-sample form, inputs in place, and with its inputs written from Python first."""
     step = program.compile("cpu").bound()
     rows = [np.concatenate(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
 
@@ -132,7 +132,7 @@ def latency(program: tp.Program, states: np.ndarray, repeats: int) -> tuple[floa
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:
-    """Return all of one arm's times, in seconds a sample."""
+    """Return all of one arm's times, in seconds per sample."""
     path, lock = peers.ARMS[name]
     start = time.perf_counter()
     robot = tp.Robot.from_urdf(path, lock=lock)
@@ -170,7 +170,7 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
 
 
 def in_all_cores(program: tp.Program, states: np.ndarray, repeats: int) -> float:
-    """Return seconds a sample with every core, on a batch large enough to share."""
+    """Return seconds per sample with every core, on a batch large enough to share."""
     cores = os.cpu_count() or 1
     kernel = program.compile("cpu", layout="batch_last", threads=cores)
     count = 16 * BLOCK
@@ -180,7 +180,7 @@ def in_all_cores(program: tp.Program, states: np.ndarray, repeats: int) -> float
 
 
 def stacked(kernel: Any, model: pin.Model, states: np.ndarray, repeats: int) -> dict[str, float]:
-    """Return the times of the stacked matrix of 200 000 samples, ours and FIGAROH's, and bytes a second that ours writes."""
+    """Return the times of the stacked matrix of 200 000 samples, ours and FIGAROH's, and bytes per second that ours writes."""
     seconds = float("inf")
     for _ in range(4):  # where its pages lie in memory changes the speed of a buffer by a quarter
         out = kernel.empty(STACK)[0]
@@ -196,7 +196,7 @@ def stacked(kernel: Any, model: pin.Model, states: np.ndarray, repeats: int) -> 
 
 
 def others(y: tp.Program, robot: tp.Robot, path: Path, states: np.ndarray, repeats: int) -> dict[str, float]:
-    """Return seconds a sample of Y by iDynTree and by CasADi itself."""
+    """Return seconds per sample of Y by iDynTree and by CasADi itself."""
     idyntree = peers.idyntree_regressor(path, list(robot.joint_names))
     single, mapped = peers.casadi_calls(y, BLOCK)
     columns = [np.ascontiguousarray(s[:BLOCK].T) for s in states]
@@ -231,7 +231,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             "",
             f"## {name}",
             "",
-            f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds a sample.",
+            f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds per sample.",
             "",
         ]
         cells = [
@@ -263,7 +263,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
         s, o = rows["stack"], rows["others"]
         lines += [
             "",
-            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns a sample into memory that is there, "
+            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns per sample into memory that is there, "
             "the best of four buffers "
             f"({s['bytes'] / 1e9:.1f} GB/s written, {s['bytes'] / machine['fill']:.0%} of fill and "
             f"{s['bytes'] / machine['stream']:.0%} of bare stores past the cache: the arithmetic is the limit, see Y above), "

@@ -153,7 +153,7 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def _falls(short: bool) -> dict[str, Any]:
-    """Return seconds a step of Pandas that fall, RK4 at 1 kHz, ours and by MuJoCo's threaded roll-outs."""
+    """Return seconds per step of Pandas that fall, RK4 at 1 kHz, ours and by MuJoCo's threaded roll-outs."""
     arm, _ = arm_and_model("Panda")
     count, steps, repeats = (64, 100, 2) if short else (BATCH, 500, 10)
     cores, plant = os.cpu_count() or 1, tp.RigidPlant(arm)
@@ -301,7 +301,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     return [
         "## Simulation",
         "",
-        "A law at 1 kHz, held for each period; RK4, one step a period; microseconds a period of one core (seconds simulated per",
+        "A law at 1 kHz, held for each period; RK4, one step per period; microseconds per period of one core (seconds simulated per",
         "second of it).",
         "Both sides follow the same motion, and their positions and torques agree to "
         f"{max(differences):.0e} rad and N m throughout.",
@@ -315,9 +315,9 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "",
         *table(["from", "ns"], steps),
         "",
-        f"{BATCH} Pandas that fall, every step recorded, RK4 at 1 kHz, without contacts: nanoseconds a step, and millions",
-        "of steps a second. MuJoCo's are those of its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
-        "for a humanoid with contacts, 0.65 and 1.8 million steps a second on an Apple M3 Max and a 64-core AMD 3995WX, and",
+        f"{BATCH} Pandas that fall, every step recorded, RK4 at 1 kHz, without contacts: nanoseconds per step, and millions",
+        "of steps per second. MuJoCo's are those of its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
+        "for a humanoid with contacts, 0.65 and 1.8 million steps per second on an Apple M3 Max and a 64-core AMD 3995WX, and",
         "0.95 and 2.7 million with MJX on an A100 and on eight TPU v5: other robots, other work",
         "([MJX documentation](https://mujoco.readthedocs.io/en/stable/mjx.html)).",
         "",

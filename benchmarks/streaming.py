@@ -143,7 +143,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "imports included; where others use the machine it is nearer to what a calm one would take.",
         "",
         *table(
-            ["log", "samples", "rows a joint", "s", "s of processor", "s a million samples", "peak memory, MB"], rows
+            ["log", "samples", "rows per joint", "s", "s of processor", "s per million samples", "peak memory, MB"],
+            rows,
         ),
     ]
 

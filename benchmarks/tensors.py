@@ -43,7 +43,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         rows.append([name, *cells, f"{row['adam'] / row['jax']:.0f} x" if "adam" in row else "-"])
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += [
-        f"The Panda, {SAMPLES} samples in float64, one core, milliseconds a call; `jit` has compiled what JAX runs. The loss is",
+        f"The Panda, {SAMPLES} samples in float64, one core, milliseconds per call; `jit` has compiled what JAX runs. The loss is",
         "the mean square of τ less a measured torque. Its gradient is by q, q̇ and q̈ of every sample, or by the 70 parameters π.",
         f"Versions: {versions}. adam-robotics has no inverse dynamics, so that its τ is M q̈ plus its bias force, as its users",
         "write it, and no regressor.",
@@ -130,7 +130,7 @@ def adam_functions(path: Path, joints: list[str]) -> dict[str, Callable[..., Any
 
 
 def in_torch(functions: dict[str, Any], arrays: Any, goal: Any, pi: Any, repeats: int) -> dict[str, float]:
-    """Return seconds a call in PyTorch, by what is computed."""
+    """Return seconds per call in PyTorch, by what is computed."""
     import torch
 
     torch.set_num_threads(1)

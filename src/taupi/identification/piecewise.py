@@ -52,7 +52,7 @@ def compress_log(fit: Fit, log: LogLike, path: PathLike, *, force: bool = False,
     """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
 
     An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
-    hundred bytes a sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    hundred bytes per sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
     overwritten only with `force`, False by default.
 
     >>> import os, tempfile, numpy as np, taupi as tp
