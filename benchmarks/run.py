@@ -85,7 +85,7 @@ end:
 
 
 def bandwidth(repeats: int) -> dict[str, float]:
-    """Return the bytes per second of one core in memory beyond the caches: NumPy's fill, its copy (read and written), bare stores.
+    """Return the bytes per second of one core beyond the caches: NumPy's fill, its copy (read and written), bare stores.
 
     The last are stores past the cache in one straight run, with nothing to compute: the most that any kernel could write.
     """

@@ -301,8 +301,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     return [
         "## Simulation",
         "",
-        "A law at 1 kHz, held for each period; RK4, one step per period; microseconds per period of one core (seconds simulated per",
-        "second of it).",
+        "A law at 1 kHz, held for each period; RK4, one step per period; microseconds per period of one core (seconds simulated",
+        "per second of it).",
         "Both sides follow the same motion, and their positions and torques agree to "
         f"{max(differences):.0e} rad and N m throughout.",
         "Ours includes the energy audit and the results. The peer's loop is as its users write it: `pin.aba` four times and",

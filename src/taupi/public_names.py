@@ -208,6 +208,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
+        "taupi.simulation.rollouts.ensemble": "Ensemble",
         "taupi.simulation.run_summary": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
     },
