@@ -15,13 +15,13 @@ from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.factors import JointFactor, Weights, stack_factors, triangle
+from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.on_demand import OnDemand
 from taupi.identification.rows.passes import SkippedLog
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
-from taupi.identification.solve import WEAK, Solution, solve
+from taupi.identification.solve import WEAK, Solution, Weights, solve
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.read import LogLike

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.identification.equations import Equations, spring_columns
-from taupi.identification.rows.factors import JointFactor, Weights, residual_squares
-from taupi.identification.solve import WEAK, Solution
+from taupi.identification.rows.factors import JointFactor, residual_squares
+from taupi.identification.solve import WEAK, Solution, Weights
 
 if TYPE_CHECKING:
     from taupi.identification.problem import Problem

@@ -23,8 +23,7 @@ import numpy as np
 from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import OFFSET, AngleSum, angle_sums
 from taupi.program.program import Program
-from taupi.program.tape import Instruction
-from taupi.program.targets.numpy import OPERATIONS
+from taupi.program.tape import OPERATIONS, Instruction
 
 _RING = ("neg", "sq", "twice", "inv", "add", "sub", "mul", "div")
 _ORDERED = ("sign", "fabs", "floor", "not", "fmin", "fmax", "lt", "le", "eq", "ne", "and", "or", "if_else_zero")

@@ -18,8 +18,8 @@ from taupi.identification.results.assemble import assemble
 from taupi.identification.results.description_errors import OFFSETS, SMALL, UNEXPLAINED, description_errors
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import Uncertainty
-from taupi.identification.rows.factors import Weights, residual_squares, stack_factors
-from taupi.identification.solve import Solution
+from taupi.identification.rows.factors import residual_squares, stack_factors
+from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import (
     first_weights,
     noise_weights,

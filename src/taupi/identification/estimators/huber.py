@@ -13,9 +13,9 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import uncertainty
-from taupi.identification.rows.factors import Weights, stack_factors
+from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
-from taupi.identification.solve import Solution
+from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import spring_scales, weighted_least_squares
 from taupi.identification.whitening import WeightedRows, transformed_factors
 

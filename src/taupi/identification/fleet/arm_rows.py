@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.identification.fleet.arrow import ArmTriangle, ArrowSolution, solve_arrow
-from taupi.identification.problem import Problem
-from taupi.identification.rows.factors import JointFactor, Weights
+from taupi.identification.problem import Problem, Weights
+from taupi.identification.rows.factors import JointFactor
 
 # The share of the noise of a joint over the fleet in that of one arm.
 _SHARED = 0.5

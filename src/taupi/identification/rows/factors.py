@@ -19,9 +19,6 @@ WEAKEST = 1e-6
 _PANEL = 8
 
 
-Weights = dict[tuple[int, int], float]  # by (file, joint)
-
-
 @dataclass(frozen=True)
 class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
@@ -200,7 +197,7 @@ def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
     ]
 
 
-def stack_factors(factors: Iterable[JointFactor], weights: Weights | None = None) -> np.ndarray:
+def stack_factors(factors: Iterable[JointFactor], weights: dict[tuple[int, int], float] | None = None) -> np.ndarray:
     """Return one triangle of several factors, each multiplied by the weight of its (file, joint), 1 by default."""
     return triangle(np.vstack([f.r * (weights or {}).get((f.file, f.joint), 1.0) for f in factors]))
 
