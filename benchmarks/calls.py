@@ -34,7 +34,7 @@ pin.rnea(model, model.createData(), z, z, z)
 
 
 def measure(short: bool) -> dict[str, Any]:
-    """Return seconds a call, and seconds of whole processes and builds."""
+    """Return seconds per call, and seconds of whole processes and builds."""
     rounds = 5 if short else 60
     path, lock = peers.ARMS["Panda"]
     robot, model = tp.Robot.from_urdf(path, lock=lock), peers.pinocchio_model(path, lock)

@@ -283,7 +283,7 @@ def trace_robot(
     constants = Constants()
     chain = Chain(robot, constants)
     ports = [joint_port(robot, p) if isinstance(p, str) else p for p in inputs]
-    program = trace(name, lambda *x: body(chain, *x), ports, outputs, constants, parameters)
+    program = trace(name, partial(body, chain), ports, outputs, constants, parameters)
     return watched(program, robot) if robot.multiple_joints and "q" in inputs else program
 
 

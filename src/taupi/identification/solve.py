@@ -16,6 +16,8 @@ WEAK = 1e-4
 # A parameter with more than this share in such a combination counts as not determined.
 SHARE = 1e-3
 
+Weights = dict[tuple[int, int], float]  # of rows, by (file, joint)
+
 
 @dataclass(frozen=True)
 class Solution:

@@ -92,12 +92,12 @@ def test_gains_of_every_shape_mean_the_same():
 
 def test_adapt_holds_the_rest_at_the_robots_values():
     state = [x[0] for x in random_states(ARM, 1, 5)]
-    whole, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, adapt=("forearm.m", "*.mx"))
+    every, some = tp.SlotineLi(ARM, K=1.0), tp.SlotineLi(ARM, K=1.0, Gamma_inv=0.3, adapt=("forearm.m", "*.mx"))
     assert some.parameters.names == ("upper_arm.mx", "forearm.m", "forearm.mx")
-    estimate = whole.parameters.values.copy()
-    places = [whole.parameters.layout.index(n) for n in some.parameters.names]
+    estimate = every.parameters.values.copy()
+    places = [every.parameters.layout.index(n) for n in some.parameters.names]
     estimate[places] *= 1.5
-    assert error(some.torque(*state, parameters=estimate[places]), whole.torque(*state, parameters=estimate)) < 1e-13
+    assert error(some.torque(*state, parameters=estimate[places]), every.torque(*state, parameters=estimate)) < 1e-13
     assert some.adaptation(*state).shape == (3,)
 
 
@@ -132,14 +132,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "told"), BAD)
-def test_bad_settings_say_what_is_wrong(settings, told):
-    with pytest.raises(tp.TaupiError, match=told):
+@pytest.mark.parametrize(("settings", "message"), BAD)
+def test_bad_settings_say_what_is_wrong(settings, message):
+    with pytest.raises(tp.TaupiError, match=message):
         tp.SlotineLi(ARM, **settings)
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: tp.SlotineLi("elbow2r"), "robot is str, expected a Robot"),
         (lambda: tp.Walker(ARM, gamma=0), "gamma is 0, expected a finite number above 0"),
@@ -172,8 +172,8 @@ def test_bad_settings_say_what_is_wrong(settings, told):
         ),
     ],
 )
-def test_other_bad_input(make, told):
-    with pytest.raises(tp.TaupiError, match=told):
+def test_other_bad_input(make, message):
+    with pytest.raises(tp.TaupiError, match=message):
         make()
 
 

@@ -106,7 +106,10 @@ def term_columns(
     dry = next((t for t in terms if t.name == Coulomb.name), Coulomb())
     own = chain.own_positions(q)
     state = _each(chain, dry, lambda t, i, k: t.column(own[i], qd[k], qdd[k]))
-    return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd, state, load) for t in terms))
+    blocks = [SX(chain.n, 0)]
+    for term in terms:
+        blocks.append(_columns(chain, term, q, qd, qdd, state, load))
+    return cs.horzcat(*blocks)
 
 
 def _columns(
@@ -125,8 +128,10 @@ def _columns(
 
 def _each(chain: Chain, term: Term, function: Callable[[Any, int, int], Expression]) -> Vector:
     """Return a function of the term of each motor, (motors,): of the term, the motor's number and that of its coordinate."""
-    motors = enumerate(chain.robot.actuated)
-    return cs.vertcat(*(function(term.at(i) if hasattr(term, "at") else term, i, k) for i, k in motors))
+    values = []
+    for i, k in enumerate(chain.robot.actuated):
+        values.append(function(term.at(i) if hasattr(term, "at") else term, i, k))
+    return cs.vertcat(*values)
 
 
 def _check_direction(term: Along, robot: Robot) -> None:

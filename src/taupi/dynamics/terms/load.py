@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, is_symbolic
 from taupi.program.casadi_on_use import cs
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError, shown
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 

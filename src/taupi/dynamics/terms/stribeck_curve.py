@@ -15,7 +15,7 @@ from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
 from taupi.dynamics.terms.viscous import Viscous
 from taupi.dynamics.types import SX, ArrayLike, Expression
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 

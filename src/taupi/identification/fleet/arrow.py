@@ -105,7 +105,7 @@ def solve_arrow(
         moved.append(-inverse @ arm.top[:, len(own_prior) : -1])
         own.append(solution.x)
         undetermined.append(solution.undetermined)
-    by_shared, given = np.array(moved), np.array(conditional)
+    by_shared, conditioned = np.array(moved), np.array(conditional)
     cross = by_shared @ covariance
-    total = given + cross @ by_shared.transpose(0, 2, 1)
-    return ArrowSolution(shared, np.array(own), total, given, by_shared, cross, np.array(undetermined))
+    total = conditioned + cross @ by_shared.transpose(0, 2, 1)
+    return ArrowSolution(shared, np.array(own), total, conditioned, by_shared, cross, np.array(undetermined))

@@ -119,7 +119,7 @@ class Fleet(Mapping[str, Fit]):
 
     def outliers(self, limit: float = 4.0) -> list[Outlier]:
         """Return the parameters with |z| above the `limit` (4), the farthest first; arms that are strangers are left out."""
-        found = []
+        outliers = []
         for arm, estimate in self.estimates.items():
             if arm in self.strangers:
                 continue
@@ -128,8 +128,8 @@ class Fleet(Mapping[str, Fit]):
                 if np.isfinite(z) and abs(z) > limit:
                     log, when = _first_seen(estimate, i, spread, np.sign(z))
                     stderr = float(np.sqrt(estimate.variance[i]))
-                    found.append(Outlier(arm, name, float(estimate.own[i]), stderr, spread.centre, z, log, when))
-        return sorted(found, key=lambda each: -abs(each.z))
+                    outliers.append(Outlier(arm, name, float(estimate.own[i]), stderr, spread.centre, z, log, when))
+        return sorted(outliers, key=lambda each: -abs(each.z))
 
     def drift(self, parameter: str) -> list[Drift]:
         """Return how a `parameter` such as "joint4.viscous" changes over the logs of each arm, the clearest slope first.
