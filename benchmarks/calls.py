@@ -79,8 +79,8 @@ def section(results: dict[str, Any], table: Callable[[list[str], list[list[str]]
         "",
         *table(["call", "taupi", "Pinocchio from Python"], calls),
         "",
-        "A plain call with a batch, which returns a new array; nanoseconds a sample on one core, and how many times as fast as",
-        "Pinocchio, which takes one sample a call from Python "
+        "A plain call with a batch, which returns a new array: nanoseconds of processor time a sample, and how many times as",
+        "fast as Pinocchio, which takes one sample a call from Python "
         f"(tau {1e9 * results['batches']['tau']['Pinocchio']:.0f} ns, Y {1e9 * results['batches']['Y']['Pinocchio']:.0f} ns). "
         "The array of the call before is gone, so that its memory is used again.",
         "",
@@ -130,12 +130,13 @@ def _batch_entries(seconds: float, peer: float) -> tuple[str, str]:
 
 
 def _shortest(call: Callable[[], object], rounds: int) -> float:
+    """Return the shortest processor time of a call: a large batch takes longer than others leave the processor alone."""
     call()
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
