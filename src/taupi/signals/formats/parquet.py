@@ -88,9 +88,7 @@ class _File:
         try:
             # Reading ahead would load the whole file into memory.
             stream = file.open() if isinstance(file, RemoteFile) else file
-            opened = pq.ParquetFile(
-                stream, metadata=self.footer, page_checksum_verification=True, pre_buffer=False
-            )
+            opened = pq.ParquetFile(stream, metadata=self.footer, page_checksum_verification=True, pre_buffer=False)
             self.footer = opened.metadata
             return opened
         except TaupiError:
