@@ -167,7 +167,7 @@ def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 def _begin(where: str) -> str:
     """Return the end of a remedy that asks for a mapping: how to begin one."""
-    return f". `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
+    return f"; `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
 
 
 def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
