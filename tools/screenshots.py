@@ -1,7 +1,7 @@
 """Make every page that the package writes, photograph it in Chromium, and put the pictures into the documents.
 
-`python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, and view.png. Nothing is written
-where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
+`python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, and view.png. Nothing is
+written where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def photograph_view(browser: Any) -> None:
     for name in ("frames", "inertia ellipsoids", "torques"):
         page.get_by_role("checkbox", name=name).check(force=True)
     page.wait_for_timeout(2000)
-    for notice in page.locator(".mantine-Notification-closeButton").all():  # that a machine without a GPU draws in software
+    for notice in page.locator(
+        ".mantine-Notification-closeButton"
+    ).all():  # that a machine without a GPU draws in software
         notice.click()
     page.wait_for_timeout(500)
     page.screenshot(path=FOLDER / "view.png")
