@@ -30,7 +30,7 @@ def runner(program: tp.Program) -> Callable[[], object]:
 
 
 def side_by_side(runs: list[Callable[[], object]], repeats: int) -> list[float]:
-    """Return the shortest time of each, in seconds a sample; they take turns, so that a busy machine is fair to all."""
+    """Return the shortest time of each, in seconds per sample; they take turns, so that a busy machine is fair to all."""
     shortest = [float("inf")] * len(runs)
     for _ in range(repeats):
         for k, run in enumerate(runs):
@@ -41,7 +41,7 @@ def side_by_side(runs: list[Callable[[], object]], repeats: int) -> list[float]:
 
 
 def measure(short: bool) -> dict[str, Any]:
-    """Return seconds a sample of rigid and elastic programs, and what they hold."""
+    """Return seconds per sample of rigid and elastic programs, and what they hold."""
     repeats = 200 if short else 5000
     results: dict[str, Any] = {}
     for name, arm in arms().items():
@@ -75,7 +75,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
             rows.append(
                 [name, key, " / ".join(times), held, " / ".join(entries), " / ".join(map(str, r["operations"]))]
             )
-    heading = ["robot", "program", "ns a sample", "structural nonzeros", "ns a nonzero", "operations"]
+    heading = ["robot", "program", "ns per sample", "structural nonzeros", "ns per nonzero", "operations"]
     return [
         HEADING,
         "",

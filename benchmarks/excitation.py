@@ -172,9 +172,13 @@ def longer(duration: float = 20.0) -> dict[str, float]:
     with one_blas_thread():
         candidates = [usual.start(rng, 1.0) for _ in range(100)]
         best = min(candidates, key=lambda x: np.linalg.cond(usual.matrix(x)))
-        seconds, found = cpu(lambda: improved(problem, problem.start(np.random.default_rng([0, 0])), Stop()))
+        seconds, candidate = cpu(lambda: improved(problem, problem.start(np.random.default_rng([0, 0])), Stop()))
         beaten = usual.value(best)[0]
-    return {"seconds": seconds, "variables": problem.size, "factor": float(np.exp((beaten - found.phi) / (2 * count)))}
+    return {
+        "seconds": seconds,
+        "variables": problem.size,
+        "factor": float(np.exp((beaten - candidate.phi) / (2 * count))),
+    }
 
 
 def figaroh_seconds() -> float | None:

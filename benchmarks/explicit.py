@@ -57,9 +57,9 @@ def regressor(name: str, form: str) -> Case:
     expansion = timed("expand", lambda: expand(program, limit=10_000_000))
     steps["expanded terms"] = sum(len(a.numerator) for output in expansion.outputs for a in output)
     timed("sympy", program.sympy)
-    made = timed("present", lambda: program.explicit(limit=10_000_000))
-    steps["characters"] = len(timed("text", made.text))
-    steps["terms"] = made.terms
+    formulas = timed("present", lambda: program.explicit(limit=10_000_000))
+    steps["characters"] = len(timed("text", formulas.text))
+    steps["terms"] = formulas.terms
     return steps
 
 
@@ -140,11 +140,11 @@ def measure(short: bool) -> Case:
             cases[f"{name}, {form}"] = (regressor, (name, form))
     for joints in (2, 3):
         cases[f"Lagrange, {joints} joints"] = (lagrange, (joints,))
-    told = {}
+    results = {}
     for label, (run, arguments) in cases.items():
         print(f"explicit forms: {label} ...", flush=True)
-        told[label] = _alone(run, arguments, limit)
-    return told
+        results[label] = _alone(run, arguments, limit)
+    return results
 
 
 def _alone(run: Callable[..., Case], arguments: tuple[Any, ...], limit: float) -> Case:
@@ -165,8 +165,8 @@ def _alone(run: Callable[..., Case], arguments: tuple[Any, ...], limit: float) -
 
 
 def _child(queue: Any, run: Callable[..., Case], arguments: tuple[Any, ...]) -> None:
-    told = run(*arguments)
-    queue.put(told | {"memory": _peak()})
+    result = run(*arguments)
+    queue.put(result | {"memory": _peak()})
 
 
 def _peak() -> int:
@@ -181,7 +181,7 @@ def _peak() -> int:
 # The page -----------------------------------------------------------------------------------------------------------
 
 
-def section(told: Case, table: Callable[[list[str], list[list[str]]], list[str]]) -> list[str]:
+def section(results: Case, table: Callable[[list[str], list[list[str]]], list[str]]) -> list[str]:
     """Return the lines of the page."""
     lines = [
         "## Explicit forms",
@@ -192,7 +192,7 @@ def section(told: Case, table: Callable[[list[str], list[list[str]]], list[str]]
         "",
     ]
     heading = ["arm", "trace", "expand", "SymPy", "present", "write", "terms", "presented", "text", "memory"]
-    rows = [[label, *_regressor_row(case)] for label, case in told.items() if label.endswith(("Y", "Y_r"))]
+    rows = [[label, *_regressor_row(case)] for label, case in results.items() if label.endswith(("Y", "Y_r"))]
     lines += table(heading, rows)
     quoted = ", ".join(f"{name} {seconds} s" for name, seconds in QUOTED.items())
     lines += [
@@ -205,16 +205,16 @@ def section(told: Case, table: Callable[[list[str], list[list[str]]], list[str]]
         "",
     ]
     heading = ["joints", "SymPy", "terms", "ours, SymPy out", "terms", "ours, to read", "ratio", "agree"]
-    lines += table(heading, [_lagrange_row(k, case) for k, case in told.items() if k.startswith("Lagrange")])
-    made = told["lump"]
+    lines += table(heading, [_lagrange_row(k, case) for k, case in results.items() if k.startswith("Lagrange")])
+    lumping = results["lump"]
     lines += [""]
     lines += (
-        [f"`tp.lump` of the planar 3R's operational force met its limit of {made['limit']:.0f} s."]
-        if "limit" in made
+        [f"`tp.lump` of the planar 3R's operational force met its limit of {lumping['limit']:.0f} s."]
+        if "limit" in lumping
         else [
-            f"`tp.lump` of the planar 3R's operational force: {made['known lengths']:.2f} s with known lengths "
-            f"({made['known lengths, count']} parameters), {made['unknown lengths']:.2f} s with unknown ones "
-            f"({made['unknown lengths, count']})."
+            f"`tp.lump` of the planar 3R's operational force: {lumping['known lengths']:.2f} s with known lengths "
+            f"({lumping['known lengths, count']} parameters), {lumping['unknown lengths']:.2f} s with unknown ones "
+            f"({lumping['unknown lengths, count']})."
         ]
     )
     return lines

@@ -44,10 +44,13 @@ def kernel(file: Path) -> Any:
     from taupi.program.program import Port
     from taupi.program.targets.cuda import CudaKernel, KernelSpec
 
-    told = json.loads(file.read_text())
+    record = json.loads(file.read_text())
     for key in ("inputs", "outputs"):
-        told[key] = tuple(Port(**(p | {"shape": tuple(p["shape"]), "labels": tuple(p["labels"])})) for p in told[key])
-    return CudaKernel(KernelSpec(**(told | {"nonzeros": tuple(told["nonzeros"])})))
+        record[key] = tuple(
+            Port(**(p | {"shape": tuple(p["shape"]), "labels": tuple(p["labels"])})) for p in record[key]
+        )
+    record["spans"] = tuple(map(tuple, record["spans"]))
+    return CudaKernel(KernelSpec(**(record | {"nonzeros": tuple(record["nonzeros"])})))
 
 
 def milliseconds(cupy: Any, call: Any, repeats: int = 15) -> float:
@@ -101,7 +104,7 @@ def run(folder: Path) -> None:
     )
     copy, fill = _bandwidth(cupy)
     print(f"Copy bandwidth {copy:.0f} GB/s (read and written), fill {fill:.0f} GB/s, measured in the same run.\n")
-    print("| robot | program | type | layout | samples | registers | ns a sample | GB/s | of copy |")
+    print("| robot | program | type | layout | samples | registers | ns per sample | GB/s | of copy |")
     print("|---|---|---|---|---|---|---|---|---|")
     for file in sorted(folder.glob("*.json")):
         _timed(cupy, file, copy)
@@ -126,9 +129,9 @@ def _timed(cupy: Any, file: Path, copy: float) -> None:
         ms = milliseconds(cupy, partial(k, *states, out=out))
         rate = size * n * (sum(p.size for p in k.spec.inputs) + sum(k.spec.nonzeros)) / ms / 1e6
         registers, spilled = k.registers
-        told = f"{registers}" + (f" + {spilled} B" if spilled else "")
+        cell = f"{registers}" + (f" + {spilled} B" if spilled else "")
         print(
-            f"| {robot} | {key} | {dtype} | {layout} | {n} | {told} | {ms * 1e6 / n:.3f} | {rate:.0f} | {rate / copy:.0%} |"
+            f"| {robot} | {key} | {dtype} | {layout} | {n} | {cell} | {ms * 1e6 / n:.3f} | {rate:.0f} | {rate / copy:.0%} |"
         )
 
 
@@ -138,13 +141,13 @@ def _products(cupy: Any, folder: Path) -> None:
     states = [cupy.random.standard_normal((p.size, n)).T for p in k.spec.inputs]
     tau = cupy.random.standard_normal((n, 7))
     few = [s[:5000] for s in states]
-    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)
-    whole = k(*few).reshape(70, -1)
-    assert float(abs(matrix - whole @ whole.T).max() / abs(matrix).max()) < 1e-12
-    assert float(abs(vector - whole @ tau[:5000].T.ravel()).max() / abs(vector).max()) < 1e-12
+    matrix, vector = k.normal_equations(tau[:5000], *few, tile=777)  # whole tiles, a shorter one, and single samples
+    rows = k(*few).reshape(70, -1)
+    assert float(abs(matrix - rows @ rows.T).max() / abs(matrix).max()) < 1e-12
+    assert float(abs(vector - rows @ tau[:5000].T.ravel()).max() / abs(vector).max()) < 1e-12
     ms = milliseconds(cupy, lambda: k.normal_equations(tau, *states), 5)
     print(
-        f"\nFused products Y^T Y and Y^T tau of the Panda, float64, {n} samples: {ms * 1e6 / n:.2f} ns a sample, Y never whole."
+        f"\nFused products Y^T Y and Y^T tau of the Panda, float64, {n} samples: {ms * 1e6 / n:.2f} ns per sample, Y never whole."
     )
 
 
@@ -153,8 +156,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("step", choices=("prepare", "run"))
     options.add_argument("folder", type=Path)
-    given = options.parse_args()
-    (prepare if given.step == "prepare" else run)(given.folder)
+    arguments = options.parse_args()
+    (prepare if arguments.step == "prepare" else run)(arguments.folder)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def main() -> None:
     for law in laws:
         print(f"Largest difference from the CPU over a second, {law}: {agreement(law):.1e}.", flush=True)
     print(
-        "\n| law | roll-outs | registers + bytes spilled | ns a period | simulated seconds per second | whole call, s |"
+        "\n| law | roll-outs | registers + bytes spilled | ns per period | simulated seconds per second | whole call, s |"
     )
     print("|---|---|---|---|---|---|")
     for law in laws:

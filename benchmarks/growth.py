@@ -119,11 +119,11 @@ def draw_laws(folder: Path) -> None:
     """Draw the cost of adaptive laws."""
     _style(folder)
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    told = {"ops": "scalar operations of a step", "time": "seconds a step, one bound call"}
+    labels = {"ops": "scalar operations of a step", "time": "seconds per step, one bound call"}
     for ax, (kind, curves) in zip(axes, by_laws().items(), strict=True):
         for name, curve in curves.items():
             ax.loglog(*zip(*curve, strict=True), "-o", ms=4, label=f"{name}: n^{slope(curve):.2f}")
-        ax.set(xlabel="joints of a random chain", ylabel=told[kind])
+        ax.set(xlabel="joints of a random chain", ylabel=labels[kind])
         ax.set_xticks(JOINTS, [str(n) for n in JOINTS])
         ax.legend(frameon=False, title="growth over the upper half")
     figure.savefig(folder / "bench-laws.png", dpi=140)
@@ -144,7 +144,7 @@ def draw(folder: Path) -> None:
     for name, curve in by_joints().items():
         ax = right if "build" in name else left
         ax.loglog(*zip(*curve, strict=True), "-o", ms=4, label=name.split(",")[0])
-    left.set(xlabel="joints of a random chain", ylabel="seconds a sample, one core", title="evaluation, in blocks")
+    left.set(xlabel="joints of a random chain", ylabel="seconds per sample, one core", title="evaluation, in blocks")
     right.set(xlabel="joints of a random chain", ylabel="seconds", title="trace and compile, from nothing")
     for ax in (left, right):
         ax.legend(frameon=False)

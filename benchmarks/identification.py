@@ -245,7 +245,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "The same prepared rows given to both, ordinary least squares: what is left of the torque, and the difference of the",
         "base parameters, FIGAROH's written in ours by the two exact maps.",
         "",
-        *table(["arm", "rows a joint", "ours", "FIGAROH", "ratio", "our residual", "FIGAROH's", "difference"], rows),
+        *table(["arm", "rows per joint", "ours", "FIGAROH", "ratio", "our residual", "FIGAROH's", "difference"], rows),
     ]
 
 

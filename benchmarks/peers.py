@@ -89,7 +89,7 @@ def idyntree_regressor(path: Path, joints: list[str]) -> Callable[..., Any] | No
 
 
 def casadi_calls(program: Any, batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return CasADi's own evaluation of the same trace: one sample a call, and mapped over a batch (columns)."""
+    """Return CasADi's own evaluation of the same trace: one sample per call, and mapped over a batch (columns)."""
     function = program._numeric
     return function, function.map(batch)
 

@@ -24,6 +24,7 @@ import calls
 import elastic
 import excitation
 import explicit
+import fleet
 import growth
 import identification
 import numpy as np
@@ -49,10 +50,11 @@ SECTIONS = {
     "identification": identification,
     "online": online,
     "streaming": streaming,
+    "fleet": fleet,
     "excitation": excitation,
     "tensors": tensors,
 }
-FEW = 300  # samples of a peer that takes one a call
+FEW = 300  # samples of a peer that takes one per call
 
 
 def best(run: Callable[[], object], repeats: int) -> float:
@@ -85,7 +87,7 @@ end:
 
 
 def bandwidth(repeats: int) -> dict[str, float]:
-    """Return the bytes a second of one core in memory beyond the caches: NumPy's fill, its copy (read and written), bare stores.
+    """Return the bytes per second of one core beyond the caches: NumPy's fill, its copy (read and written), bare stores.
 
     The last are stores past the cache in one straight run, with nothing to compute: the most that any kernel could write.
     """
@@ -100,13 +102,13 @@ def bandwidth(repeats: int) -> dict[str, float]:
 
 
 def one_by_one(call: Callable[..., object], states: np.ndarray, repeats: int) -> float:
-    """Return seconds a sample of a call that takes one sample."""
+    """Return seconds per sample of a call that takes one sample."""
     rows = [tuple(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
     return best(lambda: [call(*row) for row in rows], repeats) / len(rows)
 
 
 def in_blocks(program: tp.Program, states: np.ndarray, repeats: int, **options: Any) -> float:
-    """Return seconds a sample, block after block into the same memory, as identification uses it."""
+    """Return seconds per sample, block after block into the same memory, as identification uses it."""
     kernel = program.compile("cpu", layout="batch_last", **options)
     parts = [np.ascontiguousarray(s[:BLOCK]) for s in states]
     out = kernel.empty(BLOCK)
@@ -115,7 +117,7 @@ def in_blocks(program: tp.Program, states: np.ndarray, repeats: int, **options: 
 
 
 def latency(program: tp.Program, states: np.ndarray, repeats: int) -> tuple[float, float]:
-    """Return seconds a call of the bound one-sample form, inputs in place, and with its inputs written from Python first."""
+    """Return seconds per call of the bound one-sample form, inputs in place, and with its inputs written from Python first."""
     step = program.compile("cpu").bound()
     rows = [np.concatenate(s) for s in np.moveaxis(states, 1, 0)[:FEW]]
 
@@ -132,7 +134,7 @@ def latency(program: tp.Program, states: np.ndarray, repeats: int) -> tuple[floa
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:
-    """Return all of one arm's times, in seconds a sample."""
+    """Return all of one arm's times, in seconds per sample."""
     path, lock = peers.ARMS[name]
     start = time.perf_counter()
     robot = tp.Robot.from_urdf(path, lock=lock)
@@ -170,7 +172,7 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
 
 
 def in_all_cores(program: tp.Program, states: np.ndarray, repeats: int) -> float:
-    """Return seconds a sample with every core, on a batch large enough to share."""
+    """Return seconds per sample with every core, on a batch large enough to share."""
     cores = os.cpu_count() or 1
     kernel = program.compile("cpu", layout="batch_last", threads=cores)
     count = 16 * BLOCK
@@ -180,7 +182,7 @@ def in_all_cores(program: tp.Program, states: np.ndarray, repeats: int) -> float
 
 
 def stacked(kernel: Any, model: pin.Model, states: np.ndarray, repeats: int) -> dict[str, float]:
-    """Return the times of the stacked matrix of 200 000 samples, ours and FIGAROH's, and bytes a second that ours writes."""
+    """Return the times of the stacked matrix of 200 000 samples, ours and FIGAROH's, and bytes per second that ours writes."""
     seconds = float("inf")
     for _ in range(4):  # where its pages lie in memory changes the speed of a buffer by a quarter
         out = kernel.empty(STACK)[0]
@@ -196,7 +198,7 @@ def stacked(kernel: Any, model: pin.Model, states: np.ndarray, repeats: int) -> 
 
 
 def others(y: tp.Program, robot: tp.Robot, path: Path, states: np.ndarray, repeats: int) -> dict[str, float]:
-    """Return seconds a sample of Y by iDynTree and by CasADi itself."""
+    """Return seconds per sample of Y by iDynTree and by CasADi itself."""
     idyntree = peers.idyntree_regressor(path, list(robot.joint_names))
     single, mapped = peers.casadi_calls(y, BLOCK)
     columns = [np.ascontiguousarray(s[:BLOCK].T) for s in states]
@@ -231,10 +233,10 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             "",
             f"## {name}",
             "",
-            f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds a sample.",
+            f"Blocks of {BLOCK} samples, batch-last, into the same memory; nanoseconds per sample.",
             "",
         ]
-        told = [
+        cells = [
             [
                 key,
                 f"{r['ours'] * 1e9:.0f}",
@@ -255,7 +257,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             "one bound call (with its inputs written)",
             "operations",
         ]
-        lines += table(heading, told)
+        lines += table(heading, cells)
         lines += [
             "",
             "Y_r by Pinocchio is the identity of three calls; base Y is held against its full Y, which is all it has.",
@@ -263,7 +265,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
         s, o = rows["stack"], rows["others"]
         lines += [
             "",
-            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns a sample into memory that is there, "
+            f"The stacked matrix of {STACK} samples: ours {s['ours'] * 1e9:.0f} ns per sample into memory that is there, "
             "the best of four buffers "
             f"({s['bytes'] / 1e9:.1f} GB/s written, {s['bytes'] / machine['fill']:.0%} of fill and "
             f"{s['bytes'] / machine['stream']:.0%} of bare stores past the cache: the arithmetic is the limit, see Y above), "
@@ -288,8 +290,8 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
     lines += table(
         ["robot", "Y", "base Y"], [[n, *(_count(p) for p in _both(n))] for n in ("puma560", "panda", "ur10")]
     )
-    for key, told in sections.items():
-        lines += ["", *SECTIONS[key].section(told, table)]
+    for key, measured in sections.items():
+        lines += ["", *SECTIONS[key].section(measured, table)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth of adaptive laws with joints](images/bench-laws.png)", ""]
@@ -331,19 +333,19 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--short", action="store_true", help="few repeats, no plots, nothing written")
     options.add_argument("--only", choices=(*SECTIONS, "laws"), help="measure one section and put it into the page")
-    given = options.parse_args()
+    arguments = options.parse_args()
     docs = ROOT / "docs"
-    if given.only == "laws":
+    if arguments.only == "laws":
         growth.draw_laws(docs / "images")
         return
-    if given.only:
-        told = SECTIONS[given.only].measure(given.short)
-        lines = SECTIONS[given.only].section(told, table)
-        if not given.short:
-            pages.into_page(docs / "benchmarks.md", docs / "benchmarks.json", given.only, lines, told)
+    if arguments.only:
+        measured = SECTIONS[arguments.only].measure(arguments.short)
+        lines = SECTIONS[arguments.only].section(measured, table)
+        if not arguments.short:
+            pages.into_page(docs / "benchmarks.md", docs / "benchmarks.json", arguments.only, lines, measured)
         print("\n".join(lines))
         return
-    repeats = 2 if given.short else 15
+    repeats = 2 if arguments.short else 15
     machine = bandwidth(repeats)
     results = {}
     start = time.perf_counter()
@@ -353,13 +355,13 @@ def main() -> None:
     for name in peers.ARMS:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
-    sections = {key: part.measure(given.short) for key, part in SECTIONS.items()}
-    if not given.short:
+    sections = {key: part.measure(arguments.short) for key, part in SECTIONS.items()}
+    if not arguments.short:
         growth.draw(docs / "images")
         (docs / "benchmarks.md").write_text(page(results, machine, sections, True))
         data = {"machine": machine, "processor": processor(), "arms": results, **sections}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
-    print(page(results, machine, sections, not given.short))
+    print(page(results, machine, sections, not arguments.short))
 
 
 if __name__ == "__main__":

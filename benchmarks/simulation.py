@@ -153,7 +153,7 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def _falls(short: bool) -> dict[str, Any]:
-    """Return seconds a step of Pandas that fall, RK4 at 1 kHz, ours and by MuJoCo's threaded roll-outs."""
+    """Return seconds per step of Pandas that fall, RK4 at 1 kHz, ours and by MuJoCo's threaded roll-outs."""
     arm, _ = arm_and_model("Panda")
     count, steps, repeats = (64, 100, 2) if short else (BATCH, 500, 10)
     cores, plant = os.cpu_count() or 1, tp.RigidPlant(arm)
@@ -180,12 +180,17 @@ def _loop(name: str, law: str, short: bool) -> dict[str, Any]:
     arm, model = arm_and_model(name)
     motion = tp.Sinusoids(MIDDLE[name], np.full((arm.n, 1), 0.4), np.linspace(1, 2, arm.n)[:, None])
     adaptive = tp.SlotineLi(arm)
-    made, start = (computed_torque(arm), None) if law == LAWS[0] else (adaptive, KNOWN * arm.parameters.values)
-    given: dict[str, Any] = {"plant": tp.RigidPlant(arm), "controller": made, "reference": motion, "parameters": start}
+    controller, start = (computed_torque(arm), None) if law == LAWS[0] else (adaptive, KNOWN * arm.parameters.values)
+    keywords: dict[str, Any] = {
+        "plant": tp.RigidPlant(arm),
+        "controller": controller,
+        "reference": motion,
+        "parameters": start,
+    }
     begin = time.perf_counter()
-    tp.simulate(duration=1 / RATE, rate=RATE, **given)
+    tp.simulate(duration=1 / RATE, rate=RATE, **keywords)
     build = time.perf_counter() - begin
-    run = tp.simulate(duration=steps / RATE, rate=RATE, **given)
+    run = tp.simulate(duration=steps / RATE, rate=RATE, **keywords)
     peer = pinocchio_loop(model, motion, steps, pinocchio_law(model, law, adaptive))
     difference = float(np.abs(np.hstack([run.q, run.tau]) - peer).max())
     assert difference < 1e-6, f"{name}, {law}: the loops differ by {difference}"
@@ -193,11 +198,11 @@ def _loop(name: str, law: str, short: bool) -> dict[str, Any]:
 
     def many(threads: int) -> object:
         options = {"duration": 0.5, "rate": RATE, "initial": initial, "threads": threads, "every": 10}
-        return tp.simulate_many(**given, **options)
+        return tp.simulate_many(**keywords, **options)
 
     return {
         "build": build,
-        "alone": best(lambda: tp.simulate(duration=steps / RATE, rate=RATE, **given), repeats) / steps,
+        "alone": best(lambda: tp.simulate(duration=steps / RATE, rate=RATE, **keywords), repeats) / steps,
         "batch": best(lambda: many(1), max(3, repeats // 5)) / (BATCH * 0.5 * RATE),
         "all cores": best(lambda: many(os.cpu_count() or 1), max(3, repeats // 5), time.perf_counter)
         / (BATCH * 0.5 * RATE),
@@ -205,7 +210,7 @@ def _loop(name: str, law: str, short: bool) -> dict[str, Any]:
         / 200,
         "calls": pinocchio_calls_alone(model, law, repeats),
         "difference": difference,
-        "operations": _operations(given["plant"], made),
+        "operations": _operations(keywords["plant"], controller),
     }
 
 
@@ -246,9 +251,9 @@ def _step(short: bool) -> dict[str, float]:
 
     peer = pinocchio_law(model, LAWS[1], law)
     calls = {"bound": bound.run, "written": written, "pinocchio": lambda: peer(*states)}
-    made = {name: best(lambda call=call: [call() for _ in range(50)], repeats) / 50 for name, call in calls.items()}
-    made["init_step"] = best(lambda: law.step(law.init(), *states, 1e-3), repeats)
-    return made | {"c": _as_c(law, states, repeats), "operations": law.step_program().operations.total}
+    seconds = {name: best(lambda call=call: [call() for _ in range(50)], repeats) / 50 for name, call in calls.items()}
+    seconds["init_step"] = best(lambda: law.step(law.init(), *states, 1e-3), repeats)
+    return seconds | {"c": _as_c(law, states, repeats), "operations": law.step_program().operations.total}
 
 
 def _as_c(law: Any, states: np.ndarray, repeats: int) -> float:
@@ -269,11 +274,11 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     for name, laws in results["loops"].items():
         for law, r in laws.items():
             seconds = [r["pinocchio"], r["alone"], r["batch"], r["all cores"]]
-            told = [f"{s * 1e6:.2f} ({1 / (s * RATE):.0f} s/s)" for s in seconds]
-            told[0] += f"; calls alone {r['calls'] * 1e6:.1f}"
+            cells = [f"{s * 1e6:.2f} ({1 / (s * RATE):.0f} s/s)" for s in seconds]
+            cells[0] += f"; calls alone {r['calls'] * 1e6:.1f}"
             ratio = f"{seconds[0] / seconds[1]:.0f} x, {seconds[0] / seconds[2]:.0f} x"
             counts = " and ".join(map(str, r["operations"]))
-            rows.append([f"{name}, {law}", *told, ratio, counts, f"{r['build']:.1f} s"])
+            rows.append([f"{name}, {law}", *cells, ratio, counts, f"{r['build']:.1f} s"])
             differences.append(r["difference"])
     heading = [
         "robot and law",
@@ -296,8 +301,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     return [
         "## Simulation",
         "",
-        "A law at 1 kHz, held for each period; RK4, one step a period; microseconds a period of one core (seconds simulated per",
-        "second of it).",
+        "A law at 1 kHz, held for each period; RK4, one step per period; microseconds per period of one core (seconds simulated",
+        "per second of it).",
         "Both sides follow the same motion, and their positions and torques agree to "
         f"{max(differences):.0e} rad and N m throughout.",
         "Ours includes the energy audit and the results. The peer's loop is as its users write it: `pin.aba` four times and",
@@ -310,9 +315,9 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "",
         *table(["from", "ns"], steps),
         "",
-        f"{BATCH} Pandas that fall, every step recorded, RK4 at 1 kHz, without contacts: nanoseconds a step, and millions",
-        "of steps a second. MuJoCo's are those of its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
-        "for a humanoid with contacts, 0.65 and 1.8 million steps a second on an Apple M3 Max and a 64-core AMD 3995WX, and",
+        f"{BATCH} Pandas that fall, every step recorded, RK4 at 1 kHz, without contacts: nanoseconds per step, and millions",
+        "of steps per second. MuJoCo's are those of its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
+        "for a humanoid with contacts, 0.65 and 1.8 million steps per second on an Apple M3 Max and a 64-core AMD 3995WX, and",
         "0.95 and 2.7 million with MJX on an A100 and on eight TPU v5: other robots, other work",
         "([MJX documentation](https://mujoco.readthedocs.io/en/stable/mjx.html)).",
         "",

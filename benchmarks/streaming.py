@@ -64,9 +64,9 @@ def child(paths: list[str], workers: int, decimate: int | None, stream: bool | N
     """Identify and print seconds, the peak of the resident memory (MB), samples fitted and the parameters, as JSON."""
     start = time.perf_counter()
     fit = tp.identify(arm(), paths, decimate=decimate, stream=stream, workers=workers)
-    told = {"seconds": time.perf_counter() - start, "peak": peak_mb(), "rows": fit.joints[0].rows}
-    told["cpu"] = time.process_time()
-    print(json.dumps(told | {"values": fit.values.tolist(), "stderr": fit.stderr.tolist()}))
+    result = {"seconds": time.perf_counter() - start, "peak": peak_mb(), "rows": fit.joints[0].rows}
+    result["cpu"] = time.process_time()
+    print(json.dumps(result | {"values": fit.values.tolist(), "stderr": fit.stderr.tolist()}))
 
 
 def run(paths: list[Path], workers: int = 1, decimate: int | None = None, stream: bool | None = True) -> dict[str, Any]:
@@ -86,27 +86,27 @@ def measure(short: bool) -> dict[str, Any]:
     samples, fewer = (600_000, 200_000) if short else (10_000_000, 1_000_000)
     cores = os.cpu_count() or 1
     with tempfile.TemporaryDirectory() as folder:
-        whole, part = Path(folder, "whole.parquet"), Path(folder, "part.parquet")
+        log, part = Path(folder, "whole.parquet"), Path(folder, "part.parquet")
         parts = [Path(folder, f"part{k}.parquet") for k in range(FILES)]
         many = [Path(folder, f"short{k}.parquet") for k in range(4 if short else MANY)]
         start = time.perf_counter()
-        for path, count, seed in ((whole, samples, 0), (part, fewer, 0)):
+        for path, count, seed in ((log, samples, 0), (part, fewer, 0)):
             generate(path, count, seed)
         for k, path in enumerate(parts):
             generate(path, samples // FILES, k)
         for k, path in enumerate(many):
             generate(path, BLOCK, k)
-        made = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         runs = {
             "its beginning": run([part]),
-            "one file": run([whole]),
+            "one file": run([log]),
             f"{FILES} files": run(parts),
             f"{FILES} files, {cores} at once": run(parts, workers=cores),
             f"{len(many)} files of {BLOCK}": run(many, stream=None),
         }
         if not short:
-            runs["one file, every sample kept"] = run([whole], decimate=1)
-        size = whole.stat().st_size
+            runs["one file, every sample kept"] = run([log], decimate=1)
+        size = log.stat().st_size
     difference = _difference(runs[f"{FILES} files"], runs[f"{FILES} files, {cores} at once"])
     grown = runs["one file"]["peak"] - runs["its beginning"]["peak"]
     assert difference < 1e-9, f"files in parallel change the answer by {difference}"
@@ -115,7 +115,7 @@ def measure(short: bool) -> dict[str, Any]:
     kept = {name: {k: r[k] for k in ("seconds", "cpu", "peak", "rows")} for name, r in runs.items()}
     counts = {name: fewer if name == "its beginning" else samples for name in kept}
     counts[f"{len(many)} files of {BLOCK}"] = len(many) * BLOCK
-    return {"samples": counts, "bytes": size, "generated": made, "runs": kept, "difference": difference}
+    return {"samples": counts, "bytes": size, "generated": seconds, "runs": kept, "difference": difference}
 
 
 def _difference(a: dict[str, Any], b: dict[str, Any]) -> float:
@@ -143,7 +143,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         "imports included; where others use the machine it is nearer to what a calm one would take.",
         "",
         *table(
-            ["log", "samples", "rows a joint", "s", "s of processor", "s a million samples", "peak memory, MB"], rows
+            ["log", "samples", "rows per joint", "s", "s of processor", "s per million samples", "peak memory, MB"],
+            rows,
         ),
     ]
 

@@ -31,32 +31,32 @@ def measure(short: bool) -> dict[str, Any]:
     return result
 
 
-def section(told: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
+def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
     """Return the section of the page."""
     lines = ["## Inside JAX and PyTorch", ""]
-    if not told:
+    if not results:
         return [*lines, "JAX is not installed."]
-    theirs = "adam" in told["times"]["tau"]
+    theirs = "adam" in results["times"]["tau"]
     rows = []
-    for name, row in told["times"].items():
+    for name, row in results["times"].items():
         cells = [f"{row[k] * 1e3:.2f}" if k in row else "-" for k in ("jax", "callback", "torch", "adam")]
         rows.append([name, *cells, f"{row['adam'] / row['jax']:.0f} x" if "adam" in row else "-"])
-    versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += [
-        f"The Panda, {SAMPLES} samples in float64, one core, milliseconds a call; `jit` has compiled what JAX runs. The loss is",
-        "the mean square of τ less a measured torque. Its gradient is by q, q̇ and q̈ of every sample, or by the 70 parameters π.",
+        f"The Panda, {SAMPLES} samples in float64, one core, milliseconds per call; `jit` has compiled what JAX runs. The loss",
+        "is the mean square of τ less a measured torque. Its gradient is by q, q̇ and q̈ of every sample, or by the 70 entries of π.",
         f"Versions: {versions}. adam-robotics has no inverse dynamics, so that its τ is M q̈ plus its bias force, as its users",
         "write it, and no regressor.",
         "",
     ]
     heading = ["", "JAX", "the same by `pure_callback`", "PyTorch", "adam-robotics in JAX", "ratio"]
     lines += table(heading, rows)
-    built = told["compile"]
+    built = results["compile"]
     lines += [
         "",
         f"Compiling value and gradient: ours {built['jax']:.2f} s"
         + (
-            f", adam-robotics {built['adam']:.1f} s; both gradients agree to {told['difference']:.0e}."
+            f", adam-robotics {built['adam']:.1f} s; both gradients agree to {results['difference']:.0e}."
             if theirs
             else "."
         ),
@@ -130,7 +130,7 @@ def adam_functions(path: Path, joints: list[str]) -> dict[str, Callable[..., Any
 
 
 def in_torch(functions: dict[str, Any], arrays: Any, goal: Any, pi: Any, repeats: int) -> dict[str, float]:
-    """Return seconds a call in PyTorch, by what is computed."""
+    """Return seconds per call in PyTorch, by what is computed."""
     import torch
 
     torch.set_num_threads(1)

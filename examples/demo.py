@@ -62,27 +62,27 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("-o", "--output", type=Path, default=Path("out/demo"), help="directory for all files")
     options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
-    folder: Path = given.output
+    arguments = options.parse_args()
+    folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(given.seed)
+    rng = np.random.default_rng(arguments.seed)
     known, truth = tp.load("puma560"), rubbing_robot()  # the catalogue's arm has no friction: it is found from the log
 
     start = time.perf_counter()
-    plan = tp.excite(known, DURATION_S, terms=TERMS, limits=LIMITS, starts=2, seed=given.seed)
+    plan = tp.excite(known, DURATION_S, terms=TERMS, limits=LIMITS, starts=2, seed=arguments.seed)
     print(f"designed   {plan.summary} ({time.perf_counter() - start:.1f} s)")
     plan.write(folder / "excitation", force=True)
     tp.report(plan, folder / "excitation.html", force=True)
 
     middle, width = np.mean([LIMITS["lower"], LIMITS["upper"]], axis=0), np.subtract(LIMITS["upper"], LIMITS["lower"])
-    other_motion = tp.BSpline.random(middle, 0.2 * width, count=24, duration=DURATION_S, seed=given.seed)
+    other_motion = tp.BSpline.random(middle, 0.2 * width, count=24, duration=DURATION_S, seed=arguments.seed)
     exciting, other = folder / "exciting.csv", folder / "other.csv"
     for path, motion in ((exciting, plan.motion), (other, other_motion)):
         tp.write_log(measured(truth, motion, rng), path, force=True)
     print(f"simulated  {exciting} and {other}: {RATE_HZ:g} Hz, counted angles, {TORQUE_NOISE:.0%} torque noise")
 
     start = time.perf_counter()
-    fit = tp.identify(known, exciting, terms=TERMS, seed=given.seed)
+    fit = tp.identify(known, exciting, terms=TERMS, seed=arguments.seed)
     print(f"identified {fit.summary} ({time.perf_counter() - start:.1f} s)")
     values = fit.basis.project(tp.base_parameters(truth, TERMS).standard)
     low, high = fit.intervals().T

@@ -66,12 +66,12 @@ def by_c(program, folder, dtype="float64", compiler="gcc", optimise="-O1"):
     function.restype = None
 
     def call(*inputs):
-        given = flat(program, inputs, dtype)
-        n = len(given[0])
-        made = [np.full((n, p.size), 77.0, dtype) for p in program.outputs]  # zeros must be written too
+        arrays = flat(program, inputs, dtype)
+        n = len(arrays[0])
+        outputs = [np.full((n, p.size), 77.0, dtype) for p in program.outputs]  # zeros must be written too
         for k in range(n):
-            function(*(pointer(x[k]) for x in given), *(pointer(y[k]) for y in made))
-        return result(program, made)
+            function(*(pointer(x[k]) for x in arrays), *(pointer(y[k]) for y in outputs))
+        return result(program, outputs)
 
     return call
 
@@ -93,11 +93,11 @@ def by_octave(program, folder, dtype="float64"):
     (folder / "emitted.m").write_text(text, encoding="utf-8")
 
     def call(*inputs):
-        given = [np.asarray(x, dtype=float) for x in inputs]
-        n = len(given[0])
+        arrays = [np.asarray(x, dtype=float) for x in inputs]
+        n = len(arrays[0])
         lines, names = [], [f"out{k}" for k in range(len(program.outputs))]
         for k in range(n):
-            written = (x[k].reshape(-1, order="F") for x in given)
+            written = (x[k].reshape(-1, order="F") for x in arrays)
             shapes = (
                 f"reshape([{' '.join(map(repr, v.tolist()))}], {sizes(p.shape)})" for v, p in pairs(written, program)
             )
@@ -140,25 +140,25 @@ def by_cuda(program, folder, dtype="float64", layout="batch_last"):
     loaded = ctypes.CDLL(str(library))
 
     def call(*inputs):
-        given = flat(program, inputs, dtype)
-        n = max(map(len, given))
+        arrays = flat(program, inputs, dtype)
+        n = max(map(len, arrays))
         shapes = [(p.size, n) if layout == "batch_last" else (n, p.size) for p in program.outputs]
-        made = [np.zeros(s, dtype) for s in shapes]
+        outputs = [np.zeros(s, dtype) for s in shapes]
         # The entries of a sample are `stride` apart here, to see that strides are honoured; one sample is shared by stride 0.
-        columns = [np.asfortranarray(x) for x in given]
+        columns = [np.asfortranarray(x) for x in arrays]
         arguments = []
         for x in columns:
             sample, entry = ctypes.c_longlong(int(len(x) > 1)), ctypes.c_longlong(len(x))
             arguments += [pointer(x), sample, entry]
-        arguments += [pointer(y) for y in made] + [ctypes.c_longlong(n)]
+        arguments += [pointer(y) for y in outputs] + [ctypes.c_longlong(n)]
         for i in range(n + 3):  # threads beyond the last sample do nothing
             loaded.choose(i)
             loaded.emitted(*arguments)
         if layout == "batch_last":
-            made = [
-                y.reshape(*p.shape[::-1], n).T.reshape(n, p.size) for y, p in zip(made, program.outputs, strict=True)
+            outputs = [
+                y.reshape(*p.shape[::-1], n).T.reshape(n, p.size) for y, p in zip(outputs, program.outputs, strict=True)
             ]
-        return result(program, made)
+        return result(program, outputs)
 
     return call
 

@@ -16,9 +16,9 @@ class Page(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.addresses += [given[k] for k in ("src", "href") if k in given]
-        self.ids += [given["id"]] if "id" in given else []
+        values = dict(attributes)
+        self.addresses += [values[k] for k in ("src", "href") if k in values]
+        self.ids += [values["id"]] if "id" in values else []
         if tag not in VOID:
             self.open.append(tag)
         if tag == "table":

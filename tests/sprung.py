@@ -58,8 +58,8 @@ def states(arm, seed=0, duration=8.0, rate=500.0, size=0.8, steps=20, terms=FRIC
     loop = cs.Function("loop", [begin, now], [end, cs.vertcat(begin, applied)]).mapaccum(count)
     time = np.arange(count) / rate
     start = np.concatenate([np.zeros(n), np.array(g(np.zeros(n))).ravel() / k, np.zeros(2 * n)])
-    told = np.array(loop(start, time[None, :])[1]).T
-    return time, told[:, : 4 * n], told[:, 4 * n :]
+    path = np.array(loop(start, time[None, :])[1]).T
+    return time, path[:, : 4 * n], path[:, 4 * n :]
 
 
 def log_of(arm, position_noise=0.0, torque_noise=0.0, noise_seed=100, **settings):

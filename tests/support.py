@@ -55,7 +55,7 @@ def random_robot(seed: int, joints: int | None = None, tree: bool = True, mimic:
     """A random tree of turning and sliding joints about any axes, with friction and drives."""
     rng = np.random.default_rng(seed)
     n = joints or int(rng.integers(1, 6))
-    made, coordinate = [], 0
+    parts, coordinate = [], 0
     for i in range(n):
         parent = int(rng.integers(-1, i)) if tree and i else i - 1
         plain = bool(rng.random() < 0.5)
@@ -63,7 +63,7 @@ def random_robot(seed: int, joints: int | None = None, tree: bool = True, mimic:
         follows = mimic and i > 0 and rng.random() < 0.5
         ratio = exact(round(float(rng.uniform(-2, 2)), 2)) if follows else Fraction(1)
         f = [exact(round(float(v), 3)) for v in rng.uniform(0, 1, 6)]
-        made.append(
+        parts.append(
             Joint(
                 name=f"j{i}",
                 kind="prismatic" if rng.random() < 0.3 else "revolute",
@@ -82,7 +82,7 @@ def random_robot(seed: int, joints: int | None = None, tree: bool = True, mimic:
     gravity = tuple(exact(round(float(v), 2)) for v in rng.uniform(-10, 10, 3))
     tip = Frame("tool", n - 1, random_placement(rng, False))
     base = random_placement(rng, True)
-    return Robot(f"random{seed}", tuple(made), links, gravity, base, frames=(tip,), tip="tool")
+    return Robot(f"random{seed}", tuple(parts), links, gravity, base, frames=(tip,), tip="tool")
 
 
 def random_states(robot: Robot, count: int, vectors: int, seed: int = 0) -> np.ndarray:

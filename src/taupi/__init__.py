@@ -187,10 +187,10 @@ if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.program.emit import emit
     from taupi.program.program import Program
-    from taupi.regressors.classical import energy_regressor
     from taupi.regressors.classical import regressor
     from taupi.regressors.classical import slotine_li_regressor
     from taupi.regressors.elastic import elastic_regressor
+    from taupi.regressors.energy import energy_regressor
     from taupi.regressors.explicit import explicit_regressor
     from taupi.regressors.lump import lump
     from taupi.regressors.operational import operational_regressor

@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "Ensemble",
     "RobustnessStudy",
     "RunSummary",
     "robustness",
@@ -22,4 +23,5 @@ if TYPE_CHECKING:
     from taupi.signatures import robustness
     from taupi.signatures import simulate_many
     from taupi.signatures import simulate_summary
+    from taupi.simulation.rollouts.ensemble import Ensemble
     from taupi.simulation.run_summary import RunSummary

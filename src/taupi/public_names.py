@@ -36,7 +36,8 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.analysis.bounds": "bounds",
         "taupi.analysis.properties": "properties",
         # Regressors, and what can be identified.
-        "taupi.regressors.classical": "regressor, slotine_li_regressor, energy_regressor",
+        "taupi.regressors.classical": "regressor, slotine_li_regressor",
+        "taupi.regressors.energy": "energy_regressor",
         "taupi.regressors.operational": "operational_regressor",
         "taupi.regressors.elastic": "elastic_regressor",
         "taupi.regressors.explicit": "explicit_regressor",
@@ -207,6 +208,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
+        "taupi.simulation.rollouts.ensemble": "Ensemble",
         "taupi.simulation.run_summary": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
     },

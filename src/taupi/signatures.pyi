@@ -56,6 +56,7 @@ from taupi.simulation.plants.plant import Plant
 from taupi.simulation.references import ReferenceLike
 from taupi.simulation.rollouts.batch import Initial
 from taupi.simulation.rollouts.batch import Values
+from taupi.simulation.rollouts.ensemble import Ensemble
 from taupi.simulation.rollouts.loads import PayloadLike
 from taupi.simulation.run import Run
 from taupi.simulation.run import RunBatch
@@ -352,7 +353,7 @@ def compress_log(
     """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
 
     An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
-    hundred bytes a sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    hundred bytes per sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
     overwritten only with `force`, False by default.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
@@ -1236,23 +1237,20 @@ def simulate_many(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
+    tolerance: float = 1e-09,
+    every: int = 1,
     links: ArrayLike | None = None,
     threads: int | None = None,
     device: str = "cpu",
-    tolerance: float = 1e-09,
-    every: int = 1,
     horizon: Horizon | None = None,
+    ensemble: Ensemble | None = None,
 ) -> RunBatch:
     """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` gives it.
 
-    What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
-    (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
-    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
-    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
-    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
-    `threads`: by default all cores.
-    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+    What the roll-outs do not have in common is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those
+    that share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared, and as in
+    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all or
+    (B, N, n), where something else has B rows, too.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1263,6 +1261,17 @@ def simulate_many(
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one of so many control periods in the run.
+
+    Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
+
+    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+    - `parameters`: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
+    - `inputs`: Values of a Program's other inputs by name, (B, ...).
+    - `payloads`: B of Payload, None, or lists of (time, Payload).
+    - `seeds`: (B,), of the sensors' noise; by default 0 to B - 1.
+    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law knows nothing.
+    - `threads`: How many cores work; by default all.
+    - `device` ('cpu'): "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
     """
     ...
 
@@ -1282,18 +1291,19 @@ def simulate_summary(
     payloads: Sequence[PayloadLike] | None = None,
     seeds: Sequence[int] | None = None,
     *,
-    links: ArrayLike | None = None,
     late: float = 0.8,
-    threads: int | None = None,
-    device: str = "cpu",
     tolerance: float = 1e-09,
     every: int = 1,
+    links: ArrayLike | None = None,
+    threads: int | None = None,
+    device: str = "cpu",
     horizon: Horizon | None = None,
+    ensemble: Ensemble | None = None,
 ) -> RunSummary:
     """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
 
-    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
-    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
+    for all.
     `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
     fifth.
 
@@ -1306,6 +1316,17 @@ def simulate_summary(
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one of so many control periods in the run.
+
+    Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
+
+    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+    - `parameters`: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
+    - `inputs`: Values of a Program's other inputs by name, (B, ...).
+    - `payloads`: B of Payload, None, or lists of (time, Payload).
+    - `seeds`: (B,), of the sensors' noise; by default 0 to B - 1.
+    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law knows nothing.
+    - `threads`: How many cores work; by default all.
+    - `device` ('cpu'): "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
     """
     ...
 

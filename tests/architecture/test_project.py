@@ -97,10 +97,10 @@ def test_the_workflow_is_well_formed():
 def test_make_has_every_target_that_is_named_and_says_what_each_does():
     if sys.platform == "win32":
         pytest.skip("make is for Linux and macOS")
-    told = subprocess.run(
+    listing = subprocess.run(
         ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    targets = {line.split()[0] for line in told.splitlines()}
+    targets = {line.split()[0] for line in listing.splitlines()}
     phony = re.search(r"^\.PHONY: (.*)$", text("Makefile"), re.MULTILINE)[1].split()
     assert targets == set(phony)
     pages = [".github/workflows/ci.yml", "CONTRIBUTING.md", "README.md", "docs/mutants.md"]

@@ -141,16 +141,16 @@ KNOWN = {"self", "cls"}
 
 def public_callables():
     """Every public callable by its dotted name: functions, constructors, and public methods of public classes."""
-    found = {}
+    callables = {}
     for name in PUBLIC:
         for public in homes(name):
             value = getattr(namespace(name), public)
             path = ".".join(filter(None, ("taupi", name, public)))
-            found[path] = value
+            callables[path] = value
             if inspect.isclass(value):
-                found |= methods_of(path, value)
+                callables |= methods_of(path, value)
     by_identity = {}  # a thing that several places offer, or several classes inherit, counts once
-    for path, value in found.items():
+    for path, value in callables.items():
         by_identity.setdefault(id(getattr(value, "__func__", value)), (path, value))
     return dict(by_identity.values())
 

@@ -73,15 +73,15 @@ def assert_identified(folder, sigma, promised):
         cwd=folder,
     )
     assert fit.returncode == 0, fit.stderr
-    found = tp.load_fit(folder / "fit")
-    truth = found.basis.project(found.basis.standard)
+    fitted = tp.load_fit(folder / "fit")
+    truth = fitted.basis.project(fitted.basis.standard)
     by_name = {row["name"]: row["stderr"] for row in promised}
-    expected = np.array([by_name[name] for name in found.names])
-    off = (found.values - truth) / expected
+    expected = np.array([by_name[name] for name in fitted.names])
+    off = (fitted.values - truth) / expected
     assert np.square(off).sum() < 29.6  # chi^2 of 10 parameters: more in one of a thousand cases
     # The fit leaves out the ends, and slow samples, which tell of friction most of all.
-    ratio = found.stderr / expected
-    links = [not name.endswith((".viscous", ".coulomb")) for name in found.names]
+    ratio = fitted.stderr / expected
+    links = [not name.endswith((".viscous", ".coulomb")) for name in fitted.names]
     assert 0.9 < np.exp(np.log(ratio[links]).mean()) < 1.3 and (ratio > 0.9).all() and ratio.max() < 2.5
 
 

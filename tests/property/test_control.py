@@ -50,12 +50,12 @@ def spd(rng, n):
 def test_recursive_laws_are_the_closed_ones(robot, seed, adapt):
     p = len(tp.SlotineLi(robot, K=1.0, Gamma_inv=1.0, terms=ALL_TERMS, adapt=adapt).parameters)
     rng = np.random.default_rng(seed)
-    told = {"terms": ALL_TERMS, "adapt": adapt, "Lambda": rng.uniform(1, 6, robot.n), "Gamma_inv": spd(rng, p)}
+    keywords = {"terms": ALL_TERMS, "adapt": adapt, "Lambda": rng.uniform(1, 6, robot.n), "Gamma_inv": spd(rng, p)}
     K = spd(rng, robot.n)
     state = random_states(robot, 3, 5, seed)
     pairs = [
-        (tp.SlotineLi(robot, K=K, **told), tp.NiemeyerSlotine(robot, K=K, **told)),
-        (tp.Walker(robot, gamma=3.0, form="closed", **told), tp.Walker(robot, gamma=3.0, **told)),
+        (tp.SlotineLi(robot, K=K, **keywords), tp.NiemeyerSlotine(robot, K=K, **keywords)),
+        (tp.Walker(robot, gamma=3.0, form="closed", **keywords), tp.Walker(robot, gamma=3.0, **keywords)),
     ]
     for closed, recursive in pairs:
         pi_hat = estimate(closed, seed)
@@ -225,10 +225,10 @@ def test_closed_form_costs_more_for_each_further_joint():
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(robot=robots, seed=seeds)
 def test_base_parameters_give_the_same_torque(robot, seed):
-    whole = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",))
+    standard_law = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",))
     base = tp.SlotineLi(robot, K=2.0, Gamma_inv=1.0, terms=("viscous",), adapt="base")
     state = random_states(robot, 3, 5, seed)
-    pi_hat = estimate(whole, seed)
+    pi_hat = estimate(standard_law, seed)
     projected = tp.base_parameters(robot, terms=("viscous",)).project(pi_hat)
-    got, want = quick(base)(*state, projected)[0], quick(whole)(*state, pi_hat)[0]
+    got, want = quick(base)(*state, projected)[0], quick(standard_law)(*state, pi_hat)[0]
     assert error(got, want) < 1e-9  # coefficients of B reach some hundreds

@@ -70,4 +70,4 @@ def test_v_falls_on_a_plant_that_is_not_ours(arm, kind):
     assert np.diff(V).max() < RISE * V[0]
     assert np.linalg.norm(s[-1]) < 0.6 * np.linalg.norm(s[0])  # within 0.75 s
     one, other = (m.torque(q, qd, *motion, parameters=estimates) for m in (law, closed))
-    assert np.abs(one - other).max() < 1e-10  # along the run (spec A7)
+    assert np.abs(one - other).max() < 1e-10  # along the run (Kubozono et al., table of closed loops)

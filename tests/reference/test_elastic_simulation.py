@@ -16,17 +16,17 @@ SIMULATED = 1e-7  # the specification's tolerance for simulations
 
 
 def test_stribeck_values_of_the_specification():
-    given = OPERATORS["stribeck"]
-    thetad = np.array(given["thetad"])[:, None] * np.ones(2)
-    assert error(tp.terms.StribeckCurve.document().torque(thetad).T, np.array(given["F"])) < elastic.VECTOR
+    vector = OPERATORS["stribeck"]
+    thetad = np.array(vector["thetad"])[:, None] * np.ones(2)
+    assert error(tp.terms.StribeckCurve.document().torque(thetad).T, np.array(vector["F"])) < elastic.VECTOR
 
 
 @pytest.mark.parametrize(("velocity", "name"), [(False, "u_regulation"), (True, "u_tracking")])
 def test_control_law_of_the_specification(velocity, name):
-    given = OPERATORS["pd_gravity"]
-    law = tp.laws.ElasticPDGravity(elastic.arm(given["robot"]), given["KP"], given["KD"], velocity=velocity)
-    u = law.torque(given["theta"], given["thetad"], given["q_des"], given["qd_des"], [0.0, 0.0])
-    assert error(u, np.array(given[name])) < elastic.VECTOR
+    vector = OPERATORS["pd_gravity"]
+    law = tp.laws.ElasticPDGravity(elastic.arm(vector["robot"]), vector["KP"], vector["KD"], velocity=velocity)
+    u = law.torque(vector["theta"], vector["thetad"], vector["q_des"], vector["qd_des"], [0.0, 0.0])
+    assert error(u, np.array(vector[name])) < elastic.VECTOR
 
 
 def closed_loop(**options):
@@ -47,10 +47,10 @@ def test_simulation_of_the_specification():
 
 
 def test_points_that_repeat_are_the_same_as_rest():
-    given = tp.BSpline(VECTOR["control_points"], VECTOR["T"], rest=False)
+    vector = tp.BSpline(VECTOR["control_points"], VECTOR["T"], rest=False)
     ours = tp.BSpline(VECTOR["control_points"][2:-2], VECTOR["T"])
     t = np.linspace(0, VECTOR["T"], 50)
-    assert all(error(a, b) < 1e-12 for a, b in zip(given(t), ours(t), strict=True))
+    assert all(error(a, b) < 1e-12 for a, b in zip(vector(t), ours(t), strict=True))
 
 
 def test_another_integrator_and_the_document_matrices():
@@ -177,10 +177,10 @@ def test_mujoco_with_rotors_as_bodies():
 
 
 def test_the_filter_of_the_specification():
-    given = OPERATORS["butterworth"]
-    b, a = (v[:6] for v in sos2tf(_sections(given["fs"], given["fc"], given["order"])))
-    assert error(b, np.array(given["b"])) < elastic.VECTOR and error(a, np.array(given["a"])) < elastic.VECTOR
-    assert error(b / np.array(given["b"]), np.ones(6)) < 1e-8  # the numerator is of the size 1e-6
+    vector = OPERATORS["butterworth"]
+    b, a = (v[:6] for v in sos2tf(_sections(vector["fs"], vector["fc"], vector["order"])))
+    assert error(b, np.array(vector["b"])) < elastic.VECTOR and error(a, np.array(vector["a"])) < elastic.VECTOR
+    assert error(b / np.array(vector["b"]), np.ones(6)) < 1e-8  # the numerator is of the size 1e-6
 
 
 def least_squares(run, Y):
@@ -205,18 +205,18 @@ def test_the_experiment_of_the_document(seed):
     def errors(terms, base=base, truth=truth):
         plant = tp.ElasticPlant(arm, terms=terms, smoothing=0.0)
         run = tp.simulate(plant, law, motion, 8.9, rate=1000, substeps=10, control="continuous")
-        found, kept = least_squares(run, base.regressor())
+        values, kept = least_squares(run, base.regressor())
         assert 0.8 < kept < 0.9  # the document discards 15 %
-        return np.abs(found - truth) / np.where(truth == 0, 1.0, np.abs(truth))
+        return np.abs(values - truth) / np.where(truth == 0, 1.0, np.abs(truth))
 
     assert errors(("coulomb", "viscous")).mean() < 1e-10
     rough = errors((curve,))
     assert 0.120 < rough.mean() < 0.140 and 0.008 < rough[~static].mean() < 0.020
     named = tp.base_parameters(arm, elastic=True, terms=curve.columns)
-    whole = dict(zip(named.standard.names, named.standard.values, strict=True))
+    by_name = dict(zip(named.standard.names, named.standard.values, strict=True))
     for i in range(2):
-        whole[f"joint{i + 1}.stribeck_rise"], whole[f"joint{i + 1}.stribeck_fall"] = curve.rise[i], curve.fall[i]
-    full = named.project(np.array(list(whole.values())))
+        by_name[f"joint{i + 1}.stribeck_rise"], by_name[f"joint{i + 1}.stribeck_fall"] = curve.rise[i], curve.fall[i]
+    full = named.project(np.array(list(by_name.values())))
     # Of f_3 a ten-thousandth is left above 0.5 rad/s.
     rise = np.array(["rise" in name for name in named.names])
     exact = errors((curve,), named, full)

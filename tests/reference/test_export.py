@@ -96,12 +96,12 @@ def test_terms_without_a_place_are_named(tmp_path):
     terms = ("viscous", "spring")
     truth = np.concatenate([arm.parameters.values, np.full(4, 0.5)])
     fit = tp.estimators.Feasible().fit(problem_of(arm, truth, terms=terms))
-    told = r"2 parameters have no place in a description: shoulder\.spring, elbow\.spring"
+    message = r"2 parameters have no place in a description: shoulder\.spring, elbow\.spring"
     for take in (fit.robot_identified, lambda: tp.write_toml(fit, tmp_path / "arm.toml")):
-        with pytest.raises(TaupiError, match=told + r".*predicts a different torque.*anyway=True"):
+        with pytest.raises(TaupiError, match=message + r".*predicts a different torque.*anyway=True"):
             take()
     assert not list(tmp_path.iterdir())
-    with pytest.warns(TaupiWarning, match=told):
+    with pytest.warns(TaupiWarning, match=message):
         robot = fit.robot_identified(anyway=True)
     assert [float(j.friction.viscous) for j in robot.joints] == pytest.approx([0.5, 0.5], rel=1e-6)
 

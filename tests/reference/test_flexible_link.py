@@ -68,17 +68,17 @@ def fitted(files):
 
 
 def test_held_out_errors_are_below_the_peers(fitted):
-    told = json.loads((DATA / "baseline.json").read_text())["first half->second half"]
+    baseline = json.loads((DATA / "baseline.json").read_text())["first half->second half"]
     errors = {j["name"]: j["relative"] for j in fitted["validation"][0]["joints"]}
     assert (
-        errors["base.motor"] <= 1.01 * told["motor_torque_rel"]["test"]
+        errors["base.motor"] <= 1.01 * baseline["motor_torque_rel"]["test"]
     )  # behind our filter; behind the peer's see below
-    assert errors["base.link"] <= told["link_acc_rel"]["test"]
+    assert errors["base.link"] <= baseline["link_acc_rel"]["test"]
 
 
 def test_behind_the_peers_filter_too(files, fitted):
     """The same rows and the same cutoff as the peer's; the link's torque over its inertia is its acceleration."""
-    told = json.loads((DATA / "baseline.json").read_text())["first half->second half"]
+    baseline = json.loads((DATA / "baseline.json").read_text())["first half->second half"]
     fit = tp.load_fit(files / "out")
     log = tp.read_log(files / "both.csv", fit.robot, files / "columns.toml")
     seen = fit.validate(log, cutoff_hz=PEER_HZ, trim=False, decimate=1)
@@ -86,8 +86,8 @@ def test_behind_the_peers_filter_too(files, fitted):
     assert rows.sum() > 0.98 * (LAST - FIRST)  # less what two filters leave out at the end
     left = np.linalg.norm(seen.residual[rows], axis=0)
     inertial = np.linalg.norm(seen.predicted[rows, 0])  # Izz qdd: the arm turns in a plane without gravity
-    assert left[1] / np.linalg.norm(seen.measured[rows, 1]) <= told["motor_torque_rel"]["test"]
-    assert left[0] / inertial <= told["link_acc_rel"]["test"]
+    assert left[1] / np.linalg.norm(seen.measured[rows, 1]) <= baseline["motor_torque_rel"]["test"]
+    assert left[0] / inertial <= baseline["link_acc_rel"]["test"]
 
 
 def test_the_spring_agrees_with_what_was_published(files, fitted):

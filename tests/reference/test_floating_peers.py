@@ -298,7 +298,7 @@ def test_pinocchio_on_every_file(robots_dir):
                 regressor,
             )
             inputs = ((q, qd, qdd), (q,), (q, qd), (q,), (q, qd, qdd))
-            for program, given, value in zip(programs, inputs, expected, strict=True):
-                assert worst(program(*given), value) < TIGHT, (path.name, program)
+            for program, arrays, value in zip(programs, inputs, expected, strict=True):
+                assert worst(program(*arrays), value) < TIGHT, (path.name, program)
         compared.append(path.stem)
     assert len(compared) >= 60

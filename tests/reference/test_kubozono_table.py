@@ -1,4 +1,4 @@
-"""The table of closed loops (spec A7), cell by cell, on our plant and on Pinocchio's articulated bodies."""
+"""The table of closed loops of Kubozono et al., cell by cell, on our plant and on Pinocchio's articulated bodies."""
 
 import dataclasses
 

@@ -20,33 +20,33 @@ CASES = {c["id"]: c for c in json.loads((DATA / "spec-dynamics-and-regressors.js
 
 def lecture():
     """The lecture's 2R with its held torques and tip forces; the forces are in the base's x and y."""
-    given = CASES["lecture2R_simulation"]["inputs"]
-    arm = tp.load("lecture2r").bind(**{k: given[k] for k in ("L1", "L2", "m1", "m2", "g")})
-    wrench = np.zeros((given["N"], 6))
-    wrench[:, 3:5] = given["f_tip_xy_on_environment"]
-    tau, dt = np.array(given["tau"]), given["dt_tau"]
+    case = CASES["lecture2R_simulation"]["inputs"]
+    arm = tp.load("lecture2r").bind(**{k: case[k] for k in ("L1", "L2", "m1", "m2", "g")})
+    wrench = np.zeros((case["N"], 6))
+    wrench[:, 3:5] = case["f_tip_xy_on_environment"]
+    tau, dt = np.array(case["tau"]), case["dt_tau"]
     plant = tp.RigidPlant(arm, wrench=wrench)
     options = {
-        "duration": dt * (given["N"] - 1),
+        "duration": dt * (case["N"] - 1),
         "rate": 1 / dt,
-        "initial": (given["theta0"], given["dtheta0"]),
+        "initial": (case["theta0"], case["dtheta0"]),
     }
-    return plant, lambda t, q, qd: tau[round(t / dt)], options, given
+    return plant, lambda t, q, qd: tau[round(t / dt)], options, case
 
 
 @pytest.mark.parametrize("traced", [True, False])
 def test_the_lectures_euler(traced):
-    plant, controller, options, given = lecture()
+    plant, controller, options, case = lecture()
     if traced:  # the same torques as a program of time: held samples, chosen by comparison
         import casadi as cs
 
-        tau, dt = given["tau"], given["dt_tau"]
+        tau, dt = case["tau"], case["dt_tau"]
 
         def body(t):
             return sum((cs.SX(row) * (cs.fabs(t / dt - k) < 0.5) for k, row in enumerate(tau)), cs.SX.zeros(2))
 
         controller = tp.program.trace("held", body, [tp.program.Port("t")], [tp.program.Port("tau", (2,))])
-    run = tp.simulate(plant, controller, integrator="euler", substeps=given["n_res"], **options)
+    run = tp.simulate(plant, controller, integrator="euler", substeps=case["n_res"], **options)
     rows = np.hstack([run.q, run.qd])
     assert error(rows, CASES["lecture2R_simulation"]["expected"]["euler_theta_dtheta_rows"]) < SPEC
 

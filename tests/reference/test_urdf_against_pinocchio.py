@@ -72,5 +72,5 @@ def test_mimic_joints_move_as_pinocchio_says(robots_dir, file):
 
 def mimic_offsets(file):
     joints = ElementTree.parse(file).getroot().findall("joint")
-    found = {j.get("name"): j.find("mimic") for j in joints if j.find("mimic") is not None}
-    return {name: float(mimic.get("offset", 0)) for name, mimic in found.items()}
+    mimics = {j.get("name"): j.find("mimic") for j in joints if j.find("mimic") is not None}
+    return {name: float(mimic.get("offset", 0)) for name, mimic in mimics.items()}

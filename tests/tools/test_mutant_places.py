@@ -12,8 +12,8 @@ FILE = "src/taupi/signals/small.py"
 
 def changes(text: str, kind: str | None = None) -> list[str]:
     """The lines that mutants make of a text of one line."""
-    found = [m for m in mutants_of(FILE, text) if kind in (None, m.kind)]
-    return [m.apply(text) for m in found if is_change(m, text)]
+    mutants = [m for m in mutants_of(FILE, text) if kind in (None, m.kind)]
+    return [m.apply(text) for m in mutants if is_change(m, text)]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_equal_lines_are_told_apart_and_keys_stay_when_lines_move():
 def test_places_in_the_real_source_can_be_changed():
     for file in sample.files_of(ROOT)[::10]:
         text = (ROOT / file).read_text(encoding="utf-8")
-        found = mutants_of(file, text)
-        assert len({m.key for m in found}) == len(found)
-        for mutant in found[::7]:
+        mutants = mutants_of(file, text)
+        assert len({m.key for m in mutants}) == len(mutants)
+        for mutant in mutants[::7]:
             assert is_change(mutant, text), f"{file}:{mutant.line} {mutant.change}"
 
 

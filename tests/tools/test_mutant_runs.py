@@ -103,8 +103,8 @@ def reach(project, copy) -> Reach:
 
 
 def mutant(line: str, change: str):
-    (found,) = [m for m in mutants_of(SMALL, SOURCE) if m.code == line and m.change == change]
-    return found
+    (place,) = [m for m in mutants_of(SMALL, SOURCE) if m.code == line and m.change == change]
+    return place
 
 
 def names(tests) -> set[str]:
@@ -135,9 +135,9 @@ def test_a_test_that_fails_by_itself_kills_nobody(reach):
 
 def test_lines_are_found_where_they_stood(reach):
     moved = SOURCE.replace("LIMIT = 3", "# a new line\nLIMIT = 3").replace("def total", "# another\ndef total")
-    (found,) = [m for m in mutants_of(SMALL, moved) if (m.code, m.change) == SUM]
-    assert found.line == mutant(*SUM).line + 2
-    assert names(reach.tests_of(found, moved)) >= {"test_second", "test_cached_again"}
+    (place,) = [m for m in mutants_of(SMALL, moved) if (m.code, m.change) == SUM]
+    assert place.line == mutant(*SUM).line + 2
+    assert names(reach.tests_of(place, moved)) >= {"test_second", "test_cached_again"}
 
 
 def test_killed_survived_and_unreached(reach, copy):
@@ -249,7 +249,7 @@ def test_the_page_says_who_survived():
 
 
 def test_the_short_form_names_files_that_exist():
-    given = command.arguments(["--short"])
-    assert given.size == 12
-    assert given.least >= 0.8
-    assert all((ROOT / path).is_file() for path in (*given.only, *given.tests))
+    options = command.arguments(["--short"])
+    assert options.size == 12
+    assert options.least >= 0.8
+    assert all((ROOT / path).is_file() for path in (*options.only, *options.tests))

@@ -39,10 +39,10 @@ class Fence:
 
 def fences(page: Path) -> list[Fence]:
     source = page.read_text(encoding="utf-8")
-    found = list(FENCE.finditer(source))
+    blocks = list(FENCE.finditer(source))
     result = []
-    for k, match in enumerate(found):
-        after = found[k + 1] if k + 1 < len(found) else None
+    for k, match in enumerate(blocks):
+        after = blocks[k + 1] if k + 1 < len(blocks) else None
         directly = after is not None and after[1] == "text" and not source[match.end() : after.start()].strip()
         title = TITLE.search(match[2])
         line = source.count("\n", 0, match.start()) + 2

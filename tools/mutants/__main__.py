@@ -27,7 +27,7 @@ SHORT_TESTS = ("tests/reference/test_spec_vectors.py", "tests/unit/signals/test_
 SHORT_SIZE, SHORT_LEAST = 12, 0.8
 
 
-def arguments(given: list[str] | None = None) -> argparse.Namespace:
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="mutants", description="Put small faults into the source: do the tests notice?"
@@ -58,7 +58,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--short", action="store_true", help="a dozen mutants of well-tested files, four in five to be killed"
     )
-    result = parser.parse_args(given)
+    result = parser.parse_args(words)
     result.root = result.root.resolve()
     if result.short:
         result.only, result.tests = list(SHORT_ONLY), list(SHORT_TESTS)
@@ -125,38 +125,40 @@ def check_killers(outcomes: dict[Mutant, Outcome], copy: Copy) -> None:
 
 def main() -> None:
     """Record, draw, try, report."""
-    given = arguments()
+    options = arguments()
     equivalents = sample.read_equivalents()
-    texts = {file: (given.root / file).read_text(encoding="utf-8") for file in sample.files_of(given.root, given.only)}
-    if given.list:
-        for mutant in sample.draw(texts, given.size, given.seed, equivalents):
+    texts = {
+        file: (options.root / file).read_text(encoding="utf-8") for file in sample.files_of(options.root, options.only)
+    }
+    if options.list:
+        for mutant in sample.draw(texts, options.size, options.seed, equivalents):
             print(f"{mutant.file}:{mutant.line}  {mutant.kind}: {mutant.change}\n    {mutant.code}")
         return
-    cache = given.root / ".mutants"
-    if given.fresh:
+    cache = options.root / ".mutants"
+    if options.fresh:
         shutil.rmtree(cache, ignore_errors=True)
-    reach = Reach(cache / "recordings", given.root, files_with_tests(given.root, given.tests))
-    trees = [digest(given.root / name) for name in ("src", "tests", "docs")]
-    results = Results(cache / "results.json", given.root, " ".join([*trees, *given.tests, str(given.budget)]))
-    copies = [Copy(given.root, cache / "objects") for _ in range(given.jobs)]
+    reach = Reach(cache / "recordings", options.root, files_with_tests(options.root, options.tests))
+    trees = [digest(options.root / name) for name in ("src", "tests", "docs")]
+    results = Results(cache / "results.json", options.root, " ".join([*trees, *options.tests, str(options.budget)]))
+    copies = [Copy(options.root, cache / "objects") for _ in range(options.jobs)]
 
     def wanted(mutant: Mutant) -> bool:
         """With some tests only, a line that none of them runs says nothing about them."""
-        return not given.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
+        return not options.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
 
     try:
-        record(reach, copies[0], given.jobs)
-        mutants = sample.draw(texts, given.size, given.seed, equivalents, wanted)
-        outcomes = try_all(mutants, texts, reach, results, copies, given.budget)
+        record(reach, copies[0], options.jobs)
+        mutants = sample.draw(texts, options.size, options.seed, equivalents, wanted)
+        outcomes = try_all(mutants, texts, reach, results, copies, options.budget)
         check_killers(outcomes, copies[0])
     finally:
         for copy in copies:
             copy.remove()
-    conclude(outcomes, given, equivalents)
+    conclude(outcomes, options, equivalents)
 
 
 def conclude(
-    outcomes: dict[Mutant, Outcome], given: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...]
+    outcomes: dict[Mutant, Outcome], options: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...]
 ) -> None:
     """Print what survived and the shares, write the page, and end with 1 where too few were killed."""
     for mutant, outcome in outcomes.items():
@@ -164,10 +166,10 @@ def conclude(
             print(f"survived: {survivor(mutant, outcome)}")
     for name, total, kills in rows(outcomes):
         print(f"{name}: {kills} of {total} killed")
-    if given.report:
-        given.report.write_text(page(outcomes, given.seed, given.least, equivalents), encoding="utf-8")
-    if killed_share(outcomes) < given.least:
-        sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * given.least:.0f} % are asked for.")
+    if options.report:
+        options.report.write_text(page(outcomes, options.seed, options.least, equivalents), encoding="utf-8")
+    if killed_share(outcomes) < options.least:
+        sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * options.least:.0f} % are asked for.")
 
 
 if __name__ == "__main__":

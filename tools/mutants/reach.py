@@ -42,10 +42,10 @@ class TimedTest:
 def files_with_tests(root: Path, only: Iterable[str] = ()) -> list[str]:
     """Return the files with tests or doctests, or those at or below the paths `only`, as paths from `root`."""
     places = list(only) or ["tests", PACKAGE]
-    found = {
+    files = {
         p for place in places for p in ((root / place).rglob("*.py") if (root / place).is_dir() else [root / place])
     }
-    result = (p.relative_to(root).as_posix() for p in found if p.name.startswith("test_") or _has_examples(p, root))
+    result = (p.relative_to(root).as_posix() for p in files if p.name.startswith("test_") or _has_examples(p, root))
     return sorted(result)
 
 

@@ -53,10 +53,10 @@ def room_of(file: str) -> str:
 def files_of(root: Path, only: Iterable[str] = ()) -> list[str]:
     """Return the Python files of the rooms, or those at or below the paths `only`, as paths from `root`."""
     places = list(only) or [f"{PACKAGE}/{room}" for room in ROOMS]
-    found = {
+    files = {
         p for place in places for p in ((root / place).rglob("*.py") if (root / place).is_dir() else [root / place])
     }
-    return sorted(p.relative_to(root).as_posix() for p in found)
+    return sorted(p.relative_to(root).as_posix() for p in files)
 
 
 def shares(counts: Mapping[str, int], size: int) -> dict[str, int]:

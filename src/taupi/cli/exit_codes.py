@@ -1,6 +1,14 @@
 """How commands end: the numbers that the shell sees, and what each means."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
 from enum import IntEnum
+
+import typer
+
+from taupi.errors import Argument, TaupiError
 
 
 class ExitCode(IntEnum):
@@ -21,3 +29,17 @@ class ExitCode(IntEnum):
     """
     THRESHOLD_MISSED = 5
     """A threshold that the user set, such as --max-error, was missed."""
+
+
+def check_threshold(max_error: float | None) -> None:
+    """Refuse a threshold that is no share of the torque."""
+    if max_error is not None and not 0 <= max_error < float("inf"):
+        raise TaupiError(Argument("max_error"), f" is {max_error:g}, expected a share of the torque, such as 0.05.")
+
+
+def exit_if_missed(max_error: float | None, errors: Mapping[str, float]) -> None:
+    """End with 5 where a relative error, by the name of its log, is above the threshold."""
+    missed = [f"{log} {error:.2%}" for log, error in errors.items() if max_error is not None and not error <= max_error]
+    if missed:
+        print(f"taupi: the relative error is above --max-error {max_error:g}: {', '.join(missed)}.", file=sys.stderr)
+        raise typer.Exit(ExitCode.THRESHOLD_MISSED)

@@ -10,11 +10,7 @@ from typing import Any
 from taupi.checks import not_negative
 from taupi.cli.parsing import number, seconds
 from taupi.errors import Argument, TaupiError
-from taupi.identification.rows.preparation import Preparation
 from taupi.settings import Settings
-from taupi.signals.reading import Reading, Streaming
-from taupi.signals.smoothing import Gaps, Smoothing
-from taupi.simulation.sensors import Sensors
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ PLAIN = Form()
 
 def form_of(kind: type[Settings], field: str) -> Form:
     """Return how a field of a class, which a base of it may declare, is written."""
-    return next((forms[field] for base in kind.__mro__ if field in (forms := FORMS.get(base, {}))), PLAIN)
+    return next((forms[field] for base in kind.__mro__ if field in (forms := FORMS.get(base.__name__, {}))), PLAIN)
 
 
 def _sensed_velocity(name: str, text: str) -> dict[str, Any]:
@@ -60,19 +56,19 @@ def _delay(name: str, text: str) -> float:
     return not_negative(name, seconds(name, text))
 
 
-# By the class that declares them.
-FORMS: dict[type, dict[str, Form]] = {
-    Reading: {
+# By the name of the class that declares them.
+FORMS: dict[str, dict[str, Form]] = {
+    "Reading": {
         "columns": Form(hint=Path | None, placeholder="FILE.toml"),
         "begin": Form("--from"),
         "end": Form("--to"),
         "rows": Form(hint=str | None, placeholder="FIRST:STOP"),
     },
-    Streaming: {"stream": Form("--stream/--whole")},
-    Gaps: {"long_gaps": Form("--gaps")},
-    Smoothing: {"cutoff_hz": Form("--cutoff")},
-    Preparation: {"known_torque": Form(placeholder="'JOINT = FORMULA'")},
-    Sensors: {
+    "Streaming": {"stream": Form("--stream/--whole")},
+    "Gaps": {"long_gaps": Form("--gaps")},
+    "Smoothing": {"cutoff_hz": Form("--cutoff")},
+    "Preparation": {"known_torque": Form(placeholder="'JOINT = FORMULA'")},
+    "Sensors": {
         "q_noise": Form("--noise"),
         "velocity": Form(
             hint=str,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from taupi.cli.parsing import json_value, names
 from taupi.errors import Argument, TaupiError, unknown
@@ -46,6 +48,15 @@ TASK_LAW = "operational-slotine-li"
 # Of many parameters the composite law adapts the base alone: its filters hold a number per joint and parameter.
 _ADAPTS_BASE = ("composite",)
 _NO_GAINS = ("robot", "terms", "modifications", "adapt", "form", "task", "frame")
+
+GainOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gain",
+        help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated. "
+        f"Those of each law: {'; '.join(f'{law}: {gains}' for law, gains in LAW_GAINS.items())}.",
+    ),
+]
 
 
 def law_names(options: Sequence[str], default: str) -> list[str]:

@@ -36,10 +36,10 @@ def next_step(command: str, values: Mapping[str, Any]) -> str | None:
     >>> next_step("info", {"robot": "my arm.urdf"})
     "taupi view 'my arm.urdf'"
     """
-    given = {k: _word(v) for k, v in values.items() if v not in (None, (), [], "", False)}
+    words = {k: _word(v) for k, v in values.items() if v not in (None, (), [], "", False)}
     for step in STEPS.get(command, ()):
         try:
-            return step.format_map(given)
+            return step.format_map(words)
         except KeyError:
             continue
     return None

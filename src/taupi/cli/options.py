@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from taupi.cli.laws import LAW_GAINS
-from taupi.cli.programs import PROGRAMS, TASK_PROGRAMS
 from taupi.cli.settings import Without
 from taupi.identification.rows.preparation import PREDICTION_CHANGES
 
@@ -43,21 +41,8 @@ CouplingOption = Annotated[
         "--coupling/--no-coupling", help="Of elastic joints: whether spinning rotors act on the links that carry them."
     ),
 ]
-WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
-FormOption = Annotated[
-    str | None,
-    typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
-]
 TaskOption = Annotated[
     str | None, typer.Option("--task", help="Task of an operational program or law: planar, xy, position, ...")
-]
-GainOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--gain",
-        help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated. "
-        f"Those of each law: {'; '.join(f'{law}: {gains}' for law, gains in LAW_GAINS.items())}.",
-    ),
 ]
 
 # Output ---------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from taupi.errors import Argument, TaupiError, unknown
 
@@ -50,6 +52,12 @@ TASK_PROGRAMS = (
 CONTROLLER = "controller"
 # What `taupi emit FIT ...` writes of what runs beside a robot.
 COMPONENTS = ("observer", "tracker", "estimator")
+
+WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
+FormOption = Annotated[
+    str | None,
+    typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
+]
 
 
 def build_program(

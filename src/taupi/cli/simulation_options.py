@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, GainOption, JsonOption, RunsOption, SeedOption, SubstepsOption, TermsOption
+from taupi.cli.laws import GainOption
+from taupi.cli.options import ForceOption, JsonOption, RunsOption, SeedOption, SubstepsOption, TermsOption
 from taupi.cli.parsing import names
 from taupi.cli.plants import HorizonOption, PlantOptions, SensorChanges, sensors_of, with_substeps
 from taupi.cli.references import MotionOptions

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.types import Matrix, Vector
 from taupi.errors import Argument, Part, TaupiError, warn
-from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Program
+
+if TYPE_CHECKING:
+    from taupi.model.robot import Robot
 
 # A quaternion whose length is off by more than this was probably not meant as one.
 LENGTH_TOLERANCE = 1e-6

@@ -221,18 +221,18 @@ def _require_time(robot: Robot, course: Course, goal: Goal, count: int) -> None:
 def searched(design: Design) -> Excitation:
     """Return the best motion of several starts that can be proven: all of them roughly, then the best one in full."""
     problem, stop = design.problem(), Stop(design.search.budget)
-    begin, found = time.monotonic(), []
+    begin, candidates = time.monotonic(), []
     compile_ahead(*(program for rows in problem.sampled for program in rows.programs))  # while starts are compared
     with progress("excite", design.search.starts + 1) as step, stopped_by_user(stop):
         for k in range(design.search.starts):
             step(f"start {k + 1} of {design.search.starts}")
             rng = np.random.default_rng([design.search.seed, k])
-            found.append(rough(problem, problem.start(rng), stop))
+            candidates.append(rough(problem, problem.start(rng), stop))
             if stop() or _late(design, begin):
                 break
         step("limits and proof")
-        best = _best_proven(design, problem, found, stop)
-    return _result(design, problem, best, found, stop)
+        best = _best_proven(design, problem, candidates, stop)
+    return _result(design, problem, best, candidates, stop)
 
 
 def _late(design: Design, begin: float) -> bool:
@@ -241,17 +241,17 @@ def _late(design: Design, begin: float) -> bool:
     return budget is not None and time.monotonic() - begin > _FOR_STARTS * budget
 
 
-def _best_proven(design: Design, problem: DesignProblem, found: list[Candidate], stop: Stop) -> Proven:
+def _best_proven(design: Design, problem: DesignProblem, candidates: list[Candidate], stop: Stop) -> Proven:
     """Return the best candidate that can be proven, the next where one cannot."""
     tried = []
-    for candidate in sorted(found, key=lambda c: c.phi):
+    for candidate in sorted(candidates, key=lambda c: c.phi):
         result = proven(problem, improved(problem, candidate.x, stop), design.prove, stop)
         if result.ok and _tells(design, problem, result.candidate):
             return result
         tried.append(result)
     reasons = failures(tried) or ["none that keeps them tells all parameters apart."]
     raise NotIdentifiedError(
-        f"No motion of {design.robot.name} that keeps its limits was found in {len(found)} starts: {' '.join(reasons)}",
+        f"No motion of {design.robot.name} that keeps its limits was found in {len(candidates)} starts: {' '.join(reasons)}",
         remedy=(
             "Use a longer ",
             Argument("duration"),
@@ -271,7 +271,9 @@ def _tells(design: Design, problem: DesignProblem, candidate: Candidate) -> bool
     return design.prior is not None or design.program.conditioning(*problem.states(candidate.x)).full_rank
 
 
-def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Candidate], stop: Stop) -> Excitation:
+def _result(
+    design: Design, problem: DesignProblem, best: Proven, candidates: list[Candidate], stop: Stop
+) -> Excitation:
     x, count = best.candidate.x, len(design.chosen.of)
     motion = design.motion(x)
     states = problem.states(x)
@@ -279,7 +281,7 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
     fitted = information_program(design.robot, design.terms)
     information = Information(fitted, design.noise, design.prior, "numpy").matrix(*states)
     samples = len(problem.times) * design.course.periods
-    factor, stopped = _std_factor(design, problem, x), stop.asked or len(found) < design.search.starts
+    factor, stopped = _std_factor(design, problem, x), stop.asked or len(candidates) < design.search.starts
     poor = (
         ("It was stopped before it was better than random motions: let it run longer.",)
         if stopped and factor < 1
@@ -310,7 +312,7 @@ def _result(design: Design, problem: DesignProblem, best: Proven, found: list[Ca
                 "rounds": c.rounds,
                 "rows": c.rows,
             }
-            for c in found
+            for c in candidates
         ),
         clearance=design.clearance,
         stopped=stopped,

@@ -14,21 +14,18 @@ import numpy as np
 
 from taupi.checks import truth
 from taupi.dynamics.chain import builder
-from taupi.dynamics.drives import DOCUMENT, resolve_sides
 from taupi.dynamics.imu_form import IMU, POSE
 from taupi.dynamics.terms import Term, TermsLike, linear_terms, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.combination import Combination, aligned_lines
 from taupi.identifiability.exact_regrouping import Entries, Representatives, regroup, representatives
-from taupi.identifiability.symbolic_regrouping import symbolic_regroup
 from taupi.model.parameters import ORDERS, Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar, exact, is_symbolic, to_float
 from taupi.program.modular_arithmetic import Modular
 from taupi.program.program import Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
-from taupi.regressors.elastic import elastic_regressor
 
 INDEPENDENT, COMBINED, UNIDENTIFIABLE = "independent", "combined", "unidentifiable"
 # Khalil's: a mass is regrouped into inertias with a length squared as a factor; the other way round would divide by it.
@@ -218,6 +215,8 @@ class BaseParameters:
         "imu", as in `taupi.regressor`.
         """
         if self.elastic:
+            from taupi.regressors.elastic import elastic_regressor
+
             y = elastic_regressor(self.robot, terms=self.terms, coupling=self.coupling)
             return self._representatives_of(y, "base_elastic_regressor")
         return self._representatives_of(regressor(self.robot, terms=self.terms, base=base), "base_regressor")
@@ -338,6 +337,9 @@ def base_parameters(
     for name, flag in (("symbolic", symbolic), ("elastic", elastic), ("coupling", coupling)):
         truth(name, flag)
     if elastic:
+        from taupi.dynamics.drives import DOCUMENT, resolve_sides
+        from taupi.regressors.elastic import elastic_regressor
+
         sides = resolve_sides(DOCUMENT if terms is None else terms)
         chosen = (*sides.motor, *sides.spring[1:], *sides.link)
         program = elastic_regressor(robot, terms=chosen, coupling=coupling)
@@ -355,10 +357,19 @@ def base_parameters(
     modular = Modular(program, named)
     chosen_columns = representatives(modular, tuple(preference))
     _require(layout, required, chosen_columns)
-    entries = (symbolic_regroup if modular.symbols else regroup)(modular, chosen_columns)
+    entries = _entries(modular, chosen_columns)
     columns = tuple(sorted(chosen_columns.columns))
     rows = _rows(columns, entries)
     return BaseParameters(robot, chosen, program.parameters, columns, rows, elastic, coupling)
+
+
+def _entries(modular: Modular, chosen: Representatives) -> Entries:
+    """Return the entries of B: fractions, or rational functions of the robot's symbols."""
+    if not modular.symbols:
+        return regroup(modular, chosen)
+    from taupi.identifiability.symbolic_regrouping import symbolic_regroup
+
+    return symbolic_regroup(modular, chosen)
 
 
 def _rows(columns: tuple[int, ...], entries: Entries) -> tuple[tuple[tuple[int, Scalar], ...], ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from taupi.dynamics.types import Formula
-from taupi.latex_text import latex_text
 from taupi.model.scalars import Scalar, is_symbolic
 
 # Coefficients with more digits than these are shown rounded, after a ~; the fraction itself keeps them all.
@@ -103,6 +102,8 @@ def latex_name(name: str) -> str:
     >>> latex_name("link2.Ixx"), latex_name("elbow_1.viscous")
     ('I_{xx}^{\\\\mathrm{link2}}', 'f_{v}^{\\\\mathrm{elbow\\\\_1}}')
     """
+    from taupi.latex_text import latex_text
+
     owner, _, kind = name.rpartition(".")
     known = {
         "viscous": "f_{v}",

@@ -24,7 +24,6 @@ from taupi.identifiability.combination import Combination
 from taupi.identifiability.motion_facts import joint_facts, merged_sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.scalars import exact
-from taupi.program.accumulator import Accumulator
 from taupi.program.arguments import batch
 from taupi.program.program import Program
 from taupi.threads import small_algebra
@@ -220,6 +219,8 @@ def conditioning(
             raise TaupiError(Argument(port.name), f" is not finite at sample {first}: leave such samples out.")
     if not samples:
         raise TaupiError("q, qd and qdd have no samples, expected at least one.")
+    from taupi.program.accumulator import Accumulator
+
     accumulator = Accumulator(program, "qr")
     inputs = [np.broadcast_to(a, (samples, a.shape[1])) for a in arrays]
     accumulator.add(np.zeros((samples, program.outputs[0].shape[0])), *inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from taupi.errors import Argument, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
-from taupi.identification.cluster.client import connected
-from taupi.identification.cluster.passes import ClusterPasses
-from taupi.identification.cluster.piece_store import PieceStore
 from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import (
@@ -35,21 +32,20 @@ from taupi.identification.rows.block_source import BlockSource, errors_naming, o
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.compression import compress, with_speeds
 from taupi.identification.rows.factors import merge_stretches, stack_factors
-from taupi.identification.rows.passes import LocalPasses, Passes, choice_order, open_logs
+from taupi.identification.rows.passes import LocalPasses, OpenedLogs, Passes, choice_order, open_logs
 from taupi.identification.rows.pieces import Piece, piece_of
 from taupi.identification.rows.plan import Plan, most_stretches
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Extent, LogRecord, Recording
 from taupi.identification.rows.samples import ONE_WAY, one_way
 from taupi.identification.rows.workers import Workers
-from taupi.identification.springs.notes import spring_notes
-from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
 from taupi.identification.tuning.friction_shape import best_shapes, default_shapes
 from taupi.identification.tuning.friction_width import refined_widths
 from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
-from taupi.identification.tuning.springs import SpringSearch, search_springs
-from taupi.identification.tuning.timing import with_torque_timing
 from taupi.signals.log import Log
+
+if TYPE_CHECKING:
+    from taupi.identification.tuning.springs import SpringSearch
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
@@ -116,6 +112,8 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
         if equations.sprung and not any(r.source.first.is_prepared for r in recordings):
             _refuse_duplicates([r.record for r in recordings])
             prior = prior_of(inputs.prior, choices.base)
+            from taupi.identification.tuning.springs import search_springs
+
             search = search_springs(pool, choices.base, choices.recordings, prior, draft)
             return _problem_of_springs(inputs, search, preparation, notes)
         plan = Plan(
@@ -128,7 +126,7 @@ def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Proble
             every = pool.map(lambda k: ready[k] if k in ready else plan.recording_of(logs.sources[k]), logs.sources)
             passes = LocalPasses(pool, every, logs)
         else:
-            passes = ClusterPasses(client, logs, _store(inputs), inputs.skip_bad)
+            passes = _cluster_passes(client, logs, inputs)
         adopted = () if asked.preparation.known_torque else preparation.known_torque
         return _problem_of_pieces(inputs, choices, plan, passes, modulated, notes, first_fit, adopted)
 
@@ -220,17 +218,26 @@ def _client(inputs: FitInputs, equations: Equations) -> AbstractContextManager[A
                 ".",
             ),
         )
+    from taupi.identification.cluster.client import connected
+
     return connected(inputs.client)
 
 
-def _store(inputs: FitInputs) -> PieceStore | None:
-    return None if inputs.resume is None else PieceStore(inputs.resume)
+def _cluster_passes(client: Any, logs: OpenedLogs, inputs: FitInputs) -> Passes:
+    """Return passes over the logs by the workers of a cluster, which go on from the pieces that were kept."""
+    from taupi.identification.cluster.passes import ClusterPasses
+    from taupi.identification.cluster.piece_store import PieceStore
+
+    store = None if inputs.resume is None else PieceStore(inputs.resume)
+    return ClusterPasses(client, logs, store, inputs.skip_bad)
 
 
 def _problem_of_springs(
     inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
 ) -> Problem:
     """Return the problem of recordings of an elastic robot, with what they show of its springs."""
+    from taupi.identification.springs.notes import spring_notes
+
     recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
     pieces = [piece_of(r, part) for r, part in zip(recordings, search.compressed, strict=True)]
     preparation = dataclasses.replace(preparation, encoder_delay=recordings[0].preparation.encoder_delay)
@@ -313,6 +320,9 @@ def _tune_elastic(
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
+    from taupi.identification.tuning.elastic_cutoff import most_informative_cutoff
+    from taupi.identification.tuning.timing import with_torque_timing
+
     head = source.head(_TUNING_SAMPLES)
     base = base_with_terms(equations.robot, terms, inputs.base, elastic=True)
     if settings.cutoff_hz is None:
@@ -415,15 +425,11 @@ def _gain_notes(logs: Sequence[Piece]) -> list[str]:
 
 
 def _elastic_notes(base: BaseParameters) -> list[str]:
-    """Return notes on what was identified of the springs, and which parameters appear only in sums."""
     if not base.elastic:
         return []
-    names = ", ".join(base.robot.elastic_joints)
-    note = (
-        f"elastic joints ({names}): rows of links and of motors are fitted together, each with its own weight; "
-        "the torque of a link is that of its spring"
-    )
-    return [note, *([base.sentence] if base.sentence else [])]
+    from taupi.identification.springs.notes import elastic_notes
+
+    return elastic_notes(base)
 
 
 def _friction_notes(base: BaseParameters, least_speeds: Sequence[float]) -> list[str]:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, warn
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
-from taupi.identification.estimators.consistent import consistent_values
-from taupi.identification.estimators.entropic import entropic_offer
-from taupi.identification.floating.build import build_floating
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
-from taupi.identification.physical.bounds import BoundsLike
 from taupi.identification.problem import Problem
+from taupi.identification.results.description_errors import entropic_offer
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation, validate_log, validate_recording
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
-from taupi.identification.verdict.judge import judge
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
+
+if TYPE_CHECKING:
+    from taupi.identification.physical.bounds import BoundsLike
+    from taupi.identification.results.validation import Validation
 
 # Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
 TRIANGLE_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
@@ -143,7 +144,11 @@ def build_problem(
     >>> fits = [e.fit(problem) for e in (tp.estimators.OrdinaryLeastSquares(), tp.estimators.WeightedLeastSquares())]
     """
     inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    return build_floating(inputs) if robot.floating or robot.loops else build(inputs, consistent_values)
+    if not (robot.floating or robot.loops):
+        return build(inputs, first_values)
+    from taupi.identification.floating.build import build_floating
+
+    return build_floating(inputs)
 
 
 def _warn_of_springs(fit: Fit) -> None:
@@ -165,6 +170,20 @@ def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
     return chosen
 
 
+def first_values(problem: Problem) -> np.ndarray:
+    """Return the base parameters (b,) of a first fit, by which friction that depends on load knows the load."""
+    from taupi.identification.estimators.consistent import consistent_values
+
+    return consistent_values(problem)
+
+
+def _validations(fit: Fit, inputs: FitInputs) -> tuple[Validation, ...]:
+    """Return how well a fit predicts the logs that it was made from, each read again."""
+    from taupi.identification.results.validation import validate_log
+
+    return tuple(validate_log(fit, log, inputs.reading, {}) for log in inputs.logs)
+
+
 @small_algebra
 def fit_inputs(
     inputs: FitInputs, estimator: EstimatorLike, validated: bool = False
@@ -175,19 +194,24 @@ def fit_inputs(
     """
     resolved = resolve_estimator(estimator)
     if inputs.robot.multiple_joints or inputs.robot.loops:
+        from taupi.identification.floating.build import build_floating
+
         floating = _floating_estimator(inputs.robot, resolved)
         fit = floating.fit(build_floating(inputs))  # its verdict is what the fit itself tells
-        logs = inputs.logs if validated else ()
-        return fit, tuple(validate_log(fit, log, inputs.reading, {}) for log in logs)
+        return fit, _validations(fit, inputs) if validated else ()
     if isinstance(resolved, LogEstimator):
         fit, validations = resolved.fit_logs(inputs, validated)
         _warn_of_springs(fit)
         return fit, validations
-    problem = build(inputs, consistent_values)
+    problem = build(inputs, first_values)
     fit = resolved.fit(problem)
+    from taupi.identification.verdict.judge import judge
+
     offer = entropic_offer(problem, fit)
     fit = replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))
     _warn_of_springs(fit)
     if not validated:
         return fit, ()
+    from taupi.identification.results.validation import validate_recording
+
     return fit, tuple(validate_recording(fit, r) for r in problem.in_memory)

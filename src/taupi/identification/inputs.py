@@ -10,7 +10,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from taupi.checks import truth, whole_number
-from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
@@ -103,6 +102,8 @@ class FitInputs:
                 f" is {shown(self.elastic)}, expected True, False, or None to let the robot decide.",
             )
         if self.elastic:
+            from taupi.dynamics.drives import check_elastic
+
             check_elastic(self.robot)
         return Equations(self.robot, bool(self.robot.elastic_joints) if self.elastic is None else self.elastic)
 

@@ -19,7 +19,7 @@ from taupi.identification.modulated_friction import ModulatedFriction
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.piece_file import read_piece, write_piece
 from taupi.identification.rows.pieces import Piece, make_piece
-from taupi.identification.rows.plan import Plan
+from taupi.identification.rows.plan import Plan, most_stretches
 from taupi.settings import takes
 from taupi.signals.formats.sources import expand_pattern, file_name, source_of
 from taupi.signals.log import Log
@@ -52,7 +52,7 @@ def compress_log(fit: Fit, log: LogLike, path: PathLike, *, force: bool = False,
     """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
 
     An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
-    hundred bytes a sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    hundred bytes per sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
     overwritten only with `force`, False by default.
 
     >>> import os, tempfile, numpy as np, taupi as tp
@@ -93,11 +93,12 @@ def identify_pieces(fit: Fit, pieces: PathLike | Sequence[PathLike], estimator: 
         raise TaupiError(
             Argument("estimator"), f" is {name!r}, which needs the logs themselves, expected one of {known}."
         )
-    given = [pieces] if isinstance(pieces, str | os.PathLike) else list(pieces)
-    paths = [path for each in given for path in expand_pattern(each)]
+    files = [pieces] if isinstance(pieces, str | os.PathLike) else list(pieces)
+    paths = [path for each in files for path in expand_pattern(each)]
     if not paths:
         raise TaupiError(Argument("pieces"), " is empty, expected files that compress_log wrote.")
-    parts = [_read(path, plan).at(k) for k, path in enumerate(paths)]
+    most = most_stretches(len(paths))
+    parts = [_read(path, plan).at(k).with_stretches(most).of_many(len(paths)) for k, path in enumerate(paths)]
     inputs = FitInputs(
         fit.robot,
         paths,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,18 +21,18 @@ from taupi.identification.rows.passes import SkippedLog
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
-from taupi.identification.solve import WEAK, Solution, solve
-from taupi.identification.springs.estimate import SpringAnalysis
+from taupi.identification.solve import WEAK, Solution, Weights, solve
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.read import LogLike
+
+if TYPE_CHECKING:
+    from taupi.identification.springs.estimate import SpringAnalysis
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
 # If the rows that shrink have more than this share in what is known about a parameter, it is a guess.
 _GUESSED = 0.5
-
-Weights = dict[tuple[int, int], float]  # by (file, joint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from taupi.identification.equations import Equations, spring_columns
-from taupi.identification.problem import Problem, Weights
 from taupi.identification.rows.factors import JointFactor, residual_squares
-from taupi.identification.solve import WEAK, Solution
+from taupi.identification.solve import WEAK, Solution, Weights
+
+if TYPE_CHECKING:
+    from taupi.identification.problem import Problem
 
 # The share of the noise of a joint over all files in that of one file.
 _SHARED = 0.5

@@ -12,8 +12,6 @@ from taupi.model.scalars import ScalarLike, VectorLike
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
 
-NO_INERTIA = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
-
 
 def carried_body(robot: Robot, mass: ScalarLike, com: VectorLike, inertia: InertiaLike, frame: str) -> tuple[int, Body]:
     """Return the link of a `robot` that carries a payload, and the payload's ten parameters about that link's origin.

@@ -9,19 +9,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import InertiaLike
-from taupi.model.capsule import Capsule
 from taupi.model.coordinates import Coordinates
 from taupi.model.joint_data import PerJoint, with_drives, with_joint_data
 from taupi.model.parameters import LINK_SIZE, ParameterLayout, Parameters
-from taupi.model.payload import NO_INERTIA, links_with_payload
 from taupi.model.placement import IDENTITY, Placement, PlacementLike
-from taupi.model.robot_names import checked_name, refuse_twice
 from taupi.model.robot_parts import (
     BASE,
     FREE,
@@ -35,10 +32,15 @@ from taupi.model.robot_parts import (
     Loop,
     Source,
     Transmission,
+    checked_name,
+    refuse_twice,
 )
 from taupi.model.scalars import ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, items_of
 from taupi.model.symbols import collect_symbols
 from taupi.public_names import handed_on
+
+if TYPE_CHECKING:
+    from taupi.model.capsule import Capsule
 
 # The parts live in robot_parts.py; they can be imported from here as well.
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
 ]
 
 _ZERO = Fraction(0)
+_NO_INERTIA = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -198,13 +201,15 @@ class Robot(Coordinates):
         return self._changed(gravity=exact_vector(gravity, Argument("gravity")))
 
     def with_payload(
-        self, mass: ScalarLike, com: VectorLike = (0, 0, 0), inertia: InertiaLike = NO_INERTIA, frame: str = "tip"
+        self, mass: ScalarLike, com: VectorLike = (0, 0, 0), inertia: InertiaLike = _NO_INERTIA, frame: str = "tip"
     ) -> Robot:
         """Return the robot with a payload of `mass` (kg) fixed to a `frame`, by default the tip: its link gets heavier.
 
         `com` is the centre of mass (m), the frame's origin by default, and `inertia` that about it (kg m^2), 3 x 3 or six
         entries, by default that of a point; both are in the axes of the frame.
         """
+        from taupi.model.payload import links_with_payload
+
         return self._changed(links=links_with_payload(self, mass, com, inertia, frame))
 
     def with_friction(self, **values: PerJoint) -> Robot:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeVar
 
-from taupi.errors import Argument, Part, TaupiError, unknown
+from taupi.errors import Argument, Part, TaupiError, shown, unknown
 from taupi.model.body import NO_BODY, Body
 from taupi.model.placement import IDENTITY, Placement
 from taupi.model.scalars import Scalar, Vector, exact, is_symbolic, unit_vector
@@ -262,3 +263,17 @@ def _is_infinite(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().lower().lstrip("+") in ("inf", "infinity")
     return isinstance(value, numbers.Real) and value == math.inf
+
+
+def refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
+    """Refuse a name that two things of a robot have."""
+    for name, count in Counter(map(checked_name, names)).items():
+        if count > 1:
+            raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
+
+
+def checked_name(name: Any) -> str:
+    """Return a name, or refuse what is no text."""
+    if not isinstance(name, str):
+        raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
+    return name

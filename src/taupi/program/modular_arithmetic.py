@@ -23,9 +23,7 @@ import numpy as np
 from taupi.errors import NotRationalError, TaupiError
 from taupi.program.angles import OFFSET, AngleSum, angle_sums
 from taupi.program.program import Program
-from taupi.program.tape import Instruction
-from taupi.program.targets.exact import nearest_point
-from taupi.program.targets.numpy import OPERATIONS
+from taupi.program.tape import OPERATIONS, Instruction
 
 _RING = ("neg", "sq", "twice", "inv", "add", "sub", "mul", "div")
 _ORDERED = ("sign", "fabs", "floor", "not", "fmin", "fmax", "lt", "le", "eq", "ne", "and", "or", "if_else_zero")
@@ -261,6 +259,8 @@ class _Run:
         point = (one, np.zeros_like(one))
         for atom, factor in total.items():
             if atom == OFFSET:
+                from taupi.program.targets.exact import nearest_point
+
                 c, s = (Fraction(int(v.p), int(v.q)) for v in nearest_point(factor))
                 point = self.field.angle_sum(point, (self.field.number(c), self.field.number(s)))
             else:

@@ -17,10 +17,9 @@ import numpy as np
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.program.constants import Constant, Constants
 from taupi.program.long_traces import watched_when_long
-from taupi.program.operations import Operations
 from taupi.program.port import Port
 from taupi.program.sx_shapes import flatten, from_column, to_column
-from taupi.program.tape import Tape, record
+from taupi.program.tape import Operations, Tape, record
 from taupi.public_names import handed_on
 
 if TYPE_CHECKING:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from taupi.errors import TaupiError
 
@@ -53,6 +56,43 @@ BINARY = (
     "or",
     "if_else_zero",
 )
+# What each of them does to arrays of NumPy.
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "neg": np.negative,
+    "sq": np.square,
+    "twice": lambda a: a + a,
+    "inv": lambda a: 1.0 / a,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "sign": np.sign,
+    "fabs": np.abs,
+    "floor": np.floor,
+    "not": lambda a: np.where(a == 0, 1.0, 0.0),
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "pow": np.power,
+    "constpow": np.power,
+    "atan2": np.arctan2,
+    "fmin": np.fmin,
+    "fmax": np.fmax,
+    "lt": lambda a, b: np.where(a < b, 1.0, 0.0),
+    "le": lambda a, b: np.where(a <= b, 1.0, 0.0),
+    "eq": lambda a, b: np.where(a == b, 1.0, 0.0),
+    "ne": lambda a, b: np.where(a != b, 1.0, 0.0),
+    "and": lambda a, b: np.where((a != 0) & (b != 0), 1.0, 0.0),
+    "or": lambda a, b: np.where((a != 0) | (b != 0), 1.0, 0.0),
+    "if_else_zero": lambda a, b: np.where(a != 0, b, 0.0),
+}
 
 
 class Instruction(NamedTuple):
@@ -121,3 +161,24 @@ def _exact_inverse(divisor: Instruction) -> float | None:
 
 def _operation_names(cs: ModuleType) -> dict[int, str]:
     return {getattr(cs, name): name[3:].lower() for name in dir(cs) if name.startswith("OP_")}
+
+
+@dataclass(frozen=True)
+class Operations:
+    """How many scalar operations a program takes, with structural zeros left out and repeated terms computed once.
+
+    They are counted as `multiplications`, `additions`, `divisions` and `functions` (sine, square root, comparisons, ...).
+    """
+
+    multiplications: int
+    additions: int
+    divisions: int
+    functions: int
+
+    @property
+    def total(self) -> int:
+        """The number of all operations."""
+        return self.multiplications + self.additions + self.divisions + self.functions
+
+    def __repr__(self) -> str:
+        return f"{self.multiplications} x, {self.additions} +, {self.divisions} /, {self.functions} functions"

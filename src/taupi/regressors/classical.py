@@ -1,15 +1,13 @@
-"""The regressors as programs: classical and Slotine-Li, by either algorithm; of the energy; and the reference motion."""
+"""The regressors as programs: classical and Slotine-Li, by either algorithm; of the momentum; and the reference motion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
-from taupi.dynamics.energy import link_motions
 from taupi.dynamics.imu_form import (
     base_ports,
     full_acceleration,
@@ -19,20 +17,31 @@ from taupi.dynamics.imu_form import (
     joint_ports,
     weightless,
 )
-from taupi.dynamics.spatial import inertia_columns
 from taupi.dynamics.terms import Load, TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 from taupi.progress import counted
-from taupi.regressors.lagrangian import lagrangian_regressor, require_coordinates
 from taupi.regressors.recursive import link_regressor
 
 # Blocks of ten entries that are written out; 100 joints in a row have 5050.
 _MOST_BLOCKS = 5050
 _SLOW_BLOCKS = 500  # with more, it takes over a second, and a terminal shows a line
-ALGORITHMS = {"recursive": link_regressor, "lagrangian": lagrangian_regressor}
+ALGORITHMS = ("recursive", "lagrangian")
+
+
+def _algorithm(name: str, robot: Robot) -> Callable[..., Matrix]:
+    """Return the function with which the columns of the links of a `robot` are computed."""
+    if name not in ALGORITHMS:
+        raise unknown(Argument("algorithm"), name, ALGORITHMS)
+    if name == "recursive":
+        return link_regressor
+    from taupi.regressors.lagrangian import lagrangian_regressor, require_coordinates
+
+    require_coordinates(robot)
+    return lagrangian_regressor
 
 
 def _regressor(
@@ -44,18 +53,15 @@ def _regressor(
     reference: bool,
     base: str,
 ) -> Program:
-    if algorithm not in ALGORITHMS:
-        raise unknown(Argument("algorithm"), algorithm, ALGORITHMS)
     blocks = _blocks(robot)
     chosen = resolve_terms(terms)
     parameters = robot.parameters + term_parameters(robot, chosen)
-    if algorithm == "lagrangian":
-        require_coordinates(robot)
+    links = _algorithm(algorithm, robot)
 
     def body(chain: Chain, q: Vector, qd: Vector, *more: Vector) -> Matrix:
         qrd, qrdd = more if reference else (qd, more[0])
         load = more[1] if loaded else None
-        columns = ALGORITHMS[algorithm](chain, q, qd, qrd, qrdd)
+        columns = links(chain, q, qd, qrd, qrdd)
         return cs.horzcat(columns, term_columns(chain, chosen, q, qrd, qrdd, load))
 
     loaded = not reference and any(isinstance(t, Load) for t in chosen)
@@ -182,37 +188,6 @@ def momentum_regressor(robot: Robot) -> Program:
 
     outputs = [Port("Y", (robot.n, len(robot.parameters)))]
     return trace_robot("momentum_regressor", weightless(robot), body, ["q", "qd"], outputs, robot.parameters)
-
-
-@builder
-def energy_regressor(robot: Robot, which: str = "total") -> Program:
-    """Return the row e(q, qd) of `robot`, (p,), with the energy E = e pi in J (equations.md, R13).
-
-    `which` energy: "total" (the default), "kinetic" or "potential". Per link, the kinetic one has [ |pd|^2 / 2, (pd x w)^T R,
-    w^T L(w) / 2 ] and the potential one [ -g . p, -g^T R, 0 ].
-
-    >>> import taupi as tp
-    >>> arm = tp.load("puma560")
-    >>> q, qd = [0.1] * 6, [0.2] * 6
-    >>> energy = tp.energy_regressor(arm)(q, qd) @ arm.parameters.values
-    >>> bool(abs(energy - tp.kinetic_energy(arm)(q, qd) - tp.potential_energy(arm)(q)) < 1e-12)
-    True
-    """
-    kinds = ("total", "kinetic", "potential")
-    if which not in kinds:
-        raise unknown("energy", which, kinds)
-
-    def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
-        blocks = []
-        for r, p, w, pd in link_motions(chain, q, qd):
-            kinetic = cs.horzcat(cs.dot(pd, pd) / 2, cs.cross(r.T @ pd, w).T, w.T @ inertia_columns(w) / 2)
-            potential = cs.horzcat(-cs.dot(chain.gravity, p), -(r.T @ chain.gravity).T, SX.zeros(1, 6))
-            blocks.append(kinetic if which == "kinetic" else potential if which == "potential" else kinetic + potential)
-        return cs.horzcat(*blocks).T
-
-    return trace_robot(
-        "energy_regressor", robot, body, ["q", "qd"], [Port("e", (len(robot.parameters),))], robot.parameters
-    )
 
 
 def reference_motion(

@@ -92,7 +92,7 @@ def checkup() -> Checkup:
         processor=name,
         features=features,
         gpu=_gpu(),
-        compiler=next((found for found in map(shutil.which, ("cc", "gcc", "clang")) if found), None),
+        compiler=next((path for path in map(shutil.which, ("cc", "gcc", "clang")) if path), None),
         cache=place,
         cache_files=files,
         cache_bytes=size,

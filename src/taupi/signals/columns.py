@@ -14,6 +14,7 @@ import numpy as np
 from taupi.checks import is_number, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.input_files import parse_toml, printable, read_text
+from taupi.model.robot import Robot
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.units import DIMENSION, factor
 
@@ -287,3 +288,13 @@ def one_per_joint(values: Sequence[float], n: int, name: str) -> np.ndarray:
     if len(values) not in (1, n):
         raise TaupiError(f"{name} has {len(values)} values, expected 1 or {n}: one per joint.")
     return np.broadcast_to(np.array(values, dtype=float), (n,))
+
+
+def recorded_joints(robot: Robot) -> tuple[str, ...]:
+    """Return the names of the joints that a log has signals for: all but free and ball joints, and those that follow."""
+    return tuple(robot.joint_names[k] for k in robot.actuated)
+
+
+def recorded_units(robot: Robot) -> tuple[str, ...]:
+    """Return "rad" or "m" for each joint that a log has signals for."""
+    return tuple("m" if robot.slides[k] else "rad" for k in robot.actuated)

@@ -13,7 +13,6 @@ from taupi.errors import Argument, TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.base_motion import BaseMotion
 from taupi.signals.columns import Channel, FloatingColumns
-from taupi.signals.floating_logs import base_from_imu, gravity_of, rotations
 from taupi.signals.log import Log
 
 # How the columns of files that we write are called, and those of other files may be: base_wx, wrench_<frame>_nx, contact_<frame>.
@@ -106,6 +105,8 @@ def _base(
         )
     rate_hz = (len(time) - 1) / (time[-1] - time[0]) if len(time) > 1 else float("nan")
     if "a" in base:
+        from taupi.signals.floating_logs import base_from_imu
+
         return base_from_imu(robot, columns.imu, base["w"], base["a"], float(rate_hz), base.get("wd"))
     return _from_states(base, columns.convention, time, contact, robot)
 
@@ -123,6 +124,8 @@ def _from_states(
         raise TaupiError(
             f"{robot.name} is bolted to the ground, and the log has a base that moves: use robot.floating_base()."
         )
+    from taupi.signals.floating_logs import gravity_of, rotations
+
     turn = rotations(quaternion)
 
     def inwards(x: np.ndarray) -> np.ndarray:

@@ -18,7 +18,6 @@ from taupi.signals.delay import Delays, added_delays, without_delays
 from taupi.signals.derivatives import backward, central, quintic, spline
 from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
 from taupi.signals.log import Filtering, Log
-from taupi.signals.periodic import fourier, period_of
 from taupi.signals.rules import EFFORTS
 from taupi.signals.smoothed_stream import smoothed_stream
 from taupi.signals.smoothing import LOCAL_DERIVATIVES, Smoothing
@@ -132,6 +131,8 @@ class Smoother:
         if self.derivatives == "quintic":
             return quintic(value, rate, 2 * self.cutoff_hz)
         assert self.period is not None
+        from taupi.signals.periodic import fourier
+
         return fourier(value, rate, self.period)
 
     def _derivative_note(self, x: str, xd: str, xdd: str) -> str:
@@ -212,6 +213,8 @@ def prepare(
     edge = edge_rows(rate, cutoff) if needs_cutoff else 0 if derivatives == "recorded" else _REACH
     refuse_short(len(log), cutoff, edge)
     if derivatives == "fourier":
+        from taupi.signals.periodic import period_of
+
         period = period_of(log, period)
     measured = measured_velocities(log, smoothing)
     shifts = added_delays(log, delays or {})

@@ -13,12 +13,9 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
-from taupi.schema import conformed
-from taupi.signals.columns import Channel, Columns, Motor, one_per_joint
+from taupi.signals.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
 from taupi.signals.floating_columns import floating_fields, recognised, written_columns
-from taupi.signals.guess import guess, parse_header
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
-from taupi.signals.recorded_joints import recorded_joints, recorded_units
 from taupi.signals.stretches import median_step
 from taupi.signals.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
 from taupi.signals.units import DIMENSION, factor, joint_unit
@@ -88,6 +85,8 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
         if not columns.floating.channels:
             columns = dataclasses.replace(columns, floating=recognised(widths))
         taken = {name for channel in columns.floating.channels.values() for name in channel.columns}
+        from taupi.signals.guess import guess
+
         guessed = guess({k: v for k, v in widths.items() if k not in taken}, table.where)
         mapped = columns.channels
         channels = {k: Channel(v, guessed.units[k]) for k, v in guessed.columns.items() if k not in mapped}
@@ -114,6 +113,8 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
 def _filtering(data: object, where: str) -> Filtering | None:
     if data is None:
         return None
+    from taupi.schema import conformed
+
     try:
         return Filtering(**conformed(data, Filtering, "filtering"))
     except (TypeError, ValueError):
@@ -156,6 +157,8 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     """Return the mapping with the column whose header names a time, if there is exactly one."""
+    from taupi.signals.guess import parse_header
+
     headers = [h for h in map(parse_header, table.columns) if h is not None and h.signal == "time" and h.measured]
     if len(headers) != 1:
         return columns, []
@@ -242,9 +245,9 @@ def _joint_units(
 
 
 def _columns(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
-    """Return the columns of a signal side by side (N, k)."""
+    """Return the columns of a signal side by side (N, k); each stays in one piece in memory, as filters take it."""
     rows = len(table.columns[picks[0][0]])
-    result = np.empty((rows, len(picks)))
+    result = np.empty((len(picks), rows)).T
     for place, (name, k) in enumerate(picks):
         column = table.columns[name]
         if len(column) != rows:

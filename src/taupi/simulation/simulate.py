@@ -20,7 +20,8 @@ from taupi.simulation.references import ReferenceLike
 from taupi.simulation.rollouts.batch import Batch, Initial, Scenario, Values
 from taupi.simulation.rollouts.compiled_rollout import roll_out
 from taupi.simulation.rollouts.device_rollout import refuse_what_needs_python, roll_out_on, summarise_on
-from taupi.simulation.rollouts.loads import PayloadLike, link_changes, loadable, with_links
+from taupi.simulation.rollouts.ensemble import Ensemble
+from taupi.simulation.rollouts.loads import link_changes, loadable, with_links
 from taupi.simulation.rollouts.rollout_setup import set_up
 from taupi.simulation.rollouts.runs_from_records import runs_of
 from taupi.simulation.rollouts.stepwise_rollout import step_out
@@ -29,7 +30,7 @@ from taupi.simulation.run import Run, RunBatch
 from taupi.simulation.run_summary import RunSummary, late_period, summary_of
 from taupi.simulation.sensors import Sensors
 
-_HORIZON = Horizon()
+_HORIZON, _ALIKE = Horizon(), Ensemble()
 
 
 @renamed(settings="inputs")
@@ -83,33 +84,21 @@ def simulate(
 
 
 @renamed(settings="inputs")
-@takes(horizon=Horizon)
+@takes(horizon=Horizon, ensemble=Ensemble)
 def simulate_many(
     plant: Plant,
     controller: ControllerLike = None,
     reference: ReferenceLike | None = None,
     horizon: Horizon = _HORIZON,
     sensors: Sensors | None = None,
-    initial: Initial = None,
-    parameters: ArrayLike | None = None,
-    inputs: Values | None = None,
-    payloads: Sequence[PayloadLike] | None = None,
-    seeds: Sequence[int] | None = None,
-    *,
-    links: ArrayLike | None = None,
-    threads: int | None = None,
-    device: str = "cpu",
+    ensemble: Ensemble = _ALIKE,
 ) -> RunBatch:
     """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` gives it.
 
-    What has a leading axis of B is of each roll-out: `initial` (B, n) or a pair (q, qd) of such, `parameters` (B, p), `inputs`
-    (B, ...), `payloads` (B of Payload, None, or lists of (time, Payload)), `seeds` (B,), by default 0 to B - 1, and
-    `controller` as a list of B laws (those that share a program share a batch). `links` (B, 10 per link) are other parameters of
-    the plant's links, in the order of `robot.parameters`, of which the law knows nothing. Everything else, such as `plant`,
-    `reference` and `sensors`, is shared, and as in `simulate`. A Python function is called with (t, q, qd), the latter two
-    (B, n); an array of torques is (N, n) for all or (B, N, n), where something else has B rows, too.
-    `threads`: by default all cores.
-    `device`: "cpu" (the default), or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+    What the roll-outs do not have in common is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those
+    that share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared, and as in
+    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all or
+    (B, N, n), where something else has B rows, too.
 
     >>> import numpy as np, taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"))
@@ -117,34 +106,27 @@ def simulate_many(
     >>> batch.q.shape
     (5, 101, 2)
     """
-    scenario, bodies = _scenario(plant, reference, horizon, sensors, threads, payloads, links, device)
-    controllers = _controllers(controller, scenario, parameters)
-    batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds, bodies)
+    scenario, bodies = _scenario(plant, reference, horizon, sensors, ensemble)
+    controllers = _controllers(controller, scenario, ensemble.parameters)
+    batch = _batch(controllers, horizon, ensemble, bodies)
     return RunBatch(tuple(_runs(scenario, controllers, batch)))
 
 
-@takes(horizon=Horizon)
+@takes(horizon=Horizon, ensemble=Ensemble)
 def simulate_summary(
     plant: Plant,
     controller: ControllerLike = None,
     reference: ReferenceLike | None = None,
     horizon: Horizon = _HORIZON,
     sensors: Sensors | None = None,
-    initial: Initial = None,
-    parameters: ArrayLike | None = None,
-    inputs: Values | None = None,
-    payloads: Sequence[PayloadLike] | None = None,
-    seeds: Sequence[int] | None = None,
+    ensemble: Ensemble = _ALIKE,
     *,
-    links: ArrayLike | None = None,
     late: float = 0.8,
-    threads: int | None = None,
-    device: str = "cpu",
 ) -> RunSummary:
     """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
 
-    `plant`, `controller`, `reference`, `sensors`, `initial`, `parameters`, `inputs`, `payloads`, `seeds`, `links`, `threads` and
-    `device` are as in `simulate_many`; the controller is one law or Program for all.
+    `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
+    for all.
     `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
     fifth.
 
@@ -156,13 +138,13 @@ def simulate_summary(
     >>> summary.rms_error.shape, bool((summary.late_error < summary.rms_error).all())
     ((3, 2), True)
     """
-    scenario, bodies = _scenario(plant, reference, horizon, sensors, threads, payloads, links, device)
-    controllers = _controllers(controller, scenario, parameters)
+    scenario, bodies = _scenario(plant, reference, horizon, sensors, ensemble)
+    controllers = _controllers(controller, scenario, ensemble.parameters)
     if len(controllers) > 1:
         raise TaupiError(
             Argument("controller"), f" is a list of {len(controllers)}, expected one law for all roll-outs."
         )
-    batch = Batch.of(controllers, horizon, initial, inputs, payloads, seeds, bodies)
+    batch = _batch(controllers, horizon, ensemble, bodies)
     rollout, _ = set_up(scenario, controllers[0], batch)
     if rollout.stepwise:
         raise TaupiError(
@@ -170,29 +152,27 @@ def simulate_summary(
             remedy=("Use ", Argument("integrator", "rk4"), " and a law or a Program, or taupi.simulate_many."),
         )
     first_late = late_period(late, horizon)
-    if device == "cuda":
+    if ensemble.device == "cuda":
         return summary_of(scenario, rollout, summarise_on(_gpu(), rollout, first_late), first_late)
     return summary_of(scenario, rollout, summarise(rollout, first_late), first_late)
 
 
 def _scenario(
-    plant: Plant,
-    reference: ReferenceLike | None,
-    horizon: Horizon,
-    sensors: Sensors | None,
-    threads: int | None,
-    payloads: Sequence[PayloadLike] | None,
-    links: ArrayLike | None,
-    device: str,
+    plant: Plant, reference: ReferenceLike | None, horizon: Horizon, sensors: Sensors | None, ensemble: Ensemble
 ) -> tuple[Scenario, np.ndarray | None]:
     """Return what roll-outs share, with a plant that has room for payloads and other links, and what these have to add."""
-    scenario = Scenario(plant, reference, horizon, sensors, threads, device=device)
-    if payloads is not None:
-        scenario = dataclasses.replace(scenario, plant=loadable(scenario.plant, payloads))
-    if links is None:
+    scenario = Scenario(plant, reference, horizon, sensors, ensemble.threads, device=ensemble.device)
+    if ensemble.payloads is not None:
+        scenario = dataclasses.replace(scenario, plant=loadable(scenario.plant, ensemble.payloads))
+    if ensemble.links is None:
         return scenario, None
     scenario = dataclasses.replace(scenario, plant=with_links(scenario.plant))
-    return scenario, link_changes(scenario.plant, links)
+    return scenario, link_changes(scenario.plant, ensemble.links)
+
+
+def _batch(controllers: Sequence[Controller], horizon: Horizon, ensemble: Ensemble, bodies: np.ndarray | None) -> Batch:
+    each = (ensemble.initial, ensemble.inputs, ensemble.payloads, ensemble.seeds)
+    return Batch.of(controllers, horizon, *each, bodies)
 
 
 def _controllers(controller: ControllerLike, scenario: Scenario, parameters: ArrayLike | None) -> list[Controller]:

@@ -11,7 +11,11 @@ from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
 from taupi.cli.command import Command
 from taupi.cli.field_forms import FORMS, Form
 from taupi.cli.settings import OptionGroup, Without, with_options
+from taupi.identification.rows.preparation import Preparation
 from taupi.settings import Changes, Settings
+from taupi.signals.reading import Reading, Streaming
+from taupi.signals.smoothing import Gaps, Smoothing
+from taupi.simulation.sensors import Sensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +171,10 @@ def test_a_group_has_options_and_subjects():
 
 
 def test_a_form_is_that_of_a_field_and_of_the_class_that_declares_it():
-    for kind, forms in FORMS.items():
+    declared = {kind.__name__: kind for kind in (Reading, Streaming, Gaps, Smoothing, Preparation, Sensors)}
+    assert FORMS.keys() == declared.keys()
+    for name, forms in FORMS.items():
+        kind = declared[name]
         own = {name for name in kind.__annotations__ if name in kind.names()}
         assert forms.keys() <= own, kind
 
@@ -206,7 +213,7 @@ def test_a_form_belongs_to_one_class_alone(monkeypatch):
         "dish": Form("--stored", name="stored", placeholder="DISH", note="In jars.", read=shelf),
         "spoons": Form(name="cellar_spoons"),
     }
-    monkeypatch.setitem(FORMS, Cellar, forms)
+    monkeypatch.setitem(FORMS, Cellar.__name__, forms)
     _, calls = ran(both, "--dish", "stew", "--stored", "ham", "--spoons", "5")
     assert calls == [(Kitchen(dish="stew", spoons=5), DeepCellar(dish="ham by stored", spoons=1))]
     text = ran(both, "--help")[0].output

@@ -88,7 +88,7 @@ def test_without_adaptation_the_error_stays():
 
 @pytest.mark.parametrize(("robot", "gamma", "rate"), [("zollo2r", 4.0, 8.0), ("puma560", 6.0, 12.0)])
 def test_walker_decays_at_twice_gamma_with_exact_parameters(robot, gamma, rate):
-    """The document prints gamma; 8 and 12 are fitted (spec A7)."""
+    """The document prints gamma; 8 and 12 are fitted (Kubozono et al., table of closed loops)."""
     arm = tp.load(robot)
     law = tp.Walker(arm, Lambda=5.0, gamma=gamma, Gamma_inv=0.0)
     assert tp.laws.convergence_rate(law) == rate

@@ -23,35 +23,35 @@ def trial(law=None, plant=None, duration=2.0, known=0.5, **options):
 
 def test_s_is_the_combined_error():
     gain = np.array([[5.0, 1.0], [0.0, 4.0]])
-    made = trial(tp.SlotineLi(ARM, Lambda=gain, K=[60.0, 20.0]), duration=0.3)
-    want = made.run.qd - MOTION(made.run.time).qd + (made.run.q - MOTION(made.run.time).q) @ gain.T
-    assert error(made.s, want) < 1e-14
+    result = trial(tp.SlotineLi(ARM, Lambda=gain, K=[60.0, 20.0]), duration=0.3)
+    want = result.run.qd - MOTION(result.run.time).qd + (result.run.q - MOTION(result.run.time).q) @ gain.T
+    assert error(result.s, want) < 1e-14
     assert trial(tp.ComputedTorque(ARM), duration=0.1).s is None
 
 
 def test_the_truth_carries_what_the_arm_carries():
     """The parameters of the loaded plant give, in inverse dynamics, the torque that the simulated arm had."""
     plant = tp.RigidPlant(ARM, ("viscous",), payloads=[(0.5, LOAD), (1.2, None)])
-    made = trial(tp.SlotineLi(ARM, K=[60.0, 20.0], terms=("viscous",)), plant)
-    assert made.truth.shape == (len(made.run), 22)
-    Y = tp.regressor(ARM, terms=("viscous",))(made.run.q, made.run.qd, made.run.qdd)
-    assert error(np.einsum("kij,kj->ki", Y, made.truth), made.run.tau) < 1e-10
-    assert np.flatnonzero((np.diff(made.truth, axis=0) != 0).any(axis=1)).tolist() == [499, 1199]
+    result = trial(tp.SlotineLi(ARM, K=[60.0, 20.0], terms=("viscous",)), plant)
+    assert result.truth.shape == (len(result.run), 22)
+    Y = tp.regressor(ARM, terms=("viscous",))(result.run.q, result.run.qd, result.run.qdd)
+    assert error(np.einsum("kij,kj->ki", Y, result.truth), result.run.tau) < 1e-10
+    assert np.flatnonzero((np.diff(result.truth, axis=0) != 0).any(axis=1)).tolist() == [499, 1199]
 
 
 def test_v_jumps_with_the_payload_and_falls_between():
     plant = tp.RigidPlant(ARM, payloads=[(1.0, LOAD)])
-    made = trial(plant=plant, control="continuous")
-    record, law = made.lyapunov, made.law
+    result = trial(plant=plant, control="continuous")
+    record, law = result.lyapunov, result.law
     assert record.changes == (1000,)
     # V by NumPy, from the mass matrices of the bare and of the loaded arm.
-    bare, loaded = (ARM.with_parameters(made.truth[k]) for k in (0, -1))
-    H = np.concatenate([tp.mass_matrix(bare)(made.run.q[:1000]), tp.mass_matrix(loaded)(made.run.q[1000:])])
-    off = made.run.parameters - made.truth
-    V = np.einsum("ki,kij,kj->k", made.s, H, made.s) / 2 + (off**2 / law.Gamma_inv).sum(1) / 2
+    bare, loaded = (ARM.with_parameters(result.truth[k]) for k in (0, -1))
+    H = np.concatenate([tp.mass_matrix(bare)(result.run.q[:1000]), tp.mass_matrix(loaded)(result.run.q[1000:])])
+    off = result.run.parameters - result.truth
+    V = np.einsum("ki,kij,kj->k", result.s, H, result.s) / 2 + (off**2 / law.Gamma_inv).sum(1) / 2
     assert error(record.V, V) < 1e-10
     assert V[1000] > 1.01 * V[999]
-    assert record.largest_rise <= 1e-9 and record.holds and not made.remarks
+    assert record.largest_rise <= 1e-9 and record.holds and not result.remarks
     assert error(record.rate, record.claimed) < 1e-8
     inner = np.r_[50:999, 1050:2000]  # the quick beginnings are too quick for differences
     assert np.abs(record.numerical - record.rate)[inner].max() < 1e-2 * np.abs(record.rate).max()
@@ -68,9 +68,9 @@ def test_a_rise_is_said_with_its_reason():
 
 
 def test_a_law_with_more_memory_has_v_but_no_rates():
-    made = trial(tp.laws.CompositeAdaptation(ARM, adapt="base"), duration=0.3)
-    assert np.isfinite(made.lyapunov.V).all() and np.isnan(made.lyapunov.rate).all()
-    assert made.lyapunov.V[-1] < made.lyapunov.V[0]
+    result = trial(tp.laws.CompositeAdaptation(ARM, adapt="base"), duration=0.3)
+    assert np.isfinite(result.lyapunov.V).all() and np.isnan(result.lyapunov.rate).all()
+    assert result.lyapunov.V[-1] < result.lyapunov.V[0]
     assert trial(tp.laws.CompositeAdaptation(ARM, adapt="base", forgetting=1.0), duration=0.1).lyapunov is None
 
 
@@ -80,8 +80,10 @@ def test_natural_adaptation_far_from_its_reference_is_told():
     run = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start, initial=MOTION(0.0).q + 0.2)
     s = run.qd[0] - MOTION(0.0).qd + 5 * (run.q[0] - MOTION(0.0).q)
     kinetic = s @ tp.mass_matrix(ARM)(run.q[0]) @ s / 2
-    (told,) = [r for r in tp.laws.Trial(run, law, plant).remarks if "gamma" in r]
-    assert told.startswith(f"gamma is 0.1 J, far below V_1 = {kinetic:.2g} J") and f"give gamma={kinetic:.2g}." in told
+    (remark,) = [r for r in tp.laws.Trial(run, law, plant).remarks if "gamma" in r]
+    assert (
+        remark.startswith(f"gamma is 0.1 J, far below V_1 = {kinetic:.2g} J") and f"give gamma={kinetic:.2g}." in remark
+    )
     near = tp.simulate(plant, law, MOTION, duration=0.02, parameters=start)
     assert not any("gamma" in r for r in tp.laws.Trial(near, law, plant).remarks)
 
@@ -92,9 +94,11 @@ def test_a_task_with_as_many_coordinates_as_joints_is_no_motion_of_the_joints():
     r = tp.operational.task_coordinates(ARM, task="xy")(q)
     run = tp.simulate(plant, law, lambda t: (r, [0.0, 0.0], [0.0, 0.0]), duration=0.05, initial=q)
     assert not run.tracks and "largest error\n" in repr(run) and repr(run).endswith("-")
-    made = tp.laws.Trial(run, law, plant)
-    assert made.s is None and made.lyapunov is not None
-    assert made.summary()["rms_error_last"] == pytest.approx(0.0, abs=1e-9)  # of the task, which is where it should be
+    result = tp.laws.Trial(run, law, plant)
+    assert result.s is None and result.lyapunov is not None
+    assert result.summary()["rms_error_last"] == pytest.approx(
+        0.0, abs=1e-9
+    )  # of the task, which is where it should be
     with pytest.raises(TaupiError, match="no reference of its joints"):
         _ = run.error
     # It starts at zero, not at r; and there the stretched arm is singular.
@@ -112,14 +116,14 @@ def test_what_is_unknown_is_none():
 
 
 def test_the_numbers_of_a_summary():
-    made = trial(duration=1.0)
-    told = made.summary()
-    e = np.linalg.norm(made.run.error, axis=1)
-    assert told["rms_error_first"] == pytest.approx(np.sqrt(np.mean(e[:200] ** 2)))
-    assert told["rms_error_last"] == pytest.approx(np.sqrt(np.mean(e[-200:] ** 2)))
-    assert told["largest_torque"] == np.abs(made.run.tau).max()
-    assert (told["V_first"], told["V_last"]) == (made.lyapunov.V[0], made.lyapunov.V[-1])
-    assert "rms_error_last" in repr(made)
+    result = trial(duration=1.0)
+    summary = result.summary()
+    e = np.linalg.norm(result.run.error, axis=1)
+    assert summary["rms_error_first"] == pytest.approx(np.sqrt(np.mean(e[:200] ** 2)))
+    assert summary["rms_error_last"] == pytest.approx(np.sqrt(np.mean(e[-200:] ** 2)))
+    assert summary["largest_torque"] == np.abs(result.run.tau).max()
+    assert (summary["V_first"], summary["V_last"]) == (result.lyapunov.V[0], result.lyapunov.V[-1])
+    assert "rms_error_last" in repr(result)
 
 
 def test_torque_beyond_the_description_is_said_and_cut_torque_is_not(tmp_path):
@@ -149,8 +153,8 @@ def test_the_mass_of_a_payload_is_that_of_the_true_parameters():
     """Where the estimate is the truth, with base parameters too, the mass is the payload's at all times."""
     plant = tp.RigidPlant(ARM, payloads=[(0.3, LOAD), (0.6, None), (0.8, LOAD)])
     for adapt in (None, "base"):
-        made = trial(tp.SlotineLi(ARM, K=[60.0, 20.0], adapt=adapt), plant, duration=1.0)
-        perfect = tp.laws.Trial(dataclasses.replace(made.run, parameters=made.truth), made.law, plant)
+        result = trial(tp.SlotineLi(ARM, K=[60.0, 20.0], adapt=adapt), plant, duration=1.0)
+        perfect = tp.laws.Trial(dataclasses.replace(result.run, parameters=result.truth), result.law, plant)
         true, estimate = perfect.carried
         assert sorted(set(true.tolist())) == [0.0, 0.7]
         assert error(estimate, true) < 1e-12

@@ -67,26 +67,30 @@ def test_limits_come_from_a_file_by_joint_or_by_quantity(tmp_path):
     path.write_text(
         "velocity = 3.0\nacceleration = [10, 10]\n[elbow]\nlower = -1\nupper = 1\neffort = 20\n[shoulder]\neffort = 60\n"
     )
-    found = excite(limits=path)
-    assert found.limits.upper.tolist() == [np.pi, 1.0] and found.limits.effort.tolist() == [60.0, 20.0]
-    assert any("Half a turn to each side" in note and "shoulder" in note for note in found.notes)
+    excitation = excite(limits=path)
+    assert excitation.limits.upper.tolist() == [np.pi, 1.0] and excitation.limits.effort.tolist() == [60.0, 20.0]
+    assert any("Half a turn to each side" in note and "shoulder" in note for note in excitation.notes)
     path.write_text("velocity = ")
     with pytest.raises(tp.TaupiError, match="is not valid TOML"):
         excite(limits=path)
 
 
 def test_accelerations_that_nobody_stated_are_said():
-    found = excite(limits={k: v for k, v in LIMITS.items() if k != "acceleration"})
-    assert any("full speed within 0.3 s" in note for note in found.notes)
-    assert found.limits.acceleration.tolist() == [10.0, 10.0]
+    excitation = excite(limits={k: v for k, v in LIMITS.items() if k != "acceleration"})
+    assert any("full speed within 0.3 s" in note for note in excitation.notes)
+    assert excitation.limits.acceleration.tolist() == [10.0, 10.0]
 
 
 def test_robot_without_masses_is_refused_unless_torques_are_left_out():
     bare = ARM.with_parameters([0] * 20)
     with pytest.raises(tp.TaupiError, match=r"elbow2r has no masses.*effort=0"):
         excite(robot=bare)
-    found = excite(robot=bare, effort=0)
-    assert "torque" not in found.certificates and "torque" in found.unchecked and "torque is not checked" in repr(found)
+    excitation = excite(robot=bare, effort=0)
+    assert (
+        "torque" not in excitation.certificates
+        and "torque" in excitation.unchecked
+        and "torque is not checked" in repr(excitation)
+    )
 
 
 def test_torques_that_no_motion_can_keep_are_said():

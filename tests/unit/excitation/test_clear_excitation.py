@@ -52,8 +52,8 @@ def test_links_keep_clear_of_each_other_at_all_times(capsules):
 
 def test_walls_are_kept(capsules):
     box = (-5, -0.9, -1, 5, 5, 1)
-    found = excite(capsules=str(capsules), box=box)
-    q = found.motion(np.linspace(0, 5, 5001)).q
+    excitation = excite(capsules=str(capsules), box=box)
+    q = excitation.motion(np.linspace(0, 5, 5001)).q
     for name in ARM.link_names:
         assert tp.forward_kinematics(ARM, name)(q)[:, 1, 3].min() >= -0.9 + 0.04 + 0.02 - 1e-9
 
@@ -104,7 +104,7 @@ def test_walls_without_geometry_are_refused():
 
 
 def test_ignored_pairs_are_listed(capsules):
-    found = excite(capsules=str(capsules), ignore=[(ARM.link_names[0], ARM.link_names[2])])
-    assert any("link1" in str(item) and "link3" in str(item) for item in found.clearance.left_out)
+    excitation = excite(capsules=str(capsules), ignore=[(ARM.link_names[0], ARM.link_names[2])])
+    assert any("link1" in str(item) and "link3" in str(item) for item in excitation.clearance.left_out)
     with pytest.raises(tp.TaupiError, match="link9"):
         excite(capsules=str(capsules), ignore="link1,link9")

@@ -58,20 +58,22 @@ def assert_within(plan, limits, effort=0.9, samples=100_000, terms=("rotor", "vi
     ids=str,
 )
 def test_motion_keeps_its_limits_at_all_times(settings):
-    found = plan(**settings)
-    assert found.certified and not found.stopped
-    assert_within(found, motion_limits(ARM, LIMITS))
-    assert found.std_factor > (0.2 if settings.get("criterion") == "cond" else 1.0)
+    excitation = plan(**settings)
+    assert excitation.certified and not excitation.stopped
+    assert_within(excitation, motion_limits(ARM, LIMITS))
+    assert excitation.std_factor > (0.2 if settings.get("criterion") == "cond" else 1.0)
 
 
 def test_promised_errors_are_those_of_a_fit():
-    found = plan()
-    sigma = found.sigma
-    W = tp.base_parameters(ARM, terms=("viscous", "coulomb")).regressor()(*found.motion(found.times))
-    W = (W / sigma[:, None]).reshape(-1, found.base.count)
-    np.testing.assert_allclose(found.expected, np.sqrt(np.diag(np.linalg.inv(W.T @ W))), rtol=1e-6)
-    assert found.phi == pytest.approx(-np.linalg.slogdet(W.T @ W / len(found.times))[1] / found.base.count, abs=0.1)
-    assert found.conditioning.full_rank
+    excitation = plan()
+    sigma = excitation.sigma
+    W = tp.base_parameters(ARM, terms=("viscous", "coulomb")).regressor()(*excitation.motion(excitation.times))
+    W = (W / sigma[:, None]).reshape(-1, excitation.base.count)
+    np.testing.assert_allclose(excitation.expected, np.sqrt(np.diag(np.linalg.inv(W.T @ W))), rtol=1e-6)
+    assert excitation.phi == pytest.approx(
+        -np.linalg.slogdet(W.T @ W / len(excitation.times))[1] / excitation.base.count, abs=0.1
+    )
+    assert excitation.conditioning.full_rank
 
 
 def test_same_seed_gives_the_same_motion_and_another_one_another():
@@ -92,46 +94,46 @@ def test_second_experiment_complements_the_first():
 
 
 def test_information_of_earlier_logs_counts():
-    found = plan()
-    time = np.arange(0, found.duration, 1e-3)
-    state = found.motion(time)
+    excitation = plan()
+    time = np.arange(0, excitation.duration, 1e-3)
+    state = excitation.motion(time)
     tau = tp.inverse_dynamics(ARM)(*state) + np.random.default_rng(0).normal(0, 0.3, state.q.shape)
     log = tp.Log(time, state.q, tau=tau, names=ARM.joint_names)
     second = plan(given=log)
     # The log has about the information that its design promised, and the new motion adds its own.
-    gain = np.linalg.slogdet(second.information)[1] - np.linalg.slogdet(found.information)[1]
-    assert 0.2 < gain / found.base.count < 1.2
+    gain = np.linalg.slogdet(second.information)[1] - np.linalg.slogdet(excitation.information)[1]
+    assert 0.2 < gain / excitation.base.count < 1.2
     fit = tp.identify(ARM, log, terms=("viscous", "coulomb"))
     assert (plan(sigma=fit).sigma > 0).all()
 
 
 def test_motion_begins_where_the_robot_stands_and_repeats():
-    found = tp.excite(ARM, 4.0, limits=LIMITS, starts=1, start=[1.0, -1.0], periods=2)
-    np.testing.assert_allclose(found.motion(0.0).q, [1.0, -1.0])
-    begin = found.duration - 8.0
+    excitation = tp.excite(ARM, 4.0, limits=LIMITS, starts=1, start=[1.0, -1.0], periods=2)
+    np.testing.assert_allclose(excitation.motion(0.0).q, [1.0, -1.0])
+    begin = excitation.duration - 8.0
     assert begin >= 1.0
-    np.testing.assert_allclose(found.motion(begin + 1.0).q, found.motion(begin + 5.0).q, atol=1e-12)
-    assert_within(found, motion_limits(ARM, LIMITS))
-    slow = found.motion(np.linspace(0, begin, 500)).qd
+    np.testing.assert_allclose(excitation.motion(begin + 1.0).q, excitation.motion(begin + 5.0).q, atol=1e-12)
+    assert_within(excitation, motion_limits(ARM, LIMITS))
+    slow = excitation.motion(np.linspace(0, begin, 500)).qd
     assert np.abs(slow).max() <= 0.2 * LIMITS["velocity"] + 1e-9
     expected = plan().expected / np.sqrt(2)
-    np.testing.assert_allclose(found.expected, expected, rtol=1e-6)
+    np.testing.assert_allclose(excitation.expected, expected, rtol=1e-6)
 
 
 def test_torque_rate_and_jerk_are_kept():
     limits = {**LIMITS, "jerk": 100.0, "torque_rate": 100.0}
-    found = tp.excite(ARM, 4.0, limits=limits, starts=1)
+    excitation = tp.excite(ARM, 4.0, limits=limits, starts=1)
     time = np.linspace(0, 4, 400_001)
-    state = found.motion(time)
+    state = excitation.motion(time)
     rate = np.diff(tp.inverse_dynamics(ARM)(*state), axis=0) / np.diff(time)[:, None]
     assert np.abs(rate).max() <= 100.0
     assert np.abs(np.diff(state.qdd, axis=0) / np.diff(time)[:, None]).max() <= 100.0
-    assert set(found.certificates) >= {"jerk", "torque rate"}
+    assert set(excitation.certificates) >= {"jerk", "torque rate"}
 
 
 def test_torque_holds_for_parameters_that_are_off():
-    found = plan(uncertainty=0.2)
-    state = found.motion(np.linspace(0, 4, 20_001))
+    excitation = plan(uncertainty=0.2)
+    state = excitation.motion(np.linspace(0, 4, 20_001))
     Y, pi = tp.regressor(ARM)(*state), ARM.parameters.values
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -141,9 +143,9 @@ def test_torque_holds_for_parameters_that_are_off():
 
 def test_coupled_joints_keep_the_limits_of_joints():
     arm = ARM.with_coupling([[1, 0], [-1, 1]])
-    found = tp.excite(arm, 4.0, limits=LIMITS, starts=1)
-    assert found.certified
-    assert_within(found, motion_limits(arm, LIMITS))
+    excitation = tp.excite(arm, 4.0, limits=LIMITS, starts=1)
+    assert excitation.certified
+    assert_within(excitation, motion_limits(arm, LIMITS))
 
 
 MIMIC = """<robot name="follower">
@@ -166,26 +168,26 @@ def test_joint_that_follows_another_keeps_limits_of_its_own(tmp_path):
     path = tmp_path / "follower.urdf"
     path.write_text(MIMIC.format(links="\n".join(MIMIC_LINK.format(k) for k in (1, 2, 3))))
     arm = tp.load(path)
-    found = tp.excite(arm, 4.0, starts=1, capsules="none")
-    assert arm.n == 2 and found.certified
+    excitation = tp.excite(arm, 4.0, starts=1, capsules="none")
+    assert arm.n == 2 and excitation.certified
     time = np.linspace(0, 4, 40_001)
-    q = found.motion(time).q
+    q = excitation.motion(time).q
     poses = [tp.forward_kinematics(arm, name)(q)[:, :3, :3] for name in ("l2", "l3")]
     turn = np.swapaxes(poses[0], 1, 2) @ poses[1]
     angle = np.arctan2(turn[:, 0, 2], turn[:, 0, 0])
     assert angle.min() >= 0 and angle.max() <= 0.5
     assert np.abs(np.diff(angle)).max() <= 0.4 * (time[1] - time[0]) * (1 + 1e-9)
     # ... and they are what binds: 5 % is the margin, 4 % what an optimum may leave.
-    used = dict(zip(found.certificates["velocity"].joints, found.certificates["velocity"].used, strict=True))
+    used = dict(zip(excitation.certificates["velocity"].joints, excitation.certificates["velocity"].used, strict=True))
     assert used["j3"] > 0.91 and used["j2"] < 0.3
 
 
 def test_elastic_arm_stays_below_a_third_of_its_lowest_resonance():
     arm = tp.load("zollo2r")
     limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 600.0}
-    found = tp.excite(arm, 10.0, limits=limits, starts=1)
-    note = next(n for n in found.notes if "resonance" in n)
-    assert "below a third" in note and found.certified
+    excitation = tp.excite(arm, 10.0, limits=limits, starts=1)
+    note = next(n for n in excitation.notes if "resonance" in n)
+    assert "below a third" in note and excitation.certified
     with pytest.raises(tp.TaupiError, match="bandwidth="):
         tp.excite(arm, 10.0, limits=limits, starts=1, bandwidth=100.0)
 
@@ -201,11 +203,11 @@ def test_budget_and_interruption_leave_a_motion_that_is_proven():
 
 
 def test_motion_goes_into_a_simulation_and_back_into_a_fit():
-    found = plan()
+    excitation = plan()
     law = tp.ComputedTorque(ARM, 20.0)
-    run = tp.simulate(tp.RigidPlant(ARM), law, found.motion, duration=found.duration, rate=500, seed=0)
+    run = tp.simulate(tp.RigidPlant(ARM), law, excitation.motion, duration=excitation.duration, rate=500, seed=0)
     assert run.complete
-    assert np.abs(run.q - found.motion(run.time).q).max() < 0.05
+    assert np.abs(run.q - excitation.motion(run.time).q).max() < 0.05
 
 
 def test_result_is_plain_data_and_readable():

@@ -56,9 +56,9 @@ def test_friction_that_is_clearly_negative_stays_so(robot):
     with pytest.warns(TaupiWarning, match=r"Friction is clearly negative and stays so: elbow_joint\.viscous\."):
         fit = tp.estimators.Consistent().fit(problem)
     assert fit.estimator == "consistent"
-    found = dict(zip(fit.names, fit.values, strict=True))
-    assert found["elbow_joint.viscous"] == pytest.approx(-5.0, rel=0.1)
-    others = [v for n, v in found.items() if n.endswith((".viscous", ".coulomb")) and not n.startswith("elbow")]
+    values = dict(zip(fit.names, fit.values, strict=True))
+    assert values["elbow_joint.viscous"] == pytest.approx(-5.0, rel=0.1)
+    others = [v for n, v in values.items() if n.endswith((".viscous", ".coulomb")) and not n.startswith("elbow")]
     assert min(others) > -1e-9
     assert any("Friction is clearly negative and stays so: elbow_joint.viscous." in note for note in fit.notes)
     # What is taken away has friction that dissipates.

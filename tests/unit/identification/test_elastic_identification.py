@@ -110,11 +110,11 @@ def test_intervals_cover_the_truth():
 def test_a_stream_is_the_whole(tmp_path):
     log = sprung.log_of(ARM)
     tp.write_log(log, tmp_path / "run.parquet")
-    whole, stream = (
+    in_memory, stream = (
         tp.identify(ARM, tmp_path / "run.parquet", terms=DOCUMENT, cutoff_hz=20, trim=False, stream=s)
         for s in (False, True)
     )
-    assert np.allclose(stream.values, whole.values, rtol=1e-6, atol=1e-6)
+    assert np.allclose(stream.values, in_memory.values, rtol=1e-6, atol=1e-6)
 
 
 def test_some_joints_may_be_rigid():
@@ -257,8 +257,8 @@ def test_a_delay_is_removed_from_a_stream_too(tmp_path):
     log = late(sprung.log_of(ARM), 3e-3)
     tp.write_log(log, tmp_path / "run.parquet")
     settings = {"terms": DOCUMENT, "cutoff_hz": 20, "trim": False, "torque": "held"}
-    whole, stream = (tp.identify(ARM, tmp_path / "run.parquet", stream=s, **settings) for s in (False, True))
-    assert np.allclose(stream.values, whole.values, rtol=1e-5, atol=1e-5)
+    in_memory, stream = (tp.identify(ARM, tmp_path / "run.parquet", stream=s, **settings) for s in (False, True))
+    assert np.allclose(stream.values, in_memory.values, rtol=1e-5, atol=1e-5)
 
 
 def test_the_cutoff_is_the_one_that_tells_most():
@@ -295,7 +295,7 @@ def test_a_log_without_torque_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"elastic": "yes"}, "elastic is 'yes'"),
         ({"threshold": -1.0}, "threshold is -1.0"),
@@ -307,8 +307,8 @@ def test_a_log_without_torque_is_refused():
         ({"terms": ("link_elbow",)}, "link_elbow"),
     ],
 )
-def test_bad_settings(settings, told):
-    with pytest.raises(tp.TaupiError, match=told):
+def test_bad_settings(settings, message):
+    with pytest.raises(tp.TaupiError, match=message):
         tp.identify(ARM, sprung.log_of(ARM), **settings)
 
 

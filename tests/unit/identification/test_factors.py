@@ -88,7 +88,7 @@ def test_standard_errors_are_those_of_the_definition():
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=0.1, samples=900)
     solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric)
     stretches = Stretches(problem.pieces, {}, solution.x, solution.spread)
-    found = solution.spread @ stretches.meat @ solution.spread.T
+    covariance = solution.spread @ stretches.meat @ solution.spread.T
     inverse = solution.spread @ solution.spread.T
     middle = np.zeros_like(inverse)
     for k in sorted({f.stretch for f in problem.pieces}):
@@ -97,6 +97,6 @@ def test_standard_errors_are_those_of_the_definition():
         values, turn = np.linalg.eigh(np.eye(len(y)) - y @ inverse @ y.T)
         score = y.T @ (turn @ ((turn.T @ left) / np.sqrt(values)))
         middle += np.outer(score, score)
-    assert np.allclose(found, inverse @ middle @ inverse, rtol=1e-8, atol=1e-8 * np.abs(found).max())
+    assert np.allclose(covariance, inverse @ middle @ inverse, rtol=1e-8, atol=1e-8 * np.abs(covariance).max())
     freedom = stretches.freedom()
     assert (freedom > 1).all() and (freedom < len({f.stretch for f in problem.pieces})).all()

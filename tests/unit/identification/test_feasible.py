@@ -83,12 +83,12 @@ def consistent_least_squares(fit):
 def test_what_consistency_costs_a_free_fit_is_stated():
     arm = tp.load("ur10")
     fit = tp.estimators.WeightedLeastSquares().fit(problem_of(arm, truth_of(arm), noise=0.3, samples=60))
-    told = fit.consistency
-    assert not told.exact and "No real bodies have these base parameters" in told.sentence
-    assert told.before < told.after < told.before * 1.05
+    consistency = fit.consistency
+    assert not consistency.exact and "No real bodies have these base parameters" in consistency.sentence
+    assert consistency.before < consistency.after < consistency.before * 1.05
     y, z = fit.triangle[:, :-1], fit.triangle[:, -1]
     now = np.linalg.norm(y @ fit.basis.project(fit.parameters) - z) / np.linalg.norm(z)
-    assert np.isclose(now, told.after, rtol=1e-9)
+    assert np.isclose(now, consistency.after, rtol=1e-9)
     assert_real(fit.parameters.values, 6)
 
 
@@ -132,7 +132,7 @@ def test_limits_reach_the_fit_and_its_settings():
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: tp.estimators.Feasible(prior_weight=0), "expected a finite number above 0"),
         (lambda: tp.estimators.Feasible(prior_weight="much"), "expected a finite number above 0"),
@@ -141,8 +141,8 @@ def test_limits_reach_the_fit_and_its_settings():
         (lambda: tp.estimators.Feasible(shapes=tp.estimators.Box((0, 0, 0), (1, 1, 1))), "expected a mapping"),
     ],
 )
-def test_bad_settings_get_one_sentence(make, told):
-    with pytest.raises(TaupiError, match=told):
+def test_bad_settings_get_one_sentence(make, message):
+    with pytest.raises(TaupiError, match=message):
         make()
 
 

@@ -14,8 +14,8 @@ TERMS = ("rotor", "viscous", "coulomb", "offset")
 
 @pytest.fixture(scope="module")
 def arm():
-    made = tp.load("elbow2r")
-    return made.with_friction(viscous=[2.0, 1.0], coulomb=[1.5, 0.8], offset=[0.3, -0.2]).with_transmissions(
+    robot = tp.load("elbow2r")
+    return robot.with_friction(viscous=[2.0, 1.0], coulomb=[1.5, 0.8], offset=[0.3, -0.2]).with_transmissions(
         gear_ratio=[50, 50], rotor_inertia=[2e-5, 1e-5]
     )
 
@@ -170,10 +170,10 @@ def test_a_joint_that_never_reverses(arm):
     lost = {n for n, u in zip(fit.names, fit.undetermined, strict=True) if u}
     assert lost == {"elbow.coulomb", "elbow.offset"}
     assert np.isinf(fit.stderr[fit.undetermined]).all() and not fit.significant[fit.undetermined].any()
-    found = dict(zip(fit.names, fit.values, strict=True))
-    assert found["elbow.coulomb"] + found["elbow.offset"] == pytest.approx(0.6, abs=0.05)
+    values = dict(zip(fit.names, fit.values, strict=True))
+    assert values["elbow.coulomb"] + values["elbow.offset"] == pytest.approx(0.6, abs=0.05)
     # Prior friction 0.8 and offset -0.2 fit as they are, so that they stay.
-    assert found["elbow.coulomb"] == pytest.approx(0.8, abs=0.05)
+    assert values["elbow.coulomb"] == pytest.approx(0.8, abs=0.05)
     assert fit.conditioning["regrouped_condition"] < 1e4
 
 
@@ -191,9 +191,9 @@ def test_a_joint_that_does_not_move_keeps_its_prior(arm):
 
 
 def test_several_files_are_one_fit(arm):
-    whole = prepared(arm, 0, 0.3)
-    parts = [whole.rows(slice(0, 1000)), whole.rows(slice(1000, 3000))]
-    one, two = (tp.identify(arm, logs, "ols", terms=TERMS, slow=0) for logs in (whole, parts))
+    log = prepared(arm, 0, 0.3)
+    parts = [log.rows(slice(0, 1000)), log.rows(slice(1000, 3000))]
+    one, two = (tp.identify(arm, logs, "ols", terms=TERMS, slow=0) for logs in (log, parts))
     assert np.allclose(one.values, two.values, rtol=1e-9, atol=1e-10)
 
 
@@ -203,11 +203,11 @@ def test_streamed_is_the_same_as_in_memory(arm, tmp_path, ending):
     path = tmp_path / f"run.{ending}"
     tp.write_log(log, path)
     settings = {"cutoff_hz": 20.0, "decimate": 2, "trim": False, "velocity": "position"}
-    whole = tp.identify(arm, path, stream=False, **settings)
+    in_memory = tp.identify(arm, path, stream=False, **settings)
     streamed = tp.identify(arm, path, stream=True, block=4000, **settings)
-    assert np.abs(streamed.values - whole.values).max() < 1e-9 * np.abs(whole.values).max()
-    assert np.allclose(streamed.stderr, whole.stderr, rtol=1e-6)
-    assert streamed.provenance["logs"][0]["sha256"] == whole.provenance["logs"][0]["sha256"] != ""
+    assert np.abs(streamed.values - in_memory.values).max() < 1e-9 * np.abs(in_memory.values).max()
+    assert np.allclose(streamed.stderr, in_memory.stderr, rtol=1e-6)
+    assert streamed.provenance["logs"][0]["sha256"] == in_memory.provenance["logs"][0]["sha256"] != ""
     assert any("streamed in blocks" in n for n in streamed.notes)
 
 
@@ -249,8 +249,8 @@ def test_coupled_motors_have_friction_of_their_own(arm):
     rng = np.random.default_rng(0)
     columns = {"motor": {"coupling": [[1, 0], [-1, 1]]}}
     fit = tp.identify(arm, log.with_(tau=tau + 0.02 * rng.normal(size=tau.shape)), columns=columns, slow=0)
-    found = dict(zip(fit.names, fit.values, strict=True))
-    assert found["motor2.coulomb"] == pytest.approx(0.9, abs=0.05)
+    values = dict(zip(fit.names, fit.values, strict=True))
+    assert values["motor2.coulomb"] == pytest.approx(0.9, abs=0.05)
     # On viscous friction and rotors the motor is one with the cross term; on friction of the joints it adds to both.
     assert any(n.startswith("motor2.viscous") for n in fit.names)
 
@@ -275,9 +275,9 @@ def test_coupled_motors_have_friction_of_their_own(arm):
     ],
 )
 def test_bad_input_is_one_sentence(arm, change, words):
-    given = {"robot": arm, "logs": fourier(arm, TERMS, 0, 600, 100.0)} | change
+    keywords = {"robot": arm, "logs": fourier(arm, TERMS, 0, 600, 100.0)} | change
     with pytest.raises(TaupiError, match=words) as error:
-        tp.identify(given.pop("robot"), given.pop("logs"), **given)
+        tp.identify(keywords.pop("robot"), keywords.pop("logs"), **keywords)
     assert "\n" not in str(error.value)
 
 
@@ -316,8 +316,8 @@ def test_a_standstill_longer_than_what_choices_are_made_on_does_not_matter(arm, 
     monkeypatch.setattr("taupi.identification.rows.recording.HEAD", 600)
     monkeypatch.setattr("taupi.identification.rows.recording._BEFORE", 100)
     late = after_standstill(arm, 30.0)
-    given = [after_standstill(arm, 0.0), late] if beside else late
-    fit = tp.identify(arm, given, terms=("viscous", "coulomb"))
+    logs = [after_standstill(arm, 0.0), late] if beside else late
+    fit = tp.identify(arm, logs, terms=("viscous", "coulomb"))
     assert any("samples at the start" in note for note in fit.notes)
     assert fit.base["shoulder.coulomb"] == pytest.approx(1.5, rel=0.03)
     assert fit.base["elbow.coulomb"] == pytest.approx(0.8, rel=0.03)

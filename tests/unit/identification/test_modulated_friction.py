@@ -108,15 +108,15 @@ def test_a_prediction_is_linear_torque_and_what_dry_friction_adds(fit):
     linear = fit.basis.linear
     rigid = np.array([n.rpartition(".")[2] not in ("viscous", "coulomb", "offset") for n in linear.names])
     load = linear.regressor()(*motion) @ np.where(rigid, fit.values[: linear.count], 0.0)
-    whole = fit.basis.regressor()(*motion, load) @ fit.values
-    assert np.abs(fit.predict(log) - whole).max() < 1e-10 * np.abs(whole).max()
+    torque = fit.basis.regressor()(*motion, load) @ fit.values
+    assert np.abs(fit.predict(log) - torque).max() < 1e-10 * np.abs(torque).max()
     # And by hand.
     s, speed = np.tanh(log.qd / SLOW), np.array(fit.terms[-1].velocity)
     extra = s * (
         values_of(fit, "load") * np.abs(load) + values_of(fit, "curve") * np.exp(-np.abs(log.qd) / (0.3 * speed))
     )
-    assert np.abs(whole - linear.regressor()(*motion) @ fit.values[: linear.count] - extra).max() < 1e-10
-    assert np.linalg.norm(whole - log.tau) < 0.01 * np.linalg.norm(log.tau)
+    assert np.abs(torque - linear.regressor()(*motion) @ fit.values[: linear.count] - extra).max() < 1e-10
+    assert np.linalg.norm(torque - log.tau) < 0.01 * np.linalg.norm(log.tau)
 
 
 def test_the_identified_robot_is_what_the_fit_predicts(fit, tmp_path):

@@ -17,9 +17,11 @@ SAME = 1e-9  # filters of blocks forget their neighbours to 1e-12 of a sample
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
     for name, log in LOGS.items():
-        made = log()
-        tp.write_log(made, folder / f"{name}.parquet")
-        tp.write_log(made.with_(tau=made.tau + 0.01 * np.cos(7 * made.time)[:, None]), folder / f"{name}2.parquet")
+        recorded = log()
+        tp.write_log(recorded, folder / f"{name}.parquet")
+        tp.write_log(
+            recorded.with_(tau=recorded.tau + 0.01 * np.cos(7 * recorded.time)[:, None]), folder / f"{name}2.parquet"
+        )
     return folder
 
 

@@ -77,7 +77,7 @@ def test_sensitivities_are_differences():
 
 
 @pytest.fixture(scope="module")
-def found():
+def motor_fit():
     """Of the pendulum, with a description that is wrong by tens of percent."""
     guess = PENDULUM.with_transmissions(stiffness=170.0, rotor_inertia=1.5e-5, damping=0.3, viscous=0.0, coulomb=0.0)
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=6.0, position_noise=1e-5, torque_noise=0.02, size=0.5)
@@ -86,8 +86,8 @@ def found():
     ), log
 
 
-def test_parameters_are_found_without_seeing_the_link(found):
-    fit, _ = found
+def test_parameters_are_found_without_seeing_the_link(motor_fit):
+    fit, _ = motor_fit
     true = fit.basis.project(tp.elastic_regressor(PENDULUM, terms=TERMS).parameters)
     known = [k for k, n in enumerate(fit.names) if n.endswith(("stiffness", "mR", "coulomb", "viscous"))]
     assert np.allclose(fit.values[known], true[known], rtol=0.05)
@@ -108,14 +108,14 @@ def test_intervals_cover_the_truth():
     assert 0.8 <= np.mean(inside) <= 1.0
 
 
-def test_both_encoders_or_one_give_the_same(found):
-    fit, log = found
+def test_both_encoders_or_one_give_the_same(motor_fit):
+    fit, log = motor_fit
     other = tp.estimators.output_error(PENDULUM, log, TERMS, cutoff_hz=30)  # theta is taken, q is left
     assert np.allclose(other.values, fit.values, rtol=1e-3, atol=1e-3)
 
 
-def test_it_predicts_another_log_and_is_saved(found, tmp_path):
-    fit, _ = found
+def test_it_predicts_another_log_and_is_saved(motor_fit, tmp_path):
+    fit, _ = motor_fit
     tp.write_fit(fit, tmp_path / "fit.json")
     back = tp.load_fit(tmp_path / "fit.json")
     log = sprung.log_of(PENDULUM, terms=TERMS, duration=4.0, seed=5, size=0.5)

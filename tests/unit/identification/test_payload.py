@@ -256,9 +256,9 @@ def test_errors_of_a_difference_cover_the_truth():
         tau = np.tensordot(y, at, axes=(0, 0)).T + noise * rng.normal(size=(240, n))
         compressor = Compressor(np.ones((n, b), dtype=bool))
         compressor.add(y, tau, np.ones((240, n), dtype=bool))
-        found = difference(compressor.result(0), x, columns, spread, np.full(k, np.inf), np.ones(n))
-        squares.append((found.values - theta) ** 2 / np.diag(found.covariance))
-        assert np.allclose(found.by_joint.sum(axis=0), found.values)
+        result = difference(compressor.result(0), x, columns, spread, np.full(k, np.inf), np.ones(n))
+        squares.append((result.values - theta) ** 2 / np.diag(result.covariance))
+        assert np.allclose(result.by_joint.sum(axis=0), result.values)
     # The jackknife of six stretches is taken only where it is larger, so that errors are a little too large.
     assert 0.6 < np.mean(squares) < 1.15
 
@@ -272,10 +272,10 @@ def test_errors_allow_for_noise_that_lasts():
         tau = np.tensordot(y, np.array([1.0, 2.0]), axes=(0, 0)).T + np.repeat(rng.normal(size=(12, n)), 120, axis=0)
         compressor = Compressor(np.ones((n, b), dtype=bool))
         compressor.add(y, tau, np.ones(tau.shape, dtype=bool))
-        found = difference(
+        result = difference(
             compressor.result(0), np.zeros(b), np.eye(b), np.zeros((b, 1)), np.full(b, np.inf), np.ones(n)
         )
-        ratios.append((found.values - [1.0, 2.0]) ** 2 / np.diag(found.covariance))
+        ratios.append((result.values - [1.0, 2.0]) ** 2 / np.diag(result.covariance))
     assert np.median(ratios) < 2.0
 
 

@@ -85,8 +85,8 @@ def test_what_is_wrong_is_named():
     pi = base.standard.values.copy()
     assert not inconsistencies(named(base, pi))
     pi[10], pi[base.standard.layout.index("elbow_joint.viscous")] = -1.0, -0.5
-    told = inconsistencies(named(base, pi))
-    assert len(told) == 2 and "upper_arm" in told[0] and told[1].startswith("elbow_joint.viscous is -0.5")
+    faults = inconsistencies(named(base, pi))
+    assert len(faults) == 2 and "upper_arm" in faults[0] and faults[1].startswith("elbow_joint.viscous is -0.5")
     pi = base.standard.values.copy()
     pi[base.standard.layout.index("elbow_joint.coulomb")] = 2.0
     pi[base.standard.layout.index("elbow_joint.stribeck")] = -1.0
@@ -127,7 +127,7 @@ def test_a_box_and_the_hull_of_its_corners_say_the_same():
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Box((0, 0, 0), (1, 0, 1)), "expected lower < upper"),
         (lambda: Box((0, 0), (1, 1, 1)), "lower is"),
@@ -136,10 +136,10 @@ def test_a_box_and_the_hull_of_its_corners_say_the_same():
         (lambda: Hull(((0, 0), (1, 0))), "expected (k, 3)"),
     ],
 )
-def test_bad_shapes_get_one_sentence(make, told):
+def test_bad_shapes_get_one_sentence(make, message):
     with pytest.raises(TaupiError) as error:
         make()
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 # Least squares --------------------------------------------------------------------------------------------------------
@@ -152,10 +152,10 @@ def test_bad_shapes_get_one_sentence(make, told):
 def test_any_data_give_links_that_exist(name, noise, sign, samples):
     base, triangle, _, _ = measured(name, noise, sign=sign, samples=samples, seed=7)
     here = region_of(base)
-    found, _ = solve(base, triangle, here)
-    assert found.ok
-    assert here.slack(found.pi) >= -1e-12
-    assert_real(base, found.pi)
+    solution, _ = solve(base, triangle, here)
+    assert solution.ok
+    assert here.slack(solution.pi) >= -1e-12
+    assert_real(base, solution.pi)
 
 
 def test_noise_alone_gives_links_that_exist():
@@ -163,8 +163,8 @@ def test_noise_alone_gives_links_that_exist():
     rng = np.random.default_rng(4)
     for size in (1e-6, 1.0, 1e6):
         triangle[:, -1] = size * rng.normal(size=len(triangle))
-        found, _ = solve(base, triangle, region_of(base))
-        assert_real(base, found.pi)
+        solution, _ = solve(base, triangle, region_of(base))
+        assert_real(base, solution.pi)
 
 
 @pytest.mark.parametrize("name", ["ur10", "panda"])
@@ -173,9 +173,9 @@ def test_exact_data_of_another_real_robot_are_reproduced(name):
     robot = tp.load(name)
     truth = np.concatenate([cloud(rng)[2] for _ in robot.links] + [np.zeros(2 * robot.n)])
     base, triangle, y, tau = measured(name, 0.0, truth=truth)
-    found, _ = solve(base, triangle, region_of(base))
-    assert np.linalg.norm(y @ (base.projection @ found.pi) - tau) < 1e-6 * np.linalg.norm(tau)
-    assert_real(base, found.pi)
+    solution, _ = solve(base, triangle, region_of(base))
+    assert np.linalg.norm(y @ (base.projection @ solution.pi) - tau) < 1e-6 * np.linalg.norm(tau)
+    assert_real(base, solution.pi)
     here = region_of(base)
     same = exact_solution(here, base.projection * here.scale, base.projection @ truth)
     assert same is not None and np.allclose(base.projection @ same.pi, base.projection @ truth, atol=1e-9)
@@ -188,23 +188,23 @@ def test_constraints_hold_only_what_they_must():
     estimate = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0]
     here = region_of(base)
     assert exact_solution(here, base.projection * here.scale, estimate) is None, "thin links, and noise"
-    found, rest = solve(base, triangle, here, share=1e-8)
-    assert found.misfit > 1e-6 * rest and found.active
+    solution, rest = solve(base, triangle, here, share=1e-8)
+    assert solution.misfit > 1e-6 * rest and solution.active
     truth = base.standard.values.copy()
     for i in range(6):  # fat links: far from the edge
         truth[10 * i + 4 : 10 * i + 10] += truth[10 * i] * 0.05 * np.array([1, 0, 0, 1, 0, 1])
     base, triangle, _, _ = measured("ur10", 1e-4, truth=truth)
     estimate = np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=None)[0]
-    found, rest = solve(base, triangle, here, share=1e-8)
-    assert found.active == () and found.misfit < 1e-6 * rest
-    assert np.allclose(base.projection @ found.pi, estimate, atol=1e-4)
+    solution, rest = solve(base, triangle, here, share=1e-8)
+    assert solution.active == () and solution.misfit < 1e-6 * rest
+    assert np.allclose(base.projection @ solution.pi, estimate, atol=1e-4)
 
 
 def test_wrong_signs_end_at_the_edge_and_say_so():
     base, triangle, _, _ = measured("elbow2r", 0.01, sign=-1)
-    found, _ = solve(base, triangle, region_of(base))
-    assert {"elbow.viscous at zero", "shoulder.coulomb at zero"} <= set(found.active)
-    assert any("edge of what a body can be" in label for label in found.active)
+    solution, _ = solve(base, triangle, region_of(base))
+    assert {"elbow.viscous at zero", "shoulder.coulomb at zero"} <= set(solution.active)
+    assert any("edge of what a body can be" in label for label in solution.active)
 
 
 @pytest.mark.parametrize("share", [1e-4, 1e-2])
@@ -235,8 +235,8 @@ def test_another_algorithm_finds_the_same_minimum(name, noise, sign):
     here = region_of(base)
     a, z = triangle[:, :-1] @ (base.projection * here.scale), triangle[:, -1]
     unit, mu = np.linalg.norm(z), 1e-2
-    found = least_squares_in_cone(here.cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
-    assert found.ok
+    solution = least_squares_in_cone(here.cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
+    assert solution.ok
 
     def residual(v):
         x = factored(v, base)
@@ -244,7 +244,7 @@ def test_another_algorithm_finds_the_same_minimum(name, noise, sign):
 
     start = np.random.default_rng(0).normal(size=len(here.prior))
     other = least_squares(residual, start, max_nfev=150).cost
-    ours = 0.5 * np.sum(((a @ found.x - z) / unit) ** 2) + 0.5 * mu * np.sum((found.x - here.prior) ** 2)
+    ours = 0.5 * np.sum(((a @ solution.x - z) / unit) ** 2) + 0.5 * mu * np.sum((solution.x - here.prior) ** 2)
     assert ours <= other * (1 + 1e-6), "nothing in the region is better than the minimum"
     assert other <= ours * (1 + SAME), "and the other road comes as near as it goes"
 
@@ -255,18 +255,18 @@ def test_the_optimality_conditions_hold(sign):
     here = region_of(base, mass_bounds={"*": (0.1, 20.0)})
     a, z = triangle[:, :-1] @ (base.projection * here.scale), triangle[:, -1]
     unit, mu, cone = np.linalg.norm(z), 1e-4, here.cone
-    found = least_squares_in_cone(cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
+    solution = least_squares_in_cone(cone, a / unit, z / unit, np.full(len(here.prior), mu), here.prior)
     m = len(cone.rows)
-    blocks = found.dual[m:].reshape(-1, 10)
-    gradient = a.T @ (a @ found.x - z) / unit**2 + mu * (found.x - here.prior)
-    pull = cone.rows.T @ found.dual[:m] + sum(b.T @ d for b, d in zip(cone.blocks, blocks, strict=True))
+    blocks = solution.dual[m:].reshape(-1, 10)
+    gradient = a.T @ (a @ solution.x - z) / unit**2 + mu * (solution.x - here.prior)
+    pull = cone.rows.T @ solution.dual[:m] + sum(b.T @ d for b, d in zip(cone.blocks, blocks, strict=True))
     assert np.abs(gradient - pull).max() < 1e-6, "stationary"
-    assert cone.slack(found.x).min() > -1e-7, "feasible"
-    assert found.dual[:m].min() > -1e-9 and min(np.linalg.eigvalsh(unpacked(d))[0] for d in blocks) > -1e-9, (
+    assert cone.slack(solution.x).min() > -1e-7, "feasible"
+    assert solution.dual[:m].min() > -1e-9 and min(np.linalg.eigvalsh(unpacked(d))[0] for d in blocks) > -1e-9, (
         "pushes inwards"
     )
-    work = [d @ (b @ found.x + s) for b, s, d in zip(cone.blocks, cone.start, blocks, strict=True)]
-    assert np.abs([*work, *(found.dual[:m] * (cone.rows @ found.x + cone.offset))]).max() < 1e-6, "complementary"
+    work = [d @ (b @ solution.x + s) for b, s, d in zip(cone.blocks, cone.start, blocks, strict=True)]
+    assert np.abs([*work, *(solution.dual[:m] * (cone.rows @ solution.x + cone.offset))]).max() < 1e-6, "complementary"
 
 
 # Limits ---------------------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def test_limits_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "message"),
     [
         ({"mass_bounds": {"upper_arm": (1, 2)}}, "No link 'upper_arm'"),
         ({"mass_bounds": {"upper_arm_link": (2, 1)}}, "expected 0 <= lower < upper"),
@@ -319,11 +319,11 @@ def test_limits_are_kept():
         ({"shapes": {"upper_arm_link": "ball"}}, "expected a Box, an Ellipsoid or a Hull"),
     ],
 )
-def test_impossible_limits_get_one_sentence(limits, told):
+def test_impossible_limits_get_one_sentence(limits, message):
     base = tp.base_parameters(tp.load("ur10"))
     with pytest.raises(TaupiError) as error:
         region_of(base, **limits)
-    assert told in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_deepest_point_is_inside():
@@ -341,10 +341,10 @@ def test_consistent_parameters_of_a_real_estimate_are_exact():
     base = tp.base_parameters(tp.load("panda"))
     truth = np.concatenate([cloud(rng)[2] for _ in base.robot.links])
     pi_b = base.project(truth)
-    found = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.eye(base.count)))
-    assert found.exact and found.before == found.after and "Real bodies have" in found.sentence
-    assert np.allclose(base.project(found.values), pi_b, atol=1e-9)
-    assert_real(base, found.values)
+    solution = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.eye(base.count)))
+    assert solution.exact and solution.before == solution.after and "Real bodies have" in solution.sentence
+    assert np.allclose(base.project(solution.values), pi_b, atol=1e-9)
+    assert_real(base, solution.values)
 
 
 def test_an_unreal_estimate_moves_where_it_is_known_least():
@@ -354,11 +354,11 @@ def test_an_unreal_estimate_moves_where_it_is_known_least():
     k = base.names.index(next(n for n in base.names if n.startswith("wrist_3") and "Izz" in n))
     pi_b = pi_b.copy()
     pi_b[k], spread[k] = -0.5, 1.0
-    found = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.diag(spread**2)))
-    moved = base.project(found.values) - pi_b
-    assert not found.exact and "No real bodies have" in found.sentence
+    solution = standard_parameters(base, pi_b, rows_from_covariance(pi_b, np.diag(spread**2)))
+    moved = base.project(solution.values) - pi_b
+    assert not solution.exact and "No real bodies have" in solution.sentence
     assert np.argmax(np.abs(moved)) == k and moved[k] > 0.49 and np.abs(np.delete(moved, k)).max() < 1e-3
-    assert_real(base, found.values)
+    assert_real(base, solution.values)
 
 
 def test_far_from_anything_real_without_a_guide_is_refused():

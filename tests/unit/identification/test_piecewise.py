@@ -26,12 +26,12 @@ def compressed(fit, folder, count, ending=".piece"):
 def test_the_fit_of_pieces_is_that_of_the_logs(fit, tmp_path):
     """Triangles of the same rows: only the stretches that standard errors are taken from are others."""
     later = tp.identify_pieces(fit, compressed(fit, tmp_path, 3), "wls")
-    whole = tp.identify(arm(), [recorded(k) for k in range(3)], "wls", LINEAR, **SETTINGS)
-    assert np.allclose(later.values, whole.values, rtol=1e-8, atol=1e-10)
-    assert np.allclose(later.stderr, whole.stderr, rtol=0.5)
-    assert later.relative == pytest.approx(whole.relative, rel=1e-9)
-    assert later.validate(recorded(9)).relative < 1.5 * whole.validate(recorded(9)).relative
-    assert [log.rate_hz for log in later.logs] == [log.rate_hz for log in whole.logs]
+    at_once = tp.identify(arm(), [recorded(k) for k in range(3)], "wls", LINEAR, **SETTINGS)
+    assert np.allclose(later.values, at_once.values, rtol=1e-8, atol=1e-10)
+    assert np.allclose(later.stderr, at_once.stderr, rtol=0.5)
+    assert later.relative == pytest.approx(at_once.relative, rel=1e-9)
+    assert later.validate(recorded(9)).relative < 1.5 * at_once.validate(recorded(9)).relative
+    assert [log.rate_hz for log in later.logs] == [log.rate_hz for log in at_once.logs]
 
 
 def test_friction_that_depends_on_load_has_that_of_the_earlier_fit(tmp_path):
@@ -74,8 +74,8 @@ def test_the_command_line_compresses_and_combines(fit, tmp_path):
     done = taupi("combine", "fit.json", "*.piece", "-o", "later", "--estimator", "wls", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     later = tp.load_fit(tmp_path / "later")
-    whole = tp.identify(arm(), [tmp_path / "run-00.parquet", tmp_path / "run-01.parquet"], "wls", LINEAR, **SETTINGS)
-    assert np.allclose(later.values, whole.values, rtol=1e-8, atol=1e-10)
+    at_once = tp.identify(arm(), [tmp_path / "run-00.parquet", tmp_path / "run-01.parquet"], "wls", LINEAR, **SETTINGS)
+    assert np.allclose(later.values, at_once.values, rtol=1e-8, atol=1e-10)
     again = taupi("compress", "fit.json", "run-00.parquet", "-o", "0.piece", cwd=tmp_path)
     assert again.returncode == 3
     assert "--force" in again.stderr

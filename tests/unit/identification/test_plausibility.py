@@ -14,11 +14,11 @@ def conditioning_of_factor(relative=0.01, before=0.01, after=0.02, masses=1.0, p
     """Return the doubts about a fit with these errors, and with masses a factor of the description's."""
     fit = friction_fit()
     joints = tuple(dataclasses.replace(j, rms=relative * j.rms / j.relative, relative=relative) for j in fit.joints)
-    made = dataclasses.replace(fit, joints=joints, prior=fit.prior * prior)
+    changed = dataclasses.replace(fit, joints=joints, prior=fit.prior * prior)
     values = fit.prior.copy()
     values[:20:10] *= masses
-    made.__dict__["consistency"] = Consistency(values, exact, before, after, 1.0)
-    return reasons_of_fit(made)
+    changed.__dict__["consistency"] = Consistency(values, exact, before, after, 1.0)
+    return reasons_of_fit(changed)
 
 
 def test_a_good_fit_leaves_none():

@@ -19,8 +19,8 @@ TERMS = ("rotor", "viscous", "coulomb", "offset")
 
 @pytest.fixture(scope="module")
 def arm():
-    made = tp.load("elbow2r")
-    return made.with_friction(viscous=[2.0, 1.0], coulomb=[1.5, 0.8], offset=[0.3, -0.2])
+    robot = tp.load("elbow2r")
+    return robot.with_friction(viscous=[2.0, 1.0], coulomb=[1.5, 0.8], offset=[0.3, -0.2])
 
 
 def samples(arm, seed=0, count=3000, rate=100.0):
@@ -64,9 +64,9 @@ def test_rows_from_blocks_are_those_from_the_whole(arm, friction, size, monkeypa
     s = samples(arm)
     _, maker = maker_of(arm, friction)
     through = Filter(100.0, 2.0, step=3)
-    whole = concatenate_logs(maker.rows(iter([s]), through))
+    at_once = concatenate_logs(maker.rows(iter([s]), through))
     blocks = (piece(s, slice(a, a + size)) for a in range(0, len(s), size))
-    for a, b in zip(concatenate_logs(maker.rows(blocks, through)), whole, strict=True):
+    for a, b in zip(concatenate_logs(maker.rows(blocks, through)), at_once, strict=True):
         assert a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
@@ -131,13 +131,13 @@ def remembering(arm, distance, seed, noise=0.0, rest=0.0):
 
 def test_the_shape_of_friction_is_found(arm):
     """A memory where there is one, of about its distance; speed where it is that; and both predict other motions."""
-    made = remembering(arm, 0.005, 0, 0.05)
-    fit = tp.identify(arm, made, cutoff_hz=15)
+    log = remembering(arm, 0.005, 0, 0.05)
+    fit = tp.identify(arm, log, cutoff_hz=15)
     (friction,) = (t for t in fit.terms if t.name == "coulomb")
     assert all(0.002 < d < 0.012 for d in friction.distance)
     assert any("builds up over d after a reversal" in note for note in fit.notes)
     other = remembering(arm, 0.005, 1)
-    plain = tp.identify(arm, made, cutoff_hz=15, slow=0.05)
+    plain = tp.identify(arm, log, cutoff_hz=15, slow=0.05)
     assert fit.validate(other).relative < 0.6 * plain.validate(other).relative
     smooth = tp.identify(arm, fourier(arm, TERMS, 0, 6000, 200.0, noise=0.05), cutoff_hz=15)
     (friction,) = (t for t in smooth.terms if t.name == "coulomb")
@@ -145,8 +145,8 @@ def test_the_shape_of_friction_is_found(arm):
 
 
 def test_friction_is_held_at_standstill(arm):
-    made = remembering(arm, 0.005, 0, 0.02)
-    fit = tp.identify(arm, made, cutoff_hz=15)
+    log = remembering(arm, 0.005, 0, 0.02)
+    fit = tp.identify(arm, log, cutoff_hz=15)
     other = remembering(arm, 0.005, 3, rest=5.0)
     error = np.abs(fit.predict(other) - other.tau)[-400:].max(axis=0)
     assert np.all(error < [0.3, 0.16])  # a fifth of what would be lost with tanh(qd / v)
@@ -166,8 +166,8 @@ def test_the_cutoff_is_where_the_model_ends(arm):
     problem = tp.estimators.build_problem(arm, loud)
     assert "the model explains half of the torque's power up to" in " ".join(problem.notes)
     assert explained_bandwidths(problem.base.linear, problem.recordings).half_hz < 4.5
-    given = tp.identify(arm, loud, cutoff_hz=12).provenance["logs"][0]["cutoff_hz"]
-    assert given == 12
+    stated_hz = tp.identify(arm, loud, cutoff_hz=12).provenance["logs"][0]["cutoff_hz"]
+    assert stated_hz == 12
 
 
 def test_decimation_is_what_was_asked_for():

@@ -21,30 +21,30 @@ def log():
 
 
 def test_the_shape_and_the_heights_are_found(log):
-    found = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=tp.Preparation(cutoff_hz=60))
-    assert found.shapes[0] == pytest.approx(TRUE, rel=0.1)
-    heights = [v for n, v in zip(found.fit.names, found.fit.values, strict=True) if n.endswith("stribeck")]
+    fit = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=tp.Preparation(cutoff_hz=60))
+    assert fit.shapes[0] == pytest.approx(TRUE, rel=0.1)
+    heights = [v for n, v in zip(fit.fit.names, fit.fit.values, strict=True) if n.endswith("stribeck")]
     assert np.allclose(heights, [4.0, 3.0], rtol=0.2)  # a filter makes peaks at standstill lower
-    assert found.after < found.before and 0 < found.stderr[0] < 0.1
-    assert "shapes 0." in repr(found)
+    assert fit.after < fit.before and 0 < fit.stderr[0] < 0.1
+    assert "shapes 0." in repr(fit)
 
 
 def test_variable_projection_is_the_best_of_a_scan(log):
     """Another algorithm: a fit for each of many shapes; none is better than the one found."""
     preparation = tp.Preparation(cutoff_hz=60)
-    found = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=preparation)
+    fitted = tp.estimators.identify_shapes(ARM, log, shapes, [0.1], TERMS, preparation=preparation)
 
     def left(v):
-        fit = tp.identify(ARM, log, "wls", (*TERMS, *shapes([v])), preparation=found_settings(found))
+        fit = tp.identify(ARM, log, "wls", (*TERMS, *shapes([v])), preparation=found_settings(fitted))
         return [j.rms for j in fit.joints][2:]
 
-    best = np.array(left(found.shapes[0]))
+    best = np.array(left(fitted.shapes[0]))
     for v in (0.7, 1.5):
-        assert (np.array(left(v * found.shapes[0])) >= best * (1 - 1e-6)).all()
+        assert (np.array(left(v * fitted.shapes[0])) >= best * (1 - 1e-6)).all()
 
 
-def found_settings(found):
-    return tp.Preparation(**found.fit.settings["preparation"])
+def found_settings(fit):
+    return tp.Preparation(**fit.fit.settings["preparation"])
 
 
 @pytest.mark.parametrize("start", [[], [-1.0], [np.nan], [[0.1]]])

@@ -34,11 +34,11 @@ def files(arm, tmp_path_factory):
 
 @pytest.mark.parametrize("estimator", ["wls", tp.estimators.Huber(iterations=3)], ids=["wls", "huber"])
 def test_files_in_parallel_give_the_same_answer(arm, files, estimator):
-    whole = tp.identify(arm, files, estimator, stream=False, workers=1, **SETTINGS)
+    one_by_one = tp.identify(arm, files, estimator, stream=False, workers=1, **SETTINGS)
     for workers in (1, 3):
         fit = tp.identify(arm, files, estimator, stream=True, block=2500, workers=workers, **SETTINGS)
-        assert np.abs(fit.values - whole.values).max() < 1e-9 * np.abs(whole.values).max()
-        assert np.allclose(fit.stderr, whole.stderr, rtol=1e-6)
+        assert np.abs(fit.values - one_by_one.values).max() < 1e-9 * np.abs(one_by_one.values).max()
+        assert np.allclose(fit.stderr, one_by_one.stderr, rtol=1e-6)
         assert [r["name"] for r in fit.provenance["logs"]] == ["run0.parquet", "run1.parquet", "run2.parquet"]
 
 
@@ -83,8 +83,8 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
         path = tmp_path / f"{k}.parquet"
         tp.write_log(fourier(panda, TERMS, 0, samples, 1000.0, noise=0.2), path)
         command = [sys.executable, "-c", CHILD, str(path)]
-        told = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | RETURNED)
-        peak, count = json.loads(told.stdout)
+        child = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | RETURNED)
+        peak, count = json.loads(child.stdout)
         peaks.append(peak)
         rows.append(count)
         sizes.append(15 * 8 * samples / 2**20)
@@ -94,27 +94,27 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
 
 
 def test_progress_counts_all_samples(arm, files, monkeypatch):
-    told = []
+    counts = []
 
     class Counting:
         def __init__(self, title, total):
-            told.append((title, total))
+            counts.append((title, total))
             self.done = 0
 
         def __enter__(self):
-            return told.append
+            return counts.append
 
         def __exit__(self, *ignored):
             pass
 
     monkeypatch.setattr(compression, "counted", Counting)
     tp.identify(arm, files, stream=True, **SETTINGS)
-    (title, total), *parts = told
+    (title, total), *parts = counts
     assert (title, total) == ("samples", 30_000)
     assert 0.97 * total < sum(parts) <= total  # the ends of each file are cut
-    told.clear()
+    counts.clear()
     tp.identify(arm, files, stream=False, **SETTINGS)
-    assert not told
+    assert not counts
 
 
 def test_lines_of_progress_share_a_terminal(monkeypatch, capsys):

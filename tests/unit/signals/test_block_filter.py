@@ -23,8 +23,8 @@ def walk(samples: int, columns: int = 3, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("share", [0.004, 0.03, 0.3, 0.45])
 def test_values_are_those_of_the_recursion(order, share):
     x, rate = walk(2 * settle_rows(100.0, 100 * share, order) + 700), 100.0
-    whole = butterworth(x, rate, share * rate, order)
-    difference = zero_phase(x, rate, share * rate, order) - whole
+    at_once = butterworth(x, rate, share * rate, order)
+    difference = zero_phase(x, rate, share * rate, order) - at_once
     assert np.abs(difference).max() < FORGOTTEN * np.abs(x).max()
 
 

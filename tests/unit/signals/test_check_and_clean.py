@@ -74,11 +74,11 @@ def test_jitter_is_measured_and_undone(jitter):
     steps = (1 + jitter * rng.uniform(-1, 1, 2000)) / RATE
     t = 3.0 + np.cumsum(steps)
     log = tp.Log(t, motion(t), tau=speed(t))
-    (found,) = tp.check_log(log).of("jitter")
+    (finding,) = tp.check_log(log).of("jitter")
     kept = np.diff(t)
-    assert found.value("std_s") == pytest.approx(kept.std(), rel=1e-12)
-    assert found.value("max_s") == pytest.approx(np.abs(kept - kept.mean()).max(), rel=1e-12)
-    assert found.value("rate_hz") == pytest.approx(1 / kept.mean(), rel=1e-12)
+    assert finding.value("std_s") == pytest.approx(kept.std(), rel=1e-12)
+    assert finding.value("max_s") == pytest.approx(np.abs(kept - kept.mean()).max(), rel=1e-12)
+    assert finding.value("rate_hz") == pytest.approx(1 / kept.mean(), rel=1e-12)
     clean = tp.clean_log(log)
     assert np.ptp(np.diff(clean.time)) < 1e-12 and clean.time[0] == t[0] and clean.time[-1] <= t[-1] + 1e-12
     assert np.abs(clean.q - motion(clean.time)).max() < 1e-6  # a cubic spline's error at this rate
@@ -95,8 +95,8 @@ def test_time_out_of_order_missing_and_twice():
     assert tp.check_log(mixed).of("time-reversed")[0].rows == ((501, 501),)
     assert np.array_equal(tp.clean_log(mixed).q, log.q)
     twice = log.rows(np.sort(np.concatenate((np.arange(1000), [10, 700, 700]))))
-    (found,) = tp.check_log(twice).of("time-duplicate")
-    assert found.count == 3 and found.rows == ((11, 11), (702, 703))
+    (finding,) = tp.check_log(twice).of("time-duplicate")
+    assert finding.count == 3 and finding.rows == ((11, 11), (702, 703))
     assert np.array_equal(tp.clean_log(twice).tau, log.tau)
     holes = changed(log, time=put([3, 900], np.nan))
     assert tp.check_log(holes).of("time-missing")[0].rows == ((3, 3), (900, 900))
@@ -107,8 +107,8 @@ def test_time_out_of_order_missing_and_twice():
 def test_short_gaps_are_filled_and_long_ones_refused():
     log = made()
     short = log.rows(np.delete(np.arange(1000), [400, 401, 402, 403]))
-    (found,) = tp.check_log(short).of("gap")
-    assert found.rows == ((399, 400),) and found.value("longest_s") == pytest.approx(5 / RATE)
+    (finding,) = tp.check_log(short).of("gap")
+    assert finding.rows == ((399, 400),) and finding.value("longest_s") == pytest.approx(5 / RATE)
     clean = tp.clean_log(short)
     assert len(clean) == 1000 and np.abs(clean.q - log.q).max() < 1e-4
     long = log.rows(np.delete(np.arange(1000), np.arange(400, 500)))
@@ -124,8 +124,8 @@ def test_short_gaps_are_filled_and_long_ones_refused():
 def test_missing_values():
     log = made()
     holed = changed(log, q=put((slice(100, 105), 0), np.nan), tau=put((0, 1), np.nan))
-    found = {f.channel: f.rows for f in tp.check_log(holed).of("missing")}
-    assert found == {"q of j1": ((100, 104),), "tau of j2": ((0, 0),)}
+    rows = {f.channel: f.rows for f in tp.check_log(holed).of("missing")}
+    assert rows == {"q of j1": ((100, 104),), "tau of j2": ((0, 0),)}
     clean = tp.clean_log(holed)
     assert len(clean) == 999 and np.isfinite(clean.tau).all()
     line = np.interp(log.time[100:105], log.time[[99, 105]], log.q[[99, 105], 0])
@@ -142,12 +142,12 @@ def test_dead_and_saturated_channels():
     log = made()
     sparse = log.tau[:, 0] * (np.arange(1000) % 5 == 0)
     dead = log.with_(tau=np.stack([sparse, log.tau[:, 1]], axis=1))
-    (found,) = tp.check_log(dead).of("dead")
-    assert found.channel == "tau of j1" and found.value("share") == pytest.approx(0.8, abs=0.01)
+    (finding,) = tp.check_log(dead).of("dead")
+    assert finding.channel == "tau of j1" and finding.value("share") == pytest.approx(0.8, abs=0.01)
     clipped = log.with_(tau=np.clip(log.tau, -0.7, None))
-    found = tp.check_log(clipped).of("saturated")
-    assert [f.channel for f in found] == ["tau of j1", "tau of j2"]
-    inside = np.concatenate([np.arange(a, b + 1) for a, b in found[0].rows])
+    finding = tp.check_log(clipped).of("saturated")
+    assert [f.channel for f in finding] == ["tau of j1", "tau of j2"]
+    inside = np.concatenate([np.arange(a, b + 1) for a, b in finding[0].rows])
     assert (clipped.tau[inside, 0] == -0.7).all() and len(inside) > 0.9 * (clipped.tau[:, 0] == -0.7).sum()
     assert not tp.check_log(log).of("saturated")
     empty = changed(log, tau=put((slice(None), 1), np.nan))
@@ -172,11 +172,11 @@ def test_a_derivative_that_disagrees_and_a_wrong_rate():
     log = made()
     assert not tp.check_log(log).of("disagrees")
     wrong = log.with_(qd=np.stack([log.qd[:, 0], -log.qd[:, 1]], axis=1))
-    (found,) = tp.check_log(wrong).of("disagrees")
-    assert found.channel == "qd of j2" and found.value("factor") == 1
+    (finding,) = tp.check_log(wrong).of("disagrees")
+    assert finding.channel == "qd of j2" and finding.value("factor") == 1
     slow = log.with_(time=log.time * 20)  # recorded at 200 Hz, said to be 10 Hz
-    (found,) = tp.check_log(slow).of("disagrees")
-    assert found.value("factor") == pytest.approx(1 / 20, rel=0.01) and "would be 199.9" in found.message
+    (finding,) = tp.check_log(slow).of("disagrees")
+    assert finding.value("factor") == pytest.approx(1 / 20, rel=0.01) and "would be 199.9" in finding.message
 
 
 def test_limits_of_the_robot():
@@ -185,11 +185,11 @@ def test_limits_of_the_robot():
     joints = tuple(dataclasses.replace(j, limits=b) for j, b in zip(robot.joints, bounds, strict=True))
     robot = dataclasses.replace(robot, joints=joints)
     log = made()
-    found = {f.channel: f for f in tp.check_log(log, robot).of("limit")}
+    findings = {f.channel: f for f in tp.check_log(log, robot).of("limit")}
     first, second = robot.joint_names
-    assert set(found) == {f"q of {first}", f"qd of {first}", f"tau of {second}"}
-    assert found[f"q of {first}"].count == (np.abs(log.q[:, 0]) > 0.5).sum()
-    assert found[f"tau of {second}"].count == (np.abs(log.tau[:, 1]) > 0.9).sum()
+    assert set(findings) == {f"q of {first}", f"qd of {first}", f"tau of {second}"}
+    assert findings[f"q of {first}"].count == (np.abs(log.q[:, 0]) > 0.5).sum()
+    assert findings[f"tau of {second}"].count == (np.abs(log.tau[:, 1]) > 0.9).sum()
     with pytest.raises(TaupiError, match="log has 2 joints, expected 6"):
         tp.check_log(log, tp.load("puma560"))
 

@@ -69,9 +69,9 @@ def test_a_guess_is_stated(tmp_path):
     assert np.allclose(log.time, [0, 0.009, 0.018])
     assert np.allclose(log.q[0], np.radians([1, 2])) and np.allclose(log.qd[0], np.array([4, 5]) * 2 * np.pi / 60)
     assert np.allclose(log.tau[0], [6, 7])
-    told = "\n".join(log.notes)
-    assert "q = q1_deg ... q2_deg (deg)" in told and "tau = tau1 ... tau2 (SI)" in told
-    assert "not measured: q_des_1" in told and "no signal is known by these names: temperature_1" in told
+    notes = "\n".join(log.notes)
+    assert "q = q1_deg ... q2_deg (deg)" in notes and "tau = tau1 ... tau2 (SI)" in notes
+    assert "not measured: q_des_1" in notes and "no signal is known by these names: temperature_1" in notes
 
 
 @pytest.mark.parametrize(

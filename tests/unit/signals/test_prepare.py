@@ -57,9 +57,9 @@ def test_parameters_come_out_of_prepared_signals(arm, log):
     Y = tp.regressor(arm, terms=("viscous",))
     base = Y.independent()
     W = base(ready.q, ready.qd, ready.qdd).reshape(-1, len(base.parameters))
-    found, *_ = np.linalg.lstsq(W, ready.tau.ravel(), rcond=None)
+    values, *_ = np.linalg.lstsq(W, ready.tau.ravel(), rcond=None)
     truth = tp.inverse_dynamics(arm, terms=("viscous",))(*motion(ready.time))
-    assert np.linalg.norm(W @ found - truth.ravel()) < 0.01 * np.linalg.norm(truth)
+    assert np.linalg.norm(W @ values - truth.ravel()) < 0.01 * np.linalg.norm(truth)
 
 
 def test_notes_tell_every_step(log):
@@ -67,18 +67,18 @@ def test_notes_tell_every_step(log):
     q = np.concatenate((still[0], log.q, still[1]))
     tau = np.concatenate((log.tau[:1] + 0 * still[0], log.tau, log.tau[-1:] + 0 * still[1]))
     ready = tp.prepare(tp.Log(np.arange(len(q)) / RATE, q, tau=tau), cutoff_hz=20)
-    told = "\n".join(ready.notes)
+    notes = "\n".join(ready.notes)
     for word in (
         "trimmed standstill: 7",
         "zero-phase Butterworth of order 4, cutoff 20 Hz",
         "central differences",
         "cut 50 samples",
     ):
-        assert word in told, told
-    assert "kept every 5th sample" in told and ready.rate_hz == pytest.approx(200)
+        assert word in notes, notes
+    assert "kept every 5th sample" in notes and ready.rate_hz == pytest.approx(200)
     assert 0.7 < ready.time[0] < 0.9 and 12.7 < ready.time[-1] < 12.9
-    whole = tp.prepare(tp.Log(np.arange(len(q)) / RATE, q, tau=tau), cutoff_hz=20, trim=False, decimate=1)
-    assert len(whole) == len(q) - 2 * edge_rows(RATE, 20)
+    untrimmed = tp.prepare(tp.Log(np.arange(len(q)) / RATE, q, tau=tau), cutoff_hz=20, trim=False, decimate=1)
+    assert len(untrimmed) == len(q) - 2 * edge_rows(RATE, 20)
 
 
 def test_measured_velocities_are_used_where_they_agree(log):
@@ -117,10 +117,10 @@ def test_jitter_and_a_short_gap_on_the_way(log):
 def test_blocks_are_prepared_as_one(log, size, decimate):
     blocks = (log.rows(slice(a, a + size)) for a in range(0, len(log), size))
     parts = list(tp.signals.prepare_blocks(blocks, RATE, 25.0, decimate=decimate))
-    whole = tp.prepare(log, cutoff_hz=25.0, decimate=decimate, trim=False)
-    assert np.array_equal(np.concatenate([p.time for p in parts]), whole.time)
+    at_once = tp.prepare(log, cutoff_hz=25.0, decimate=decimate, trim=False)
+    assert np.array_equal(np.concatenate([p.time for p in parts]), at_once.time)
     for name in ("q", "qd", "qdd", "tau"):
-        got, want = np.concatenate([getattr(p, name) for p in parts]), getattr(whole, name)
+        got, want = np.concatenate([getattr(p, name) for p in parts]), getattr(at_once, name)
         assert np.abs(got - want).max() < 1e-7 * np.abs(want).max()
 
 

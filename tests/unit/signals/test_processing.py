@@ -40,13 +40,13 @@ def test_the_filter_is_scipys_filtfilt():
 
 def test_the_causal_filter_is_that_of_the_vectors():
     """b and a of the fifth document's filter: order 5, 20 Hz at 1 kHz, from rest at the first sample."""
-    given = VECTORS["operators"]["butterworth"]
+    vector = VECTORS["operators"]["butterworth"]
     x = np.random.default_rng(0).normal(size=(600, 2)).cumsum(axis=0) + 3
-    b, a = np.array(given["b"]), np.array(given["a"])
+    b, a = np.array(vector["b"]), np.array(vector["a"])
     # Before the first sample the signal was x[0], long enough for the filter to have settled.
     long = np.concatenate([np.repeat(x[:1], 3000, axis=0), x])
     want = signal.lfilter(b, a, long, axis=0)[3000:]
-    got = tp.signals.butterworth(x, given["fs"], given["fc"], given["order"], causal=True)
+    got = tp.signals.butterworth(x, vector["fs"], vector["fc"], vector["order"], causal=True)
     assert (
         np.abs(got - want).max() < 1e-6 * np.abs(want).max()
     )  # the vectors have 13 digits, and poles near 1 multiply them
@@ -102,10 +102,10 @@ def test_overlapped_blocks_hold_every_row_once(sizes, overlap):
 @pytest.mark.parametrize("size", [37, 500, 2100])
 def test_blocks_are_filtered_as_one(size):
     x = np.random.default_rng(2).normal(size=(5000, 2)).cumsum(axis=0)
-    whole = tp.signals.butterworth(x, RATE, 15)
+    at_once = tp.signals.butterworth(x, RATE, 15)
     parts = np.concatenate(list(filter_blocks((x[a : a + size] for a in range(0, 5000, size)), RATE, 15)))
-    assert parts.shape == whole.shape
-    assert np.abs(parts - whole).max() < 1e-8 * np.abs(x).max()
+    assert parts.shape == at_once.shape
+    assert np.abs(parts - at_once).max() < 1e-8 * np.abs(x).max()
 
 
 def test_settling_is_long_enough_and_not_absurd():
@@ -221,9 +221,9 @@ def test_the_period_is_found_between_samples(period, seed):
     a, b = rng.normal(size=(2, 5, 3)) / k[:, None]
     angle = 2 * np.pi / period * np.outer(t, k)
     q = np.cos(angle) @ a + np.sin(angle) @ b + 0.01 * rng.normal(size=(10000, 3))
-    found = tp.signals.find_period(q, RATE)
-    assert found.seconds == pytest.approx(period, abs=0.4 / RATE)
-    assert found.count == pytest.approx(t[-1] / found.seconds) and found.correlation > 0.97
+    estimate = tp.signals.find_period(q, RATE)
+    assert estimate.seconds == pytest.approx(period, abs=0.4 / RATE)
+    assert estimate.count == pytest.approx(t[-1] / estimate.seconds) and estimate.correlation > 0.97
 
 
 def test_what_does_not_repeat_has_no_period():
@@ -277,18 +277,18 @@ def test_delays_are_found_between_samples(delay, noise, seed):
     t = np.arange(4000) / RATE
     x = tones(t) + noise * rng.normal(size=(4000, 2))
     y = 3 * tones(t - delay) + 1.0 + noise * rng.normal(size=(4000, 2))
-    found = tp.signals.estimate_delay(x, y, RATE, max_delay=0.5)
+    estimate = tp.signals.estimate_delay(x, y, RATE, max_delay=0.5)
     # Noise of a few percent moves the peak of so slow a motion by a few milliseconds.
-    assert found.seconds == pytest.approx(delay, abs=2e-5 + 0.2 * noise) and found.correlation > 0.99
+    assert estimate.seconds == pytest.approx(delay, abs=2e-5 + 0.2 * noise) and estimate.correlation > 0.99
 
 
 def test_delays_are_undone():
     t = np.arange(2000) / RATE
     for delay in (0.0137, -0.0301):
         log = tp.Log(t, tones(t), tau=tones(t - delay))
-        found = signal_delay(log, "q", "tau")
-        assert found.seconds == pytest.approx(delay, abs=2e-5)
-        aligned = tp.signals.remove_delay(log, "tau", found.seconds)
+        estimate = signal_delay(log, "q", "tau")
+        assert estimate.seconds == pytest.approx(delay, abs=2e-5)
+        aligned = tp.signals.remove_delay(log, "tau", estimate.seconds)
         assert np.abs(aligned.tau - aligned.q).max() < 1e-3 and len(log) - len(aligned) == int(
             np.ceil(abs(delay) * RATE)
         )

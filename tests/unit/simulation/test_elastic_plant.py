@@ -315,22 +315,22 @@ def test_bad_records():
     run = tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, duration=0.01, substeps=4)
     smooth = tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, duration=0.01, substeps=4, control="continuous")
     plain = tp.simulate(tp.RigidPlant(tp.load("elbow2r")), duration=0.01)
-    for given, told in (
+    for value, message in (
         ({"torque": "late"}, "torque"),
         ({"snr_db": "loud"}, "snr_db is 'loud'"),
         ({"qd_snr_db": "loud"}, "qd_snr_db is 'loud'"),
         ({"resolution": 0.0}, "resolution is 0.0"),
         ({"resolution": [1e-3, 1e-3]}, "one per joint"),
     ):
-        with pytest.raises(TaupiError, match=told):
-            tp.record(run, **given)
-    for other, given, told in (
+        with pytest.raises(TaupiError, match=message):
+            tp.record(run, **value)
+    for other, value, message in (
         (smooth, {"torque": "middle"}, "control='sampled'"),
         (plain, {"motor_resolution": 1e-3}, "no motors"),
         ("run", {}, "expected what taupi.simulate returned"),
     ):
-        with pytest.raises(TaupiError, match=told):
-            tp.record(other, **given)
+        with pytest.raises(TaupiError, match=message):
+            tp.record(other, **value)
     for bad in ({"count": 5}, {"amplitude": [1.0]}):
         with pytest.raises(TaupiError, match="expected at least 6"):
             tp.BSpline.random(**({"centre": [0.0, 0.0], "amplitude": [1.0, 1.0]} | bad))
@@ -342,8 +342,8 @@ def test_a_recorded_run_can_be_identified_as_it_is(tmp_path):
     log = tp.record(run, resolution=1e-6)
     assert np.array_equal(log.tau, run.tau) and np.array_equal(log.tau, log.tau_m)
     run.save(tmp_path / "run.parquet")
-    for given in (log, run.to_log(), tmp_path / "run.parquet"):
-        fit = tp.identify(ARM, given)
+    for recorded in (log, run.to_log(), tmp_path / "run.parquet"):
+        fit = tp.identify(ARM, recorded)
         known = dict(zip(fit.names, fit.values, strict=True))
         for joint in ARM.driving_joints:
             assert abs(known[f"{joint.name}.stiffness"] / float(joint.transmission.stiffness) - 1) < 1e-2

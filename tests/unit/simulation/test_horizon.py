@@ -28,10 +28,10 @@ def test_integrators_are_those_that_are_named():
 
 def test_a_horizon_is_its_keywords():
     horizon = tp.Horizon(0.2, 500, "midpoint", 2, "continuous", every=3)
-    whole = tp.simulate(PLANT, LAW, MOTION, horizon=horizon)
+    with_horizon = tp.simulate(PLANT, LAW, MOTION, horizon=horizon)
     fields = tp.simulate(PLANT, LAW, MOTION, **horizon.to_dict())
-    assert np.array_equal(whole.q, fields.q) and whole.provenance == fields.provenance
-    assert len(whole) == horizon.rows == 34 and (horizon.steps, horizon.dt) == (100, 0.002)
+    assert np.array_equal(with_horizon.q, fields.q) and with_horizon.provenance == fields.provenance
+    assert len(with_horizon) == horizon.rows == 34 and (horizon.steps, horizon.dt) == (100, 0.002)
     assert tp.Horizon.from_dict(horizon.to_dict()) == horizon
     with pytest.raises(tp.TaupiError, match="rate and horizon are both given"):
         tp.simulate(PLANT, LAW, MOTION, rate=500, horizon=horizon)
@@ -43,9 +43,9 @@ def test_a_horizon_is_its_keywords():
 
 def test_positional_arguments_stay_where_they_were():
     sensors, start = tp.Sensors(resolution=1e-4), [0.2, 0.1]
-    given = tp.simulate(PLANT, LAW, MOTION, 0.1, 500.0, "rk4", 1, "sampled", sensors, start, None, None)
+    by_position = tp.simulate(PLANT, LAW, MOTION, 0.1, 500.0, "rk4", 1, "sampled", sensors, start, None, None)
     named = tp.simulate(PLANT, LAW, MOTION, duration=0.1, rate=500, sensors=sensors, initial=start)
-    assert np.array_equal(given.q, named.q) and np.array_equal(given.measured.q, named.measured.q)
+    assert np.array_equal(by_position.q, named.q) and np.array_equal(by_position.measured.q, named.measured.q)
     loads = [tp.Payload(0.5), None]
     many = tp.simulate_many(
         PLANT, LAW, MOTION, 0.1, 500.0, "rk4", 1, "sampled", sensors, start, None, None, loads, [3, 4]

@@ -29,16 +29,16 @@ def test_a_motion_within_all_limits_is_not_doubted():
 
 def test_range_and_speed():
     motion = sines(1.6, 1.0)
-    (told,) = broken_limits(tp.RigidPlant(PANDA), motion(T), T)
+    (sentence,) = broken_limits(tp.RigidPlant(PANDA), motion(T), T)
     q = motion(T).q[:, 3]
-    assert told.startswith(
+    assert sentence.startswith(
         f"the reference leaves its range at panda_joint4: {q.max():.4g} rad at {T[q.argmax()]:.4g} s"
     )
-    assert told.endswith("the limit is -0.0698 rad")
-    (told,) = broken_limits(tp.RigidPlant(PANDA), sines(0.5, 5.0)(T), T)
+    assert sentence.endswith("the limit is -0.0698 rad")
+    (sentence,) = broken_limits(tp.RigidPlant(PANDA), sines(0.5, 5.0)(T), T)
     assert (
-        "is too fast at panda_joint" in told
-        and "2.5 rad/s at 0 s, the limit is 2.175 rad/s, and 3 more joints do" in told
+        "is too fast at panda_joint" in sentence
+        and "2.5 rad/s at 0 s, the limit is 2.175 rad/s, and 3 more joints do" in sentence
     )
 
 
@@ -46,14 +46,14 @@ def test_torque_is_that_of_the_loaded_arm():
     load = tp.Payload(12.0, com=(0.0, 0.0, 0.1))
     plant = tp.RigidPlant(PANDA, torque_limits=True, payloads=[(1.0, load)])
     motion = sines(0.2, 2.0)(T)
-    (told,) = broken_limits(plant, motion, T)
+    (sentence,) = broken_limits(plant, motion, T)
     pi = np.array(PANDA.parameters.values)
     pi[PANDA.parameters.layout.link(load.on(PANDA)[0])] += load.on(PANDA)[1]
     later = T >= 1.0
     tau = np.abs(tp.inverse_dynamics(PANDA.with_parameters(pi))(*(v[later] for v in motion)))
     over = tau - plant.torque_limits
     k, j = np.unravel_index(over.argmax(), over.shape)
-    assert f"takes too much torque at panda_joint{j + 1}: {tau[k, j]:.4g} N m at {T[later][k]:.4g} s" in told
+    assert f"takes too much torque at panda_joint{j + 1}: {tau[k, j]:.4g} N m at {T[later][k]:.4g} s" in sentence
     assert broken_limits(tp.RigidPlant(PANDA, torque_limits=True), motion, T) == []
 
 
@@ -108,16 +108,16 @@ def test_a_torque_that_is_no_number_ends_the_run():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"initial": [np.nan, 0.0]}, r"initial q is \[\[nan, 0\.0\]\], expected finite numbers"),
         ({"initial": [0.0, 0.0, 0.0]}, r"initial q has shape \(3,\), expected \(2,\)"),
         ({"parameters": np.full(20, np.nan)}, "parameters has entries that are not finite"),
     ],
 )
-def test_bad_starts(options, told):
+def test_bad_starts(options, message):
     motion = sines(0.2, 2.0, np.zeros(2))
-    with pytest.raises(TaupiError, match=told):
+    with pytest.raises(TaupiError, match=message):
         tp.simulate(tp.RigidPlant(ARM), tp.SlotineLi(ARM), motion, duration=0.1, **options)
 
 

@@ -81,7 +81,7 @@ def test_the_documents_motion_is_the_specs():
 
 
 def test_bad_references_are_named():
-    for make, told in (
+    for make, message in (
         (lambda: tp.Sinusoids([0.0, 1.0], [[1.0]], [[1.0]]), "amplitude has shape"),
         (lambda: tp.Sinusoids([0.0], [[1.0]], [[1.0], [2.0]]), "omega has shape"),
         (lambda: tp.Sinusoids(["a"], [[1.0]], [[1.0]]), "offset is"),
@@ -96,5 +96,5 @@ def test_bad_references_are_named():
         (lambda: as_reference(lambda t: [1, 2], 2)(np.zeros(1)), r"gave \[1, 2\]"),
         (lambda: tp.SampledMotion(np.arange(300.0), np.zeros((300, 1))).trace(cs.SX.sym("t")), "too many to trace"),
     ):
-        with pytest.raises(tp.TaupiError, match=told):
+        with pytest.raises(tp.TaupiError, match=message):
             make()

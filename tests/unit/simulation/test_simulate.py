@@ -343,15 +343,15 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("told", BAD)
-def test_bad_arguments_are_named(told):
-    given = {"plant": tp.RigidPlant(ARM), "controller": LAW, "reference": MOTION, "duration": 0.01} | BAD[told]
-    with pytest.raises(tp.TaupiError, match=re.escape(told)):
-        tp.simulate(**given)
+@pytest.mark.parametrize("message", BAD)
+def test_bad_arguments_are_named(message):
+    keywords = {"plant": tp.RigidPlant(ARM), "controller": LAW, "reference": MOTION, "duration": 0.01} | BAD[message]
+    with pytest.raises(tp.TaupiError, match=re.escape(message)):
+        tp.simulate(**keywords)
 
 
 def test_bad_settings_of_plants_payloads_and_sensors():
-    for make, told in (
+    for make, message in (
         (lambda: tp.RigidPlant("puma"), "robot is str"),
         (lambda: tp.RigidPlant(ARM, smoothing=-1), "smoothing is -1"),
         (lambda: tp.RigidPlant(ARM, axes="world"), "No axes of the tip wrench"),
@@ -369,7 +369,7 @@ def test_bad_settings_of_plants_payloads_and_sensors():
         (lambda: tp.simulate(tp.RigidPlant(ARM), sensors=tp.Sensors(snr_db=20.0)), "relative to the reference"),
         (lambda: tp.simulate_many(tp.RigidPlant(ARM), initial=np.zeros((3, N)), seeds=[1, 2]), "has 3 roll-outs"),
     ):
-        with pytest.raises(tp.TaupiError, match=told):
+        with pytest.raises(tp.TaupiError, match=message):
             make()
 
 
@@ -384,7 +384,7 @@ def test_plants_with_coupled_drives_follow_the_law():
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"q_noise": -1.0}, "q_noise is -1.0, expected a finite number of at least 0"),
         ({"q_noise": np.inf}, "q_noise is inf, expected a finite number of at least 0"),
@@ -393,6 +393,6 @@ def test_plants_with_coupled_drives_follow_the_law():
         ({"snr_db": "loud"}, "snr_db is 'loud', expected a finite number"),
     ],
 )
-def test_sensors_that_would_spoil_a_run_are_refused(settings, told):
-    with pytest.raises(tp.TaupiError, match=told):
+def test_sensors_that_would_spoil_a_run_are_refused(settings, message):
+    with pytest.raises(tp.TaupiError, match=message):
         tp.Sensors(**settings)

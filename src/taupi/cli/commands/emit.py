@@ -11,9 +11,9 @@ import typer
 
 from taupi.cli.components import build_component
 from taupi.cli.description import Description
-from taupi.cli.laws import LAWS, build_laws
+from taupi.cli.laws import LAWS, GainOption, build_laws
 from taupi.cli.mock_up_units import PLANT, UnitOptions, build_plant
-from taupi.cli.options import ForceOption, GainOption, RobotArgument, TaskOption, TermsOption
+from taupi.cli.options import ForceOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
 from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError

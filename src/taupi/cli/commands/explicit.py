@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, FormOption, RobotArgument, TaskOption, TermsOption, WhatOption
+from taupi.cli.options import ForceOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names as split_names
-from taupi.cli.programs import build_program
+from taupi.cli.programs import FormOption, WhatOption, build_program
 from taupi.errors import TaupiError
 from taupi.files import write_text
 

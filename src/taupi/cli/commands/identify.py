@@ -13,6 +13,7 @@ import typer
 
 from taupi.cli.cluster_options import ClusterOptions
 from taupi.cli.description import Description
+from taupi.cli.exit_codes import check_threshold, exit_if_missed
 from taupi.cli.fit_folder import (
     ExportOptions,
     exit_if_many_skipped,
@@ -26,7 +27,6 @@ from taupi.cli.fit_folder import (
 )
 from taupi.cli.options import ForceOption, JsonOption, LogsArgument, MaxErrorOption, RobotArgument, ValidateOption
 from taupi.cli.parsing import names
-from taupi.cli.threshold import check_threshold, exit_if_missed
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming

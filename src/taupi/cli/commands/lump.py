@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from taupi.cli.description import Description
-from taupi.cli.options import FormOption, JsonOption, RobotArgument, TaskOption, TermsOption, WhatOption
+from taupi.cli.options import JsonOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names
-from taupi.cli.programs import build_program
+from taupi.cli.programs import FormOption, WhatOption, build_program
 
 
 def lump(

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, GainOption, JsonOption, RobotArgument
+from taupi.cli.laws import GainOption
+from taupi.cli.options import ForceOption, JsonOption, RobotArgument
 from taupi.cli.settings import Without
 from taupi.errors import TaupiError, unknown
 from taupi.simulation.horizon import Horizon

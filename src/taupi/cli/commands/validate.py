@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from taupi.cli.exit_codes import check_threshold, exit_if_missed
 from taupi.cli.options import (
     FitArgument,
     JsonOption,
@@ -11,7 +12,6 @@ from taupi.cli.options import (
     MaxErrorOption,
     ValidationPreparation,
 )
-from taupi.cli.threshold import check_threshold, exit_if_missed
 from taupi.signals.reading import Reading
 
 

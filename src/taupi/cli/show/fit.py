@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation
+if TYPE_CHECKING:
+    from taupi.identification.results.fit import Fit
+    from taupi.identification.results.validation import Validation
 
 
 def fit_summary(fit: Fit, held_out: Sequence[Validation]) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.coulomb import Coulomb
@@ -25,6 +23,7 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
+from taupi.program.casadi_on_use import cs
 
 TermsLike = Iterable[Term | str] | str
 
@@ -107,7 +106,10 @@ def term_columns(
     dry = next((t for t in terms if t.name == Coulomb.name), Coulomb())
     own = chain.own_positions(q)
     state = _each(chain, dry, lambda t, i, k: t.column(own[i], qd[k], qdd[k]))
-    return cs.horzcat(SX(chain.n, 0), *(_columns(chain, t, q, qd, qdd, state, load) for t in terms))
+    blocks = [SX(chain.n, 0)]
+    for term in terms:
+        blocks.append(_columns(chain, term, q, qd, qdd, state, load))
+    return cs.horzcat(*blocks)
 
 
 def _columns(
@@ -126,8 +128,10 @@ def _columns(
 
 def _each(chain: Chain, term: Term, function: Callable[[Any, int, int], Expression]) -> Vector:
     """Return a function of the term of each motor, (motors,): of the term, the motor's number and that of its coordinate."""
-    motors = enumerate(chain.robot.actuated)
-    return cs.vertcat(*(function(term.at(i) if hasattr(term, "at") else term, i, k) for i, k in motors))
+    values = []
+    for i, k in enumerate(chain.robot.actuated):
+        values.append(function(term.at(i) if hasattr(term, "at") else term, i, k))
+    return cs.vertcat(*values)
 
 
 def _check_direction(term: Along, robot: Robot) -> None:

@@ -10,7 +10,7 @@ from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.term import Term
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError, shown
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 
 

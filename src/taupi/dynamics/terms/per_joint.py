@@ -12,15 +12,14 @@ PerJoint = float | tuple[float, ...]
 
 def checked_per_joint(name: str, value: float | Iterable[float], unit: str, zero: bool = False) -> PerJoint:
     """Return a number or a tuple of numbers; refuse what is not positive, or with `zero` what is negative."""
-    expected = "a number of at least 0" if zero else "a positive number"
-    error = TaupiError(Argument(name), f" is {shown(value)}, expected {expected} ({unit}), or one per joint.")
     try:
-        numbers = float(value) if isinstance(value, int | float) else tuple(float(v) for v in value)
+        numbers = float(value) if isinstance(value, int | float) else tuple(map(float, value))
     except (TypeError, ValueError):
-        raise error from None
+        numbers = ()
     each = numbers if isinstance(numbers, tuple) else (numbers,)
-    if not each or not all(math.isfinite(v) and (v >= 0 if zero else v > 0) for v in each):
-        raise error
+    if not each or not all(map(math.isfinite, each)) or min(each) < 0 or (min(each) == 0 and not zero):
+        expected = "a number of at least 0" if zero else "a positive number"
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected {expected} ({unit}), or one per joint.")
     return numbers
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taupi.dynamics.types import Expression
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from taupi.dynamics.types import Expression
-from taupi.model.robot import Joint
+from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 
 

@@ -44,8 +44,8 @@ class Determinant:
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi = -G^-1."""
-        found = _inverse(information)
-        return None if found is None else Value(-found[1], -found[0])
+        inverse = _inverse(information)
+        return None if inverse is None else Value(-inverse[1], -inverse[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class SubsetDeterminant:
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi = -G^-1 + (0, 0; 0, G_nn^-1)."""
         block = np.ix_(self.others, self.others)
-        whole, part = _inverse(information), _inverse(information[block])
-        if whole is None or part is None:
+        full, part = _inverse(information), _inverse(information[block])
+        if full is None or part is None:
             return None
-        slope = -whole[0]
+        slope = -full[0]
         slope[block] += part[0]
-        return Value(part[1] - whole[1], slope)
+        return Value(part[1] - full[1], slope)
 
 
 @dataclass(frozen=True, eq=False)

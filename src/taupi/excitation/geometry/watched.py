@@ -68,14 +68,14 @@ def clearance_of(
     """
     require_robot(robot)
     margin = not_negative("clearance", clearance)
-    found = _capsules(robot, capsules, packages)
-    space = Arrangement.of(robot, found, _walls(floor, box))
+    enclosing = _capsules(robot, capsules, packages)
+    space = Arrangement.of(robot, enclosing, _walls(floor, box))
     area = _ranges(robot, ranges)
     groups, left_out = _candidates(space, _ignored(robot, ignore))
     watched, close, more = _sorted_out(space, groups, area, margin)
     rows = [row for _, group in watched for row in group]
     margins = np.array([0.0 if row.pair in close else margin for row in rows])
-    return Clearance(robot, found, margin, (*left_out, *more), close, margins, tuple(rows), space)
+    return Clearance(robot, enclosing, margin, (*left_out, *more), close, margins, tuple(rows), space)
 
 
 Group = tuple[Pair, list[Row]]

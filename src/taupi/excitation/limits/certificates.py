@@ -106,15 +106,15 @@ def torque_certificate(
         program = regressor(robot, terms=terms)
         pi = program.parameters.values
         width = uncertainty * np.abs(pi)
-        found = enclosed(program.times("pi"), motion, ((pi - width, pi + width),))
+        enclosure = enclosed(program.times("pi"), motion, ((pi - width, pi + width),))
     else:
-        found = enclosed(inverse_dynamics(robot, terms=terms), motion)
+        enclosure = enclosed(inverse_dynamics(robot, terms=terms), motion)
     how = INTERVALS + (f", parameters known to {uncertainty:.0%}" if uncertainty else "")
-    return Certificate("torque", robot.joint_names, found.bound, limits.effort, how, found.time, effort)
+    return Certificate("torque", robot.joint_names, enclosure.bound, limits.effort, how, enclosure.time, effort)
 
 
 def torque_rate_certificate(robot: Robot, motion: BoundedMotion, limits: MotionLimits) -> Certificate:
     """Return the certificate of torque rates, without the jumps of dry friction at reversals."""
-    found = enclosed(torque_rate_program(robot), motion)
+    enclosure = enclosed(torque_rate_program(robot), motion)
     how = f"{INTERVALS}, without the jumps of dry friction"
-    return Certificate("torque rate", robot.joint_names, found.bound, limits.torque_rate, how, found.time)
+    return Certificate("torque rate", robot.joint_names, enclosure.bound, limits.torque_rate, how, enclosure.time)

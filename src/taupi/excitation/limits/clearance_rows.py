@@ -72,7 +72,7 @@ def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndar
     file = len(margins.ignore) == 1 and margins.ignore[0].endswith(".srdf")
     asked = margins.floor is not None or margins.box is not None or margins.capsules != "auto" or bool(margins.ignore)
     try:
-        found = clearance_of(
+        clearance = clearance_of(
             robot,
             margins.clearance,
             margins.capsules,
@@ -90,4 +90,4 @@ def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndar
             None,
             f"{robot.name} has no collision geometry. Capsules in a TOML file, with [[capsule]] tables, would do.",
         )
-    return found, ""
+    return clearance, ""

@@ -72,13 +72,13 @@ def enclosed(program: Program, motion: BoundedMotion, fixed: tuple[Box, ...] = (
     orders = len(program.inputs) - len(fixed)
     # What is reached at an instant alone, where nothing is uncertain, takes no intervals.
     plain = None if fixed or orders > 3 else program.compile("numpy")
-    found = [_of_part(over, plain, part, begin, orders, fixed) for begin, part in parts_of(motion)]
-    best = np.argmax([f.met for f in found], axis=0)
+    parts = [_of_part(over, plain, part, begin, orders, fixed) for begin, part in parts_of(motion)]
+    best = np.argmax([f.met for f in parts], axis=0)
     place = np.arange(len(best))
     return Enclosure(
-        np.max([f.bound for f in found], axis=0),
-        np.array([f.met for f in found])[best, place],
-        np.array([f.time for f in found])[best, place],
+        np.max([f.bound for f in parts], axis=0),
+        np.array([f.met for f in parts])[best, place],
+        np.array([f.time for f in parts])[best, place],
     )
 
 

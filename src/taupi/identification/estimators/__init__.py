@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from taupi.checks import or_none, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.identification.inputs import FitInputs
-from taupi.identification.physical.bounds import Bounds, BoundsLike
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation
+
+if TYPE_CHECKING:
+    from taupi.identification.physical.bounds import Bounds, BoundsLike
+    from taupi.identification.results.validation import Validation
 
 ESTIMATORS: dict[str, str] = {
     "consistent": "taupi.identification.estimators.consistent:Consistent",
@@ -71,7 +73,7 @@ def with_knowledge(
     """Return the estimator within `bounds` of links, and with this weight of the prior; one that cannot use them is refused."""
     resolved = resolve_estimator(estimator)
     for name, value in (
-        ("bounds", Bounds.of(bounds)),
+        ("bounds", _checked_bounds(bounds)),
         ("prior_weight", or_none(positive)("prior_weight", prior_weight)),
     ):
         if value is None:
@@ -84,3 +86,11 @@ def with_knowledge(
             )  # fmt: skip
         resolved = change(value)
     return resolved
+
+
+def _checked_bounds(bounds: BoundsLike) -> Bounds | None:
+    if bounds is None:
+        return None
+    from taupi.identification.physical.bounds import Bounds
+
+    return Bounds.of(bounds)

@@ -9,19 +9,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from taupi.checks import positive, whole_number
-from taupi.dynamics.terms import Curve, Load
 from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, warn
 from taupi.identification.equations import Equations
 from taupi.identification.physical.entropy import EntropicPrior, EntropicSolution, entropic_least_squares
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
+from taupi.identification.results.description_errors import OFFSETS, SMALL, UNEXPLAINED, description_errors
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import Uncertainty
-from taupi.identification.rows.factors import WEAKEST, residual_squares, stack_factors
-from taupi.identification.solve import Solution
+from taupi.identification.rows.factors import residual_squares, stack_factors
+from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import (
-    Weights,
     first_weights,
     noise_weights,
     weighted_least_squares,
@@ -32,14 +31,8 @@ from taupi.threads import small_algebra
 
 # The strengths whose evidence is reported.
 _GRID = (0.1, 1.0, 10.0, 100.0, 1000.0)
-# A log with less motion than this is short, s.
-SHORT_S = 10.0
-# Links as described, with friction and rotors fitted, contradict a log if they leave more than this share of a joint's torque.
-# Offsets are not fitted for this: they would hide a drive that compensates gravity.
-UNEXPLAINED = 0.5
-_OFFSETS, _OFFSET = ("offset", "link_offset"), 0.1
-# Parts of friction that are small beside it, and have a prior of their own.
-_SMALL = (Load.name, Curve.name)
+# Offsets may deviate by this share of what friction may: every joint has friction.
+_OFFSET = 0.1
 
 
 class _Step(NamedTuple):
@@ -190,7 +183,7 @@ def first_scales(problem: Problem) -> np.ndarray:
     seen = (columns > 0) & (torques > 0)[:, None]
     values = np.sqrt(torques[:, None] / np.where(seen, columns, 1.0))
     least = np.where(seen, values, np.inf).min(axis=0, initial=np.inf)  # of several joints, the one that shows it best
-    scales = np.where([e.kind in _OFFSETS for e in entries], _OFFSET, 1.0) * least
+    scales = np.where([e.kind in OFFSETS for e in entries], _OFFSET, 1.0) * least
     medians = [
         np.median(scales[row & np.isfinite(scales)]) if (row & np.isfinite(scales)).any() else 1.0
         for row in _alike(problem)
@@ -215,7 +208,7 @@ def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
     basis, gaussian = step.prior.basis, step.prior.gaussian
     squares = (step.prior.parameters(step.solution.z) - problem.prior) ** 2
     squares += np.einsum("ij,jk,ik->i", basis, step.solution.covariance, basis)
-    alike, small = _alike(problem) & gaussian, [e.kind in _SMALL for e in problem.base.standard.layout.entries]
+    alike, small = _alike(problem) & gaussian, [e.kind in SMALL for e in problem.base.standard.layout.entries]
     more = np.where(small, 0.0, first**2)
     return np.where(gaussian, np.sqrt((alike @ squares + more) / (alike.sum(axis=1) + 1)), 1.0)
 
@@ -226,50 +219,6 @@ def _is_real(problem: Problem, pi: np.ndarray) -> bool:
 
 
 # What to say ----------------------------------------------------------------------------------------------------------
-
-
-def description_errors(problem: Problem) -> dict[str, float]:
-    """Return the share of each joint's torque that the description leaves, beyond what least squares leaves: noise is no fault.
-
-    It is sqrt(|tau - tau_1|^2 - |tau - tau_0|^2) / |tau|, tau_1 with the links as described and all terms but offsets fitted, and
-    tau_0 with everything fitted.
-    """
-    base = problem.base
-    links = np.arange(len(base.standard)) < len(base.robot.parameters)
-    fitted = ~links & np.array([e.kind not in (*_OFFSETS, *_SMALL) for e in base.standard.layout.entries])
-    r = stack_factors(problem.factors, first_weights(problem))
-    x, columns = base.projection @ np.where(links, problem.prior, 0.0), base.projection[:, fitted]
-    if columns.shape[1]:
-        terms = np.linalg.lstsq(r[:, :-1] @ columns, r[:, -1] - r[:, :-1] @ x, rcond=WEAKEST)[0]
-        x = x + columns @ terms
-    least = residual_squares(problem.factors, weighted_least_squares(problem, 0)[0].x)
-    squares, result = residual_squares(problem.factors, x), {}
-    for j, name in enumerate(Equations.of(base).names):
-        files = [f.file for f in problem.factors if f.joint == j]
-        power = sum(float(f.r[:, -1] @ f.r[:, -1]) for f in problem.factors if f.joint == j)
-        beyond = max(0.0, sum(squares[file, j] - least[file, j] for file in files))
-        result[name] = float(np.sqrt(beyond / power)) if power > 0 else 0.0
-    return result
-
-
-def entropic_offer(problem: Problem, fit: Fit) -> str | None:
-    """Return a note that offers this estimator, if a log is short or leaves parameters open, and the description explains it."""
-    longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.records))]
-    seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.records, strict=True))
-    unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()
-    needed = seconds < SHORT_S or unknown > 0
-    if fit.estimator == Entropic.name or not needed or not described or problem.base.elastic:
-        return None
-    worst = max(description_errors(problem).values(), default=1.0)
-    if worst > UNEXPLAINED:
-        return None
-    why = (
-        f"The logs have {seconds:.1f} s of motion" if seconds < SHORT_S else f"The logs leave {unknown} parameters open"
-    )
-    return (
-        f"{why}, and the description with friction fitted explains the torque of every joint to {worst:.0%}: the estimator "
-        f'"{Entropic.name}" keeps what the logs leave open near the description, and may predict other motions better.'
-    )
 
 
 def _warn_of_contradiction(problem: Problem) -> None:

@@ -22,8 +22,8 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
-from taupi.identification.solve import Solution
-from taupi.identification.weighting import Weights, noise_weights, weighted_least_squares
+from taupi.identification.solve import Solution, Weights
+from taupi.identification.weighting import noise_weights, weighted_least_squares
 
 # Rounds of weighted least squares without constraints that give the first weights.
 _FREE_ROUNDS = 5

@@ -92,10 +92,10 @@ class FrictionShapes:
         problem = build(complete, consistent_values)
         fit = estimator.fit(problem)
         pairs = ", ".join(f"{s:.5g} +- {e:.2g}" for s, e in zip(shapes, errors, strict=True))
-        found = {"shapes": shapes.tolist(), "shapes_stderr": errors.tolist(), "estimator": fit.estimator}
+        record = {"shapes": shapes.tolist(), "shapes_stderr": errors.tolist(), "estimator": fit.estimator}
         note = f"shapes of friction {pairs}: weighted residual {before:.4%} before, {after:.4%} after"
         fit = dataclasses.replace(
-            fit, estimator=self.name, settings={**fit.settings, **found}, notes=(*fit.notes, note)
+            fit, estimator=self.name, settings={**fit.settings, **record}, notes=(*fit.notes, note)
         )
         return ShapedFit(fit, shapes, errors, before, after, tuple(problem.in_memory))
 

@@ -15,8 +15,8 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
-from taupi.identification.solve import Solution
-from taupi.identification.weighting import Weights, spring_scales, weighted_least_squares
+from taupi.identification.solve import Solution, Weights
+from taupi.identification.weighting import spring_scales, weighted_least_squares
 from taupi.identification.whitening import WeightedRows, transformed_factors
 
 # For each (file, joint), the noise is taken from this many residuals, up to twice as many.

@@ -16,8 +16,8 @@ from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
 from taupi.identification.rows.recording import SEEN, Recording
-from taupi.identification.solve import Solution
-from taupi.identification.weighting import Weights, weighted_least_squares
+from taupi.identification.solve import Solution, Weights
+from taupi.identification.weighting import weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
 from taupi.signals.periodic import find_period
 

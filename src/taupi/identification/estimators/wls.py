@@ -12,7 +12,6 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.solve import WEAK, check_weak
 from taupi.identification.weighting import weighted_least_squares
-from taupi.identification.whitening import whitened_factors
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,8 @@ class WeightedLeastSquares:
         """Return the fit of a `problem`."""
         solution, weights = weighted_least_squares(problem, self.iterations, self.weak)
         if self.covariance == "full":
+            from taupi.identification.whitening import whitened_factors
+
             pieces = whitened_factors(problem, solution.x)
             solution = problem.solve(weights, self.weak, stack_factors(pieces))
             return assemble(problem, self.name, asdict(self), solution, weights, pieces=pieces)

@@ -28,10 +28,10 @@ from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL
 from taupi.program.program import Program
 from taupi.regressors.closed_loops import ClosedLoops
+from taupi.signals.columns import recorded_joints
 from taupi.signals.filters import butterworth, choose_cutoff, noise_bandwidth_hz
 from taupi.signals.floating_columns import phases, rate_within
 from taupi.signals.log import Log
-from taupi.signals.recorded_joints import recorded_joints
 
 _CHUNK = 2048
 # Positions are smoothed up to so many times the cutoff of the rows before they are differentiated.
@@ -220,8 +220,8 @@ def _row_filter(log: Log, preparation: Preparation) -> tuple[Filter | None, tupl
             Argument("cutoff_hz"), f" is {hz:g}, expected between 0 and half of the rate, {log.rate_hz / 2:g}."
         )
     _, first, row_filter = filter_plan(preparation, log.rate_hz, hz)
-    whole = Filter(log.rate_hz, hz, preparation.order, first * row_filter.step)
-    return whole, (f"rows pass a zero-phase Butterworth of {hz:.3g} Hz within each phase of contact",)
+    record_filter = Filter(log.rate_hz, hz, preparation.order, first * row_filter.step)
+    return record_filter, (f"rows pass a zero-phase Butterworth of {hz:.3g} Hz within each phase of contact",)
 
 
 def _filtered(rows: np.ndarray, cuts: list[slice], row_filter: Filter | None) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from taupi.program.targets.simd.machine_code import load
-
 # advance: z <- s + (z - s) exp(-|to - from| / d) for each of k distances, s = sgn(to - from).
 # dahl: the same along n samples x with velocities v; if these have opposite signs, by way of the vertex of their parabola.
 _TEXT = """
@@ -116,9 +114,11 @@ end:
 @cache
 def _dahl() -> tuple[Any, Any]:
     """Return the function, and the engine that holds its code."""
+    from taupi.program.targets.simd.machine_code import load
+
     engine = load(_TEXT)
-    whole, address, real = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-    kinds = (address, address, whole, whole, real, address, whole, address, address, address, whole)
+    integer, address, real = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+    kinds = (address, address, integer, integer, real, address, integer, address, address, address, integer)
     return ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address("dahl")), engine
 
 

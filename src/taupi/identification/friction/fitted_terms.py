@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.drives import elastic_parameters, resolve_sides
 from taupi.dynamics.terms import (
     Along,
     Coulomb,
@@ -46,6 +45,8 @@ def resolve_fit_terms(terms: TermsLike, elastic: bool) -> tuple[Term, ...]:
     if not elastic:
         resolved = resolve_terms(terms)
         return (*linear_terms(resolved), *modulated_terms(resolved))
+    from taupi.dynamics.drives import resolve_sides
+
     sides = resolve_sides(terms)
     return (*sides.motor, *sides.spring[1:], *sides.link)
 
@@ -207,6 +208,8 @@ def base_with_terms(
 
 def _link_by_link(base: BaseParameters) -> BaseParameters:
     """Return the same base parameters over standard parameters ordered link by link, instead of by kind as in the document."""
+    from taupi.dynamics.drives import elastic_parameters, resolve_sides
+
     by_link = elastic_parameters(base.robot, resolve_sides(base.terms))
     place = {name: k for k, name in enumerate(by_link.names)}
     order = [place[name] for name in base.standard.names]

@@ -16,8 +16,8 @@ from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.results.status import Status
 from taupi.identification.results.uncertainty import Uncertainty, uncertainty
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
-from taupi.identification.solve import WEAK, Solution
-from taupi.identification.weighting import Weights, torque_squares
+from taupi.identification.solve import WEAK, Solution, Weights
+from taupi.identification.weighting import torque_squares
 from taupi.model.robot import Robot
 from taupi.threads import small_algebra
 from taupi.version import __version__

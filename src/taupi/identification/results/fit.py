@@ -19,7 +19,6 @@ from taupi.identification.results.verdict import Verdict
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
 from taupi.identification.rows.recording import LogRecord
-from taupi.identification.springs.records import SpringRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from taupi.identification.physical.standard_parameters import Consistency
     from taupi.identification.results.tracking import Tracking
     from taupi.identification.results.validation import Validation
+    from taupi.identification.springs.records import SpringRecord
     from taupi.signals.log import Log
     from taupi.signatures import validate as validate_fit
 

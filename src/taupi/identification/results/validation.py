@@ -12,9 +12,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import COORDINATES, Equations, regressor_inputs, spring_torque
-from taupi.identification.floating.floating_rows import ContactSettings, floating_prediction, floating_rows
 from taupi.identification.friction.dry_friction import friction_plan
-from taupi.identification.hidden_links.solver import motor_torques
 from taupi.identification.results.drive_rows import compared_rows, encoder_torque, with_drives
 from taupi.identification.results.extrapolation import Speeds, faster_joints, warn_if_faster
 from taupi.identification.results.fit import Fit
@@ -221,6 +219,8 @@ def validate_recording(fit: Fit, recording: Recording) -> Validation:
 
 def _validate_floating(fit: Fit, log: Log, settings: Preparation) -> Validation:
     """Return how well a fit of a floating robot explains the rows of a log, contact forces treated as in the fit."""
+    from taupi.identification.floating.floating_rows import ContactSettings, floating_rows
+
     own = {f.name: fit.settings[f.name] for f in dataclasses.fields(ContactSettings) if f.name in fit.settings}
     rows = floating_rows(fit.basis, log, settings, ContactSettings(**own), fit.prior)
     used = np.flatnonzero(rows.use.any(axis=0))
@@ -241,6 +241,8 @@ def predicted_rows(fit: Fit, recording: Recording) -> list[Rows]:
 
 def validate_motors(fit: Fit, log: Log, settings: Preparation) -> Validation:
     """Return how well a fit from motors alone predicts a log's motor torques; the links' initial state is found from the log."""
+    from taupi.identification.hidden_links.solver import motor_torques
+
     motors = motor_torques(fit.basis, fit.values, log, settings)
     names = Equations.of(fit.basis).names[fit.robot.n :]
     return build_validation(
@@ -293,6 +295,8 @@ def predict(fit: Fit, log: Log) -> np.ndarray:
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
     if fit.robot.floating or fit.robot.loops:
+        from taupi.identification.floating.floating_rows import floating_prediction
+
         return floating_prediction(fit.basis, fit.values, log)
     equations = Equations.of(fit.basis)
     equations.check(log)

@@ -32,7 +32,7 @@ class Reason:
     """One thing that speaks against a fit, or that is worth knowing about it.
 
     Attributes:
-        cause: What it is, in one word such as "degrees"; `taupi.identification.verdict.causes.CAUSES` lists the likely causes.
+        cause: What it is, in one word such as "degrees"; `verdict.causes.cause_names` lists the likely causes.
         sentence: The same for people, with its numbers.
         level: What it makes of the fit by itself.
         joints: The joints that it concerns; empty for all.

@@ -20,7 +20,6 @@ from taupi.signals.delay import Delays, added_delays
 from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
-from taupi.signals.periodic import period_of
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 from taupi.signals.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.standstill import MotionRows
@@ -181,7 +180,7 @@ class Recording:
             preparation.order,
             preparation.derivatives,
             measured_velocities(head, preparation),
-            period=period_of(_motion_log(source), None) if preparation.derivatives == "fourier" else None,
+            period=_period(source) if preparation.derivatives == "fourier" else None,
             delays=added_delays(head, delays_of(preparation, rate, equations)),
         )
         choices = [note for note in (source.motion.note, chosen.note) if note]
@@ -408,6 +407,12 @@ def _motion_log(source: BlockSource) -> Log:
     """Return the log of a source in memory, without the standstill at its ends."""
     (log,) = source.blocks()
     return log.rows(slice(source.motion.start, source.motion.stop))
+
+
+def _period(source: BlockSource) -> float:
+    from taupi.signals.periodic import period_of
+
+    return period_of(_motion_log(source), None)
 
 
 def _filter_note(row_filter: Filter) -> str:

@@ -6,11 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.identification.springs.records import SpringRecord
 
 # Encoders count as offset or late in a note if they are so by this many standard errors.
 _CLEAR = 4.0
+
+
+def elastic_notes(base: BaseParameters) -> list[str]:
+    """Return notes on what was identified of the springs, and which parameters appear only in sums."""
+    names = ", ".join(base.robot.elastic_joints)
+    note = (
+        f"elastic joints ({names}): rows of links and of motors are fitted together, each with its own weight; "
+        "the torque of a link is that of its spring"
+    )
+    return [note, *([base.sentence] if base.sentence else [])]
 
 
 def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: bool) -> list[str]:

@@ -19,7 +19,6 @@ from taupi.identification.rows.factors import reweighted_least_squares, triangle
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import one_way
-from taupi.identification.springs.estimate import FAR_LESS
 
 # Velocities as shares of the joint's largest speed, distances as shares of its range: about two per decade, from what samples can
 # resolve to where friction is no longer dry. The first velocity is the default.
@@ -107,6 +106,7 @@ def _clearest_rows(recordings: list[Triangles], equations: Equations, p: int) ->
     used = [triangles for triangles in recordings if triangles]
     if not sprung or not used:
         return recordings
+    from taupi.identification.springs.estimate import FAR_LESS
 
     def chosen(triangles: Triangles, drives: Sequence[int]) -> Triangles:
         rows = list(triangles[:count])

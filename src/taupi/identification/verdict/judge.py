@@ -14,7 +14,6 @@ from taupi.identification.results.verdict import Level, Reason, Verdict, percent
 from taupi.identification.verdict.candidate import (
     CREDIBLE,
     HALVED,
-    Cause,
     Tried,
     best_of,
     can_be_named,
@@ -22,11 +21,9 @@ from taupi.identification.verdict.candidate import (
     tried,
     unexplained,
 )
-from taupi.identification.verdict.causes import CONTRADICTING, QUICK, REDIRECTED, SHOWN, SILENT, TRIED
-from taupi.identification.verdict.clipping import clipping_reasons
-from taupi.identification.verdict.computed import computed_reason
+from taupi.identification.verdict.causes import CONTRADICTING, QUICK, REDIRECTED, SHOWN, SILENT, TRIED, load_causes
 from taupi.identification.verdict.sample import heads_of
-from taupi.identification.verdict.scale import scale_reason
+from taupi.identification.verdict.torque_faults import clipping_reasons, computed_reason, scale_reason
 from taupi.identification.verdict.trials import Trials
 from taupi.threads import small_algebra
 
@@ -97,10 +94,10 @@ def _likely_cause(trials: Trials, doubted: bool, seen: list[Tried]) -> Tried | N
     return best
 
 
-def _search(trials: Trials, causes: Iterable[Cause], seen: list[Tried]) -> Tried | None:
-    """Return the candidate that explains the logs best, among those of the causes and those `seen` before."""
+def _search(trials: Trials, places: Iterable[str], seen: list[Tried]) -> Tried | None:
+    """Return the candidate that explains the logs best, among those of the causes in `places` and those `seen` before."""
     best = None
-    for cause in causes:
+    for cause in load_causes(places):
         candidates = cause.candidates(trials)
         seen += (tried(trials, each) for each in candidates if each.symptom or can_be_named(trials, each))
         best = best_of(seen)

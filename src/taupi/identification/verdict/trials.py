@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.equations import Equations, regressor_inputs
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.friction.fitted_terms import base_with_terms, dry_friction_parts, without_shapes
-from taupi.identification.problem import Problem
 from taupi.identification.rows.block_source import open_source
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
@@ -31,6 +31,9 @@ from taupi.signals.derivatives import central
 from taupi.signals.filters import Cutoff
 from taupi.signals.log import Log
 from taupi.signals.reading import Streaming
+
+if TYPE_CHECKING:
+    from taupi.identification.problem import Problem
 
 # Step of the differences by which the torque is differentiated with respect to q, rad or m.
 _STEP = 1e-4

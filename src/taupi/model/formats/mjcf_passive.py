@@ -29,8 +29,10 @@ def warn_of_passive_forces(model: MjModel, where: str) -> None:
     massive = (model.body_mass > 0) & (np.arange(model.nbody) > 0)
     compensated = int(((model.body_gravcomp != 0) & massive).sum())
     if compensated:
-        whole = compensated == int(massive.sum()) and bool(np.all(model.body_gravcomp[massive] == 1))
-        hint = " robot.with_gravity((0, 0, 0)) is the same for a robot of which every body has it." if whole else ""
+        every_body = compensated == int(massive.sum()) and bool(np.all(model.body_gravcomp[massive] == 1))
+        hint = (
+            " robot.with_gravity((0, 0, 0)) is the same for a robot of which every body has it." if every_body else ""
+        )
         warn(f"{where}: gravity is in tau here; MuJoCo compensates it for {compensated} bodies.{hint}")
     if acting := _acting(model):
         warn(f"{where}: {model.ntendon} tendons are ignored, and with them their {', '.join(acting)}.")

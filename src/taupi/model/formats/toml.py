@@ -84,6 +84,7 @@ from taupi.model.robot_parts import (
     Frame,
     Friction,
     Joint,
+    Kind,
     Limits,
     Link,
     Loop,
@@ -289,11 +290,11 @@ def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
     raise unknown("link", row["parent"], ("base", *before), f"{place}: parent (it must come before)")
 
 
-def _kind(row: Mapping[str, Any], place: str) -> str:
-    kind = row.get("type", "revolute")
+def _kind(row: Mapping[str, Any], place: str) -> Kind:
+    kind: Kind = row.get("type", "revolute")
     if kind not in (*KINDS, *MULTIPLE):
         raise unknown("joint type", kind, (*KINDS, *MULTIPLE), place)
-    return str(kind)
+    return kind
 
 
 def _joint(

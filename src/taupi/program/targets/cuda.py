@@ -13,19 +13,22 @@ from taupi.errors import Argument, Part, TaupiError, unknown
 from taupi.program.emitters.cuda_roll import THREADS as ROLL_THREADS
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Port, Program
+from taupi.program.targets.cuda_products import TILE, RowProducts, column_spans, tiles
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 # Threads per block: of 64, 128 and 256, the last was slightly ahead for every program on an H200.
 _THREADS = 256
-# Samples per tile of the fused products: only one tile of the regressor exists at a time.
-TILE = 1 << 16
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """Everything that a kernel is built from: its CUDA source, its inputs and outputs, number type and layout."""
+    """Everything that a kernel is built from: its CUDA source, its inputs and outputs, number type and layout.
+
+    `nonzeros` counts the structural nonzeros of each output; `spans` has, for a program whose only output is a matrix, the range
+    of columns that each row may fill.
+    """
 
     name: str
     source: str
@@ -34,6 +37,7 @@ class KernelSpec:
     nonzeros: tuple[int, ...]
     dtype: str
     layout: str
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 def build(program: Program, layout: str = "batch_last", dtype: DTypeLike = "float64") -> CudaKernel:
@@ -50,8 +54,10 @@ def kernel_spec(program: Program, layout: str = "batch_last", dtype: DTypeLike =
         raise unknown(Argument("dtype"), name, ("float64", "float32"))
     checked_layout(layout)
     counts = tuple(len(program.nonzeros(k)) for k in range(len(program.outputs)))
+    single = len(program.outputs) == 1 and len(program.outputs[0].shape) == 2
+    spans = column_spans(program.sparsity()) if single else ()
     source = kernel_source(program, dtype=name, layout=layout, name="kernel")
-    return KernelSpec(program.name, source, program.inputs, program.outputs, counts, name, layout)
+    return KernelSpec(program.name, source, program.inputs, program.outputs, counts, name, layout, spans)
 
 
 class CudaKernel:
@@ -144,26 +150,23 @@ class CudaKernel:
         """
         if self.spec.layout != "batch_last" or len(self.spec.outputs) != 1 or len(self.spec.outputs[0].shape) != 2:
             raise TaupiError("normal_equations needs a regressor compiled with ", Argument("layout", "batch_last"), ".")
-        cupy = self._cupy
-        p = self.spec.outputs[0].shape[1]
+        cupy, (rows, columns) = self._cupy, self.spec.outputs[0].shape
         arrays, shape = self._arranged(args, {})
         n = int(np.prod(shape, dtype=int))
         torque = cupy.asarray(tau, dtype=self.spec.dtype)
-        if torque.shape != (*shape, self.spec.outputs[0].shape[0]):
-            raise TaupiError(
-                Argument("tau"), f" has shape {torque.shape}, expected {(*shape, self.spec.outputs[0].shape[0])}."
-            )
-        torque = torque.reshape(n, -1)
-        matrix, vector = cupy.zeros((p, p), self.spec.dtype), cupy.zeros(p, self.spec.dtype)
-        buffer = self.empty(min(tile, max(n, 1)))[0]
-        for start in range(0, n, tile):
-            stop = min(start + tile, n)
-            target = buffer if stop - start == buffer.shape[-1] else self.empty(stop - start)[0]
-            self.launch([a[start:stop] if len(a) == n else a for a in arrays], [target], stop - start)
-            block = target.reshape(p, -1)
-            matrix += block @ block.T
-            vector += block @ torque[start:stop].T.ravel()
-        return matrix, vector
+        if torque.shape != (*shape, rows):
+            raise TaupiError(Argument("tau"), f" has shape {torque.shape}, expected {(*shape, rows)}.")
+        torque = torque.reshape(n, rows)
+        gram = cupy.zeros((columns + 1, columns + 1), self.spec.dtype)
+        for samples, parts, starts in tiles(n, tile):
+            products = RowProducts(cupy, self.spec.spans, columns, samples, parts, self.spec.dtype)
+            for start in starts:
+                part = slice(start, start + samples)
+                self.launch([a[part] if len(a) == n else a for a in arrays], [products.regressor], samples)
+                products.torque[:] = torque[part].T
+                products.add()
+            gram += products.total()
+        return gram[:columns, :columns], gram[:columns, columns]
 
 
 class Device(Protocol):

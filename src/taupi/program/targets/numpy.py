@@ -9,43 +9,7 @@ import numpy as np
 
 from taupi.program.arguments import batch
 from taupi.program.program import Program
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "neg": np.negative,
-    "sq": np.square,
-    "twice": lambda a: a + a,
-    "inv": lambda a: 1.0 / a,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "tanh": np.tanh,
-    "sign": np.sign,
-    "fabs": np.abs,
-    "floor": np.floor,
-    "not": lambda a: np.where(a == 0, 1.0, 0.0),
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "pow": np.power,
-    "constpow": np.power,
-    "atan2": np.arctan2,
-    "fmin": np.fmin,
-    "fmax": np.fmax,
-    "lt": lambda a, b: np.where(a < b, 1.0, 0.0),
-    "le": lambda a, b: np.where(a <= b, 1.0, 0.0),
-    "eq": lambda a, b: np.where(a == b, 1.0, 0.0),
-    "ne": lambda a, b: np.where(a != b, 1.0, 0.0),
-    "and": lambda a, b: np.where((a != 0) & (b != 0), 1.0, 0.0),
-    "or": lambda a, b: np.where((a != 0) | (b != 0), 1.0, 0.0),
-    "if_else_zero": lambda a, b: np.where(a != 0, b, 0.0),
-}
+from taupi.program.tape import OPERATIONS
 
 
 def build(program: Program) -> Callable[..., Any]:

@@ -157,8 +157,8 @@ class RemoteFile:
             "last_modified",
             "mtime",
         )
-        found = [f"{name}={self._info[name]}" for name in tags if self._info.get(name)]
-        return "|".join([str(self), str(self.size), *found])
+        known = [f"{name}={self._info[name]}" for name in tags if self._info.get(name)]
+        return "|".join([str(self), str(self.size), *known])
 
     def is_file(self) -> bool:
         """Tell that it is no folder; a file that is not there is an error when it is opened."""
@@ -298,8 +298,8 @@ def expand_pattern(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[s
     else:
         system, pattern = file_system(address)
         with reading_error(shown_address(address)):
-            found = sorted(watched(system.glob, pattern))
-        matches = [system.unstrip_protocol(each) for each in found]
+            names = sorted(watched(system.glob, pattern))
+        matches = [system.unstrip_protocol(each) for each in names]
     if not matches:
         raise TaupiError(f"No file matches {shown_address(text)!r}. Check the pattern.")
     return matches

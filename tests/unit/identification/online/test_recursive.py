@@ -56,13 +56,13 @@ def test_over_a_log_it_is_what_steps_are():
     q, qd, qdd = motion(300, seed=2)
     tau = np.random.default_rng(3).normal(size=q.shape)
     seconds = np.full(len(q), 0.01)
-    whole = estimator.over(seconds, (q, qd, qdd, tau))
+    over_log = estimator.over(seconds, (q, qd, qdd, tau))
     state = estimator.init()
     for k in range(len(q)):
         values, state = estimator.step(state, q[k], qd[k], qdd[k], tau[k], 0.01)
-    assert error(whole["parameters"][-1], values) < ROUNDING
-    assert error(whole["state"][-1], state.vector) < ROUNDING
-    assert error(whole["innovation"][-1], state.innovation) < ROUNDING
+    assert error(over_log["parameters"][-1], values) < ROUNDING
+    assert error(over_log["state"][-1], state.vector) < ROUNDING
+    assert error(over_log["innovation"][-1], state.innovation) < ROUNDING
 
 
 def test_standard_deviations_stay_within_their_bounds_and_rest_changes_nothing():

@@ -40,9 +40,9 @@ def smallest_segment(points: np.ndarray, search: bool = True) -> Segment:
     best, v, x = starts[0]
     if search:
         for _, direction, start in starts[:2]:
-            value, found = _searched(local, direction, start)
+            value, offsets = _searched(local, direction, start)
             if value < best:
-                best, v, x = value, direction, found
+                best, v, x = value, direction, offsets
     a, b, _ = _on_line(local, v, x)
     return centre + size * a, centre + size * b
 
@@ -103,5 +103,5 @@ def _searched(points: np.ndarray, v: np.ndarray, start: np.ndarray) -> tuple[flo
 
     simplex = np.vstack([start, start + np.diag([0.05, 0.05, 0.1, 0.1, 0.2])])
     options = {"maxiter": _STEPS, "xatol": 1e-4, "fatol": 1e-6, "initial_simplex": simplex}
-    found = minimize(lambda x: _line_volume(points, v, x), start, method="Nelder-Mead", options=options)
-    return float(found.fun), np.asarray(found.x)
+    minimum = minimize(lambda x: _line_volume(points, v, x), start, method="Nelder-Mead", options=options)
+    return float(minimum.fun), np.asarray(minimum.x)

@@ -1,41 +1,52 @@
-"""The causes that are looked for: one class each, in the order in which they are named where they explain the same.
+"""The causes that are looked for, in the order in which they are named where they explain the same: file and class of each.
 
-To add one, write a class with a `name` and `candidates(trials)`, and name it here.
+To add one, write a class with a `name` and `candidates(trials)`, and name it here. A file is imported when its causes are
+looked for: most fits are good, and need few of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+
 from taupi.identification.verdict.candidate import Cause
-from taupi.identification.verdict.causes.gains import TorqueFactor
-from taupi.identification.verdict.causes.gravity import CompensatedGravity, Mounting
-from taupi.identification.verdict.causes.jumps import Spikes, WrappedAngles
-from taupi.identification.verdict.causes.offset import OffsetOfQ, OffsetOfQByDescription
-from taupi.identification.verdict.causes.order import SwappedJoints
-from taupi.identification.verdict.causes.payload import OtherPayload
-from taupi.identification.verdict.causes.signs import FlippedSigns, FlippedTorques
-from taupi.identification.verdict.causes.timing import DelayedTorque
-from taupi.identification.verdict.causes.units import Degrees, Milliseconds
 
 # Those that a log shows by itself are looked for in every fit.
-SHOWN: tuple[Cause, ...] = (Spikes(), WrappedAngles())
+SHOWN = ("jumps:Spikes", "jumps:WrappedAngles")
 # Where something is left to be explained, these cost next to nothing.
-SILENT: tuple[Cause, ...] = (OtherPayload(), DelayedTorque(), OffsetOfQ())
-# Where nothing is, limits of positions may still tell of these.
-REDIRECTED: tuple[Cause, ...] = (FlippedSigns(), SwappedJoints())
+SILENT = ("payload:OtherPayload", "timing:DelayedTorque", "offset:OffsetOfQ")
+# Where nothing is, limits of positions may still reveal these.
+REDIRECTED = ("signs:FlippedSigns", "order:SwappedJoints")
 # The others only if there is a reason to.
-TRIED: tuple[Cause, ...] = (
-    Degrees(),
-    CompensatedGravity(),
-    Milliseconds(),
-    FlippedTorques(),
-    FlippedSigns(),
-    TorqueFactor(),
-    Mounting(),
-    SwappedJoints(),
-    OffsetOfQByDescription(),
+TRIED = (
+    "units:Degrees",
+    "gravity:CompensatedGravity",
+    "units:Milliseconds",
+    "signs:FlippedTorques",
+    "signs:FlippedSigns",
+    "gains:TorqueFactor",
+    "gravity:Mounting",
+    "order:SwappedJoints",
+    "offset:OffsetOfQByDescription",
 )
 # Those of them that cost little, since the logs need no second preparation, are looked for where there is no reason, too.
-QUICK: tuple[Cause, ...] = (FlippedSigns(), TorqueFactor(), SwappedJoints())
-# Those that a description tells of which explains little of a log, though the fit is good.
-CONTRADICTING: tuple[Cause, ...] = (FlippedTorques(), Mounting(), OffsetOfQByDescription())
-CAUSES: tuple[str, ...] = tuple(dict.fromkeys(cause.name for cause in (*SHOWN, *SILENT, *TRIED)))
+QUICK = ("signs:FlippedSigns", "gains:TorqueFactor", "order:SwappedJoints")
+# Those that a description points to if it explains little of a log, though the fit is good.
+CONTRADICTING = ("signs:FlippedTorques", "gravity:Mounting", "offset:OffsetOfQByDescription")
+
+
+def load_causes(places: Iterable[str]) -> Iterator[Cause]:
+    """Yield the causes in these places, "file:class", importing each file when its turn comes."""
+    for place in places:
+        file, _, name = place.partition(":")
+        cause: Cause = getattr(import_module(f"{__name__}.{file}"), name)()
+        yield cause
+
+
+def cause_names() -> tuple[str, ...]:
+    """Return the names of all causes, in order.
+
+    >>> cause_names()[:3]
+    ('spikes', 'wrapped', 'payload')
+    """
+    return tuple(dict.fromkeys(cause.name for cause in load_causes((*SHOWN, *SILENT, *TRIED))))

@@ -1,0 +1,48 @@
+"""What many roll-outs of one call have of their own, and where they run: settings that batches and summaries share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from taupi.checks import one_of, or_none, whole_number
+from taupi.dynamics.types import ArrayLike
+from taupi.settings import Settings
+from taupi.simulation.rollouts.batch import DEVICES, Initial, Values
+from taupi.simulation.rollouts.loads import PayloadLike
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble(Settings):
+    """B roll-outs: what has a leading axis of B is different in each, and the rest is the same in all.
+
+    >>> import numpy as np, taupi as tp
+    >>> plant = tp.RigidPlant(tp.load("elbow2r"))
+    >>> starts = tp.ensembles.Ensemble(initial=np.linspace(0, 1, 10).reshape(5, 2))
+    >>> tp.simulate_many(plant, duration=0.1, ensemble=starts).q.shape
+    (5, 101, 2)
+
+    Attributes:
+        initial: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+        parameters: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
+        inputs: Values of a Program's other inputs by name, (B, ...).
+        payloads: B of Payload, None, or lists of (time, Payload).
+        seeds: (B,), of the sensors' noise; by default 0 to B - 1.
+        links: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law
+            knows nothing.
+        threads: How many cores work; by default all.
+        device: "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+    """
+
+    initial: Initial = None
+    parameters: ArrayLike | None = None
+    inputs: Values | None = None
+    payloads: Sequence[PayloadLike] | None = None
+    seeds: Sequence[int] | None = None
+    links: ArrayLike | None = field(default=None, kw_only=True)
+    threads: int | None = field(default=None, kw_only=True)
+    device: str = field(default="cpu", kw_only=True)
+
+    namespace: ClassVar[str] = "taupi.ensembles"
+    checks: ClassVar = {"threads": or_none(whole_number), "device": one_of(DEVICES)}
