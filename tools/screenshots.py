@@ -1,7 +1,7 @@
 """Make every page that the package writes, photograph it in Chromium, and put the pictures into the documents.
 
-`python tools/screenshots.py` writes docs/images/pages/NAME.png, and NAME-phone.png for a phone in the dark. Nothing is written
-where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
+`python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, and view.png. Nothing is
+written where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
 """
 
 from __future__ import annotations
@@ -112,6 +112,29 @@ def photograph(browser: Any, name: str, address: str) -> None:
         context.close()
 
 
+def photograph_view(browser: Any) -> None:
+    """Write the picture of `taupi view`: an arm that follows a motion, with inertias, torques and the mass felt at its tip."""
+    puma = tp.load("puma560")
+    motion = tp.Sinusoids.document("puma560")
+    run = tp.simulate(tp.RigidPlant(puma), tp.ComputedTorque(puma), motion, duration=4.0)
+    view = tp.view(puma, run, port=8123)
+    view.seek(1.5)
+    page = browser.new_page(viewport={"width": 1200, "height": 800}, device_scale_factor=SCALE)
+    page.goto(view.url)
+    page.get_by_text("cond(M)").wait_for(timeout=60_000)
+    for name in ("frames", "inertia ellipsoids", "torques"):
+        page.get_by_role("checkbox", name=name).check(force=True)
+    page.wait_for_timeout(2000)
+    for notice in page.locator(
+        ".mantine-Notification-closeButton"
+    ).all():  # that a machine without a GPU draws in software
+        notice.click()
+    page.wait_for_timeout(500)
+    page.screenshot(path=FOLDER / "view.png")
+    page.close()
+    view.close()
+
+
 def main() -> None:
     """Write all pictures."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -130,6 +153,8 @@ def main() -> None:
             write(page)
             photograph(browser, name, page.as_uri())
             print(f"{name}: {FOLDER.relative_to(FOLDER.parents[2])}/{name}.png")
+        photograph_view(browser)
+        print(f"view: {FOLDER.relative_to(FOLDER.parents[2])}/view.png")
         browser.close()
 
 

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Bounds that certainly hold
 #
-# Proofs of stability begin with constants such as the least and the largest eigenvalue of the mass matrix: here they are, rounding included.
+# Proofs of stability begin with constants such as the least and the largest eigenvalue of the mass matrix: here they are,
+# rounding included.
 
 # %%
 import math

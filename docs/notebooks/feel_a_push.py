@@ -41,5 +41,6 @@ axes.legend()
 axes.grid(alpha=0.3)
 
 # %% [markdown]
-# Grey is when somebody pushed with 5 N at the tip, dashed what that is at the joints. Thresholds that keep false alarms rare, and where the push
+# Grey is when somebody pushed with 5 N at the tip, dashed what that is at the joints. Thresholds that keep false alarms
+# rare, and where the push
 # came from: [Feel a touch](../tutorials/feel-a-touch.md).

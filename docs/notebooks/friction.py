@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Friction, joint by joint
 #
-# What a rigid model misses most: viscous and dry friction, a share of the load, a curve, found beside the links and drawn over the data.
+# What a rigid model misses most: viscous and dry friction, a share of the load, a curve, found beside the links and drawn
+# over the data.
 
 # %%
 import matplotlib.pyplot as plt
@@ -37,4 +38,5 @@ axes[1].grid(alpha=0.3)
 fit
 
 # %% [markdown]
-# Dots beyond the line are the share of the load, larger at the shoulder, which carries more. Which term stands for what, and how each is found: [Choose the friction of a joint](../howto/friction.md).
+# Dots beyond the line are the share of the load, larger at the shoulder, which carries more. Which term stands for what,
+# and how each is found: [Choose the friction of a joint](../howto/friction.md).

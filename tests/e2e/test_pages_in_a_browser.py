@@ -59,7 +59,51 @@ def excitation_page(tmp_path_factory):
     return path.as_uri(), plan
 
 
-@pytest.fixture(params=["fit_page", "run_page", "excitation_page"])
+def arm_log(seed, **friction):
+    """Return a noisy log of the arm with friction of its own."""
+    robot, t = tp.load("elbow2r").with_friction(**friction), np.arange(0, 12, 0.01)
+    q, qd, qdd = tp.BSpline.random([0.0, 0.0], [1.6, 1.6], count=20, duration=12.0, seed=seed)(t)
+    tau = tp.inverse_dynamics(robot, terms=("viscous", "coulomb"))(q, qd, qdd)
+    return tp.Log(t, q, tau=tau + 0.1 * np.random.default_rng(seed).normal(size=q.shape), names=robot.joint_names)
+
+
+@pytest.fixture(scope="module")
+def fleet_page(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    logs = {
+        f"arm-{k}": arm_log(k, viscous=0.5 * np.exp(0.1 * rng.normal(size=2)), coulomb=[0.4, 1.5 if k == 3 else 0.4])
+        for k in range(6)
+    }
+    fleet = tp.identify_fleet(tp.load("elbow2r"), logs, own=("viscous", "coulomb"), cutoff_hz=10)
+    path = tmp_path_factory.mktemp("page") / "fleet.html"
+    tp.report(fleet, path)
+    return path.as_uri(), fleet
+
+
+@pytest.fixture(scope="module")
+def study_page(tmp_path_factory):
+    study = tp.ensembles.robustness(tp.load("elbow2r"), duration=2.0, rate=500, roll_outs=16)
+    path = tmp_path_factory.mktemp("page") / "study.html"
+    study.write(path)
+    return path.as_uri(), study
+
+
+@pytest.fixture(scope="module")
+def payload_page(tmp_path_factory):
+    arm = tp.load("elbow2r")
+    motion = tp.BSpline.random([0.0, 0.0], [1.6, 1.6], count=20, duration=12.0, seed=1)
+    t, logs = np.arange(0, 12, 0.01), []
+    for k, robot in enumerate((arm, arm.with_payload(1.2, (0.05, 0.02, 0.0)))):
+        q, qd, qdd = motion(t)
+        tau = tp.inverse_dynamics(robot)(q, qd, qdd) + 0.1 * np.random.default_rng(k).normal(size=q.shape)
+        logs.append(tp.Log(t, q, tau=tau, names=arm.joint_names))
+    load = tp.identify_payload(tp.identify(arm, logs[0], terms=()), logs[1], gain_uncertainty=0)
+    path = tmp_path_factory.mktemp("page") / "payload.html"
+    tp.report(load, path)
+    return path.as_uri(), load
+
+
+@pytest.fixture(params=["fit_page", "run_page", "excitation_page", "fleet_page", "study_page", "payload_page"])
 def any_page(request):
     return request.param.removesuffix("_page"), request.getfixturevalue(request.param)[0]
 
@@ -274,6 +318,49 @@ def test_it_prints_without_what_a_sheet_cannot_do(browser, run_page):
     assert page.locator("svg.strip").is_visible()
     paper = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--paper')")
     assert paper.strip() == "#ffffff"  # ink on white paper, whatever the screen is
+    page.close()
+
+
+def test_nothing_is_cut_off_on_paper(browser, any_page):
+    """Tables are as wide as a sheet at most, and charts of one group lie side by side."""
+    page, _, _ = opened(browser, any_page[1], 700)  # A4 without its margins
+    page.emulate_media(media="print")
+    assert spacing(page, 700) <= 0
+    boxes = "Array.from(document.querySelectorAll('.wide'), e => e.scrollWidth - e.clientWidth)"
+    assert all(over <= 0 for over in page.evaluate(boxes))
+    edges = page.evaluate("Array.from(document.querySelectorAll('td, th, svg'), e => e.getBoundingClientRect().right)")
+    assert max(edges) <= 701
+    lefts = page.evaluate("Array.from(document.querySelectorAll('.charts .axes'), e => e.getBoundingClientRect().left)")
+    assert not lefts or len({round(v) > 300 for v in lefts}) == 2
+    page.close()
+
+
+def test_a_fleet_shows_its_arms_and_says_which_stands_out(browser, fleet_page):
+    page, _, _ = opened(browser, fleet_page[0])
+    fleet = fleet_page[1]
+    assert page.locator("#findings").text_content().count("arm-3, elbow: Coulomb friction is") == 1
+    assert page.locator(".arms svg").count() == len(fleet.own)
+    assert page.locator(".arms .in circle, .arms .out circle").count() == len(fleet.own) * len(fleet)
+    assert page.locator(".arms .out").count() == len(fleet.outliers())
+    said = page.locator(".arms .out title").first.text_content()
+    worst = fleet.outliers()[0]
+    assert said.startswith(f"{worst.arm}: ") and numbers(said.split(": ")[1])[0] == pytest.approx(worst.value, rel=1e-3)
+    page.close()
+
+
+def test_a_study_says_first_what_became_of_the_arms(browser, study_page):
+    page, mistakes, _ = opened(browser, study_page[0])
+    study = study_page[1]
+    best = max(study.summaries, key=study.share)
+    assert f"{best} brings {100 * study.share(best):.6g} %" in page.locator("section").first.text_content()
+    chart = page.locator("#errors figure.chart svg").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
+    share, *errors = numbers(page.locator("#errors output").text_content())
+    wanted = [study.errors(law)[min(int(share / 100 * 16), 15)] for law in study.summaries]
+    assert errors == pytest.approx(wanted, rel=0.35) and mistakes == []  # a step of the distribution is one of 16 arms
+    assert page.locator("#errors .axes text", has_text="100 %").count() == 1
     page.close()
 
 

@@ -13,6 +13,7 @@ PAGES = (
     "index.html",
     "notebooks/index.html",
     "notebooks/formulas.html",
+    "notebooks/fleet.html",
     "coming-from/pinocchio.html",
     "howto/explicit-formulas.html",
     "howto/pages.html",
@@ -65,6 +66,40 @@ def test_search_answers(browser, root):
     page.get_by_role("textbox", name="Search").fill("payload")
     page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
     assert page.locator(".md-search-result__item", has_text="payload").count() > 0 and mistakes == []
+    page.close()
+
+
+def test_jobs_are_tabs_and_lead_to_their_pages(browser, root):
+    page, mistakes, _ = opened(browser, f"{root}/index.html")
+    tabs = [text.strip() for text in page.locator(".md-tabs__link").all_text_contents()]
+    jobs = ["Get formulas", "Excite", "Identify", "Control", "Go fast", "Extend"]
+    assert [tab for tab in tabs if tab in jobs] == jobs
+    page.locator(".md-tabs__link", has_text="Identify").click()
+    page.locator("h1", has_text="Identify a robot from logs").wait_for(timeout=20_000)
+    assert mistakes == []
+    page.close()
+
+
+def test_every_card_of_the_gallery_has_its_picture_and_its_page(browser):
+    page, mistakes, _ = opened(browser, f"{SITE.as_uri()}/notebooks/index.html")
+    page.evaluate("document.querySelectorAll('.card img').forEach(e => e.loading = 'eager')")
+    page.wait_for_load_state("networkidle")
+    assert all(
+        page.evaluate("Array.from(document.querySelectorAll('.card'), e => e.querySelector('img').naturalWidth > 0)")
+    )
+    links = page.evaluate("Array.from(document.querySelectorAll('.card'), e => e.getAttribute('href'))")
+    assert len(links) > 30 and all((SITE / "notebooks" / link).is_file() for link in links) and mistakes == []
+    page.close()
+
+
+def test_one_dot_and_two_can_be_told_apart(browser):
+    """Browsers set what stands over a symbol at seven tenths of its size, or less: too small for dots."""
+    page, _, _ = opened(browser, f"{SITE.as_uri()}/index.html")
+    sizes = page.evaluate(
+        "Array.from(document.querySelectorAll('math .dots'), e => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    base = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.formula math')).fontSize)")
+    assert len(sizes) >= 2 and min(sizes) > 0.85 * base
     page.close()
 
 

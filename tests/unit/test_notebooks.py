@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -19,6 +20,18 @@ def test_there_are_enough_and_the_site_has_them_all():
     assert len(SOURCES) >= 8
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(f"notebooks/{path.stem}.md" in navigation for path in SOURCES)
+    gallery = (ROOT / "docs" / "notebooks" / "index.md").read_text(encoding="utf-8")
+    shown = [name for names in re.findall(r"<!-- cards: ([^>]+?) -->", gallery) for name in names.split()]
+    assert sorted(name for name in shown if not name.endswith(".md")) == [path.stem for path in SOURCES]
+    assert all((ROOT / "docs" / "notebooks" / name).is_file() for name in shown if name.endswith(".md"))
+    assert {f"../inside/{path.name}" for path in (ROOT / "docs" / "inside").glob("*.md")} <= set(shown)
+
+
+def test_a_page_in_the_gallery_has_its_heading_its_first_sentence_and_its_picture():
+    text = "# Inside *it*\n\n<!-- needs: it -->\n\n`run ... --it` goes [in](x.md): and out. More.\n\n![Alt](../images/it.png)\n"
+    card = notebooks.page_card(text, "../inside/it.html")
+    assert 'href="../inside/it.html"' in card and 'src="../inside/../images/it.png"' in card
+    assert "<strong>Inside *it*</strong><span>run ... --it goes in.</span>" in card
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -41,6 +54,8 @@ def test_a_cell_shows_its_last_line_and_a_mistake_is_raised(tmp_path):
     assert (done.title, done.sentence) == ("Short", "One sentence.")
     assert done.cells[1].printed == "2\n" and done.cells[1].shown == {"text/plain": "3"}
     assert notebooks.as_page(done)[0].endswith("```text\n2\n```\n\n```text\n3\n```\n")
+    path.write_text("# %% [markdown]\n# # Drawn\n\n# %%\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);\n")
+    assert len(notebooks.run(notebooks.read(path)).pictures) == 1  # as a notebook shows it
     path.write_text("# %% [markdown]\n# # Bad\n\n# %%\nassert False\n")
     with pytest.raises(AssertionError):
         notebooks.run(notebooks.read(path))

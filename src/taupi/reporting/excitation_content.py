@@ -37,7 +37,7 @@ class ExcitationContent:
     @property
     def subtitle(self) -> str:
         """The line below the heading."""
-        return f"{self.plan.duration:.4g} s, criterion {self.plan.criterion}, {self.plan.base.count} base parameters"
+        return f"{self.plan.duration:.4g} s, criterion {self.plan.criterion.upper()}, {self.plan.base.count} base parameters"
 
     @property
     def provenance(self) -> dict[str, Any]:

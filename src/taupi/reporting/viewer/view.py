@@ -185,7 +185,9 @@ class View:
         """Return what is told beside the robot: torques, its mass matrix and its condition, masses at the tip, clearance."""
         M = self._mass(self.q)
         torques = ", ".join(f"{v:.3g}" for v in np.round(self._torque(), 9) + 0.0)
-        lines = [f"τ {'to hold still' if self._tau is None else 'of the motion'}: {torques}"]
+        kinds = {joint.prismatic for joint in self._robot.driving_joints}
+        unit = "N m or N" if len(kinds) > 1 else "N" if True in kinds else "N m"
+        lines = [f"τ {'to hold still' if self._tau is None else 'of the motion'}, {unit}: {torques}"]
         lines += [f"M, diagonal: {', '.join(f'{v:.3g}' for v in np.diag(M))}", f"cond(M): {np.linalg.cond(M):.3g}"]
         if self._felt.visible:
             masses = self._around.tip_masses(self.q)[0]

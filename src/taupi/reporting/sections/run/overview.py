@@ -24,7 +24,8 @@ class OverviewSection:
             "figures": _figures(rows[0], unit, content.units("N m", "N")) if not content.several else "",
             "table": _table(content.trials, rows) if content.several else "",
             "meaning": html.escape(
-                f"Tracking is the root mean square of |q - q_des| ({unit}) over the first and the last fifth of the time."
+                f"Tracking is the root mean square of |q - q_des| ({unit}) over the first and the last fifth of the time. "
+                f"Torques are in {content.units('N m', 'N')}, V is in J."
             )
             if "rms_error_first" in rows[0]
             else "",
