@@ -65,7 +65,7 @@ class Mutant:
     """One change: `before` at [start, end) of `file` becomes `after`.
 
     `code` is the line as it stands, `rows` the first and last line of its statement, `nth` counts equal changes of equal
-    lines, and `imported` tells whether the place runs when the module is imported, and not when a function is called.
+    lines, and `imported` says whether the place runs when the module is imported, and not when a function is called.
     """
 
     file: str

@@ -79,7 +79,7 @@ class Choices:
 def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
+    `first_fit` gives the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
     encoders stays in it, and is only kept apart from the springs.
     """
     if inputs.robot.loops:
@@ -143,7 +143,7 @@ def _problem_of_pieces(
 ) -> Problem:
     """Return the problem of all logs, by one pass over them.
 
-    If there is friction that depends on load, a first fit of the beginnings of some of them tells the load. `adopted` is the
+    If there is friction that depends on load, a first fit of the beginnings of some of them gives the load. `adopted` is the
     known torque that the settings took over from logs.
     """
     friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None

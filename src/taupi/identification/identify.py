@@ -197,7 +197,7 @@ def fit_inputs(
         from taupi.identification.floating.build import build_floating
 
         floating = _floating_estimator(inputs.robot, resolved)
-        fit = floating.fit(build_floating(inputs))  # its verdict is what the fit itself tells
+        fit = floating.fit(build_floating(inputs))  # its verdict rests on the fit alone
         return fit, _validations(fit, inputs) if validated else ()
     if isinstance(resolved, LogEstimator):
         fit, validations = resolved.fit_logs(inputs, validated)

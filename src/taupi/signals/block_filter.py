@@ -184,7 +184,7 @@ class ZeroPhaseStream:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """The filter of blocks of `size` samples, of which every so many are kept.
+    """The filter of blocks of `size` samples, of which one out of `step` is kept.
 
     `gather` (size + 2 margin, S m + 4 k) gives what a block's own samples contribute to the S m values that are kept, and to the
     states of the k poles on either side, as real and imaginary parts; `spread` (4 k, S m) what the states contribute; `powers`

@@ -135,7 +135,7 @@ class Run:
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the run as Parquet to `path`, exactly; `Run.load` reads it back, and `taupi.read_log` reads its log.
 
-        `force` overwrites a file that is there.
+        `force` overwrites an existing file.
         """
         if path_of(path).suffix.lower() != ".parquet":
             raise TaupiError(Argument("path"), f" is {str(path)!r}, expected a name ending in .parquet.")

@@ -1,4 +1,4 @@
-"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, by the same way."""
+"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, done in the same way."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def bad(change):
 
 
 BAD = {
-    "no base": (bad(lambda g: g.with_(base=None)), "the log has nothing of it"),
+    "no base": (bad(lambda g: g.with_(base=None)), "the log has no signals of it"),
     "flags of no frame": (bad(lambda g: g.with_(contact={"paw": np.ones(len(g))})), "No frame of contact 'paw'"),
     "contacts without wrenches": (lambda r, g: tp.identify(r, g.with_(wrench={}), contact="measured"), "no wrench of FL"),
     "no torque": (lambda r, g: tp.identify(r, g.with_(tau=None, wrench={})), "tau is missing in the log"),

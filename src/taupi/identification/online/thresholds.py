@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from taupi.identification.online.contacts import ContactDetector
     from taupi.identification.online.observer import MomentumObserver
 
-# Residuals are correlated: of each stretch of so many seconds only the largest counts.
+# Residuals are correlated: of each stretch of this many seconds only the largest counts.
 _STRETCH = 0.5
 # Logs that last less, s, have no tail at all: of one stretch there is no quantile.
 _SHORTEST = 2 * _STRETCH
@@ -29,13 +29,13 @@ _SHORTEST = 2 * _STRETCH
 _TAIL = 0.8
 # Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
 _SHAPES = (-0.75, 0.0)
-# Speeds above standstill are divided into so many ranges, with equally many samples in each.
+# Speeds above standstill are divided into this many ranges, with equally many samples in each.
 _RANGES = 3
 # A range of speeds with fewer stretches says too little of its tail, and takes the whole joint's.
 _FEWEST = 50
 # Share of the false alarms that are accepted which the joints may raise alone; they may raise the others together.
 _ALONE = 0.5
-# A joint stands below so many widths of its dry friction, tanh(qd / width).
+# A joint stands still below this many widths of its dry friction, tanh(qd / width).
 _STANDS = 2.0
 _LITTLE = 1e-9  # a share of a threshold
 
@@ -297,7 +297,7 @@ def _peaks_of(values: np.ndarray, stretches: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Tail:
-    """The largest residuals of so many stretches (`count`): a quantile `level` of them, and the excesses over it."""
+    """The largest residuals of `count` stretches: a quantile `level` of them, and the excesses over it."""
 
     count: int
     level: float
@@ -311,7 +311,7 @@ class Tail:
         return cls(len(values), level, values[values > level] - level)
 
     def exceeded(self, rate: float, hours: float, shape: float) -> float:
-        """Return the residual that is exceeded `rate` times per hour, if so many peaks came in so many `hours`.
+        """Return the residual that is exceeded `rate` times per hour, if the peaks came in so many `hours`.
 
         Excesses have the distribution 1 - (1 + c x / b)^(-1/c), or 1 - exp(-x / b) for a `shape` c of 0 (Pickands 1975); b is
         that of their median, which single outliers, such as brakes that open, do not move. It is taken 1 / sqrt(count) larger,

@@ -69,7 +69,7 @@ def _can_be_tried(trials: Trials) -> bool:
 
 
 def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
-    """Yield what the logs themselves tell, and the likely cause."""
+    """Yield what the logs themselves show, and the likely cause."""
     yield from (reason for reason in (scale_reason(trials), computed_reason(trials)) if reason is not None)
     seen: list[Tried] = []
     best, names = _likely_cause(trials, doubted, seen), trials.robot.joint_names

@@ -21,7 +21,7 @@ _ROUNDED = 1e-9
 # Of white noise, the 8th differences are 3.7 times the 6th ones; of a motion that is smooth at this rate, they are smaller.
 _WHITE = 2.0
 _ORDER, _GAIN = 6, 924.0  # and the variance that 6th differences of unit white noise have
-# Factors beyond these, either way, are no matter of a rough description: doubtful, and wrong.
+# Factors beyond these, either way, are not just a rough description: doubtful, and wrong.
 _DOUBTFUL, _WRONG = 5.0, 10.0
 # Factors of joints that differ by more than this are not one.
 _ALIKE = 2.5

@@ -106,7 +106,7 @@ class _Check:
         self._check_assets()
 
     def add(self, node: Node, copies: int, depth: int) -> list[tuple[Node, int, int]]:
-        """Add an element that is there `copies` times; return what it holds and includes, with its copies, to be added next."""
+        """Add an element that occurs `copies` times; return what it holds and includes, with its copies, to be added next."""
         self._count(copies)
         self._check_numbers(node)
         self._add_memory(node)
