@@ -150,7 +150,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.coriolis": "velocity_gradient",
         "taupi.dynamics.basis_tensors": "inertia_basis, skew_basis, generalised_transpose, skew, spatial_cross, "
         "spatial_transpose, spatial_displacement, spatial_inertia, parameter_matrices",
-        "taupi.analysis.bound_formulas": "bound_formulas",
+        "taupi.analysis.symbolic_bounds": "bound_formulas",
         "taupi.regressors.tensors": "momentum, momentum_blocks, link_mass_matrices, link_mass_tensors",
         "taupi.control.spatial_algebra": "spatial_dynamics",
         "taupi.control.spatial_stacks": "spatial_stacks, spatial_regressor, spatial_parameter_matrices",

@@ -27,7 +27,7 @@ from taupi.settings import Changes, Settings
 
 @dataclass(frozen=True)
 class Without:
-    """Marks a subject of which some fields are no options of a command."""
+    """Marks a subject some of whose fields are not options of a command."""
 
     names: tuple[str, ...]
 

@@ -273,7 +273,7 @@ def refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
 
 
 def checked_name(name: Any) -> str:
-    """Return a name, or refuse what is no text."""
+    """Return a name, or refuse what is not text."""
     if not isinstance(name, str):
         raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
     return name

@@ -146,7 +146,7 @@ class Modular:
 
     def _number(self, i: Instruction) -> Fraction | None:
         if i.op == "const" and not math.isfinite(i.value):
-            raise NotRationalError(f"{self.program.name} holds {i.value}, which is no number to compute with.")
+            raise NotRationalError(f"{self.program.name} holds {i.value}, which is not a number to compute with.")
         if i.op == "const":
             return Fraction(i.value)
         if i.op == "input" and i.port == self._last and i.slot not in self._free:

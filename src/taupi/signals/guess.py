@@ -50,7 +50,7 @@ _UNIT_WORDS = sorted(
     key=lambda item: -len(item[0]),
 )
 _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
-_MOST_WORDS = 64  # of a header; one with more is no name of a signal
+_MOST_WORDS = 64  # of a header; one with more is not the name of a signal
 
 
 @dataclass(frozen=True, slots=True)

@@ -357,7 +357,7 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 
 
 def _check_step(time: np.ndarray) -> None:
-    """Refuse times whose mean step is no number that can be divided by: no clock has it."""
+    """Refuse times whose mean step cannot be divided by: no clock has it."""
     step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
     if 0 < step < _STEPS[0] or step > _STEPS[1]:
         raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")

@@ -36,7 +36,7 @@ def record(
     identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; of
     elastic joints theta, too, and the torque also as tau_m. With `qd_snr_db` it has the velocities, too, and with `qdd_snr_db`
     the accelerations, of joints and of motors, as tachometers and accelerometers with this ratio, dB, would; infinity
-    is no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
+    means no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")

@@ -322,7 +322,7 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
     if columns is None:
-        raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
+        raise TaupiError(f"{file.name} is not a saved run. Read logs with taupi.read_log.")
     about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:
         raise TaupiError(

@@ -91,7 +91,7 @@ def test_texts_that_unpack_to_gigabytes_are_not_unpacked(run, tmp_path):
     metadata = pq.read_schema(tmp_path / "run.parquet").metadata
     texts = pa.table({"x": pa.array(["x" * 10_000] * 10).dictionary_encode()})
     pq.write_table(texts.replace_schema_metadata(metadata), tmp_path / "texts.parquet")
-    with pytest.raises(tp.TaupiError, match=r"texts\.parquet is no saved run"):
+    with pytest.raises(tp.TaupiError, match=r"texts\.parquet is not a saved run"):
         tp.Run.load(tmp_path / "texts.parquet")
 
 

@@ -130,7 +130,7 @@ def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarr
     if others and unreal(own) and not unreal(asked):
         return _shared(file, poses, bodies, asked, names[first])
     if why := unreal(own):
-        raise TaupiError(f"Body {names[first]!r} would be none that MuJoCo takes: {why}.")
+        raise TaupiError(f"MuJoCo would refuse body {names[first]!r}: {why}.")
     _refuse_missing(file, [first])
     return {first: own}
 

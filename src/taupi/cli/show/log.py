@@ -1,4 +1,4 @@
-"""What is printed of a log: what it holds, and what is wrong with it."""
+"""What is printed about a log: what it holds, and what is wrong with it."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def find_thresholds(
     hours = sum(r.seconds for r in residuals) / 3600
     if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
-            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less foretells no rare residual.",
+            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less says nothing of rare residuals.",
             remedy="Give logs of motions without contacts, of a minute or more.",
         )
     n, rate = len(joints), _ALONE * calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
@@ -330,7 +330,7 @@ def _shape_in_motion(tails: Sequence[Tail]) -> float:
     """Return the shape c of the tails of several joints that move, from their excesses in units of their medians.
 
     By probability-weighted moments (Hosking & Wallis 1987, with c = -k), and one standard error more, so that short logs have
-    heavier tails. Never heavier than exponential: a single outlier, such as a brake that opens, is no tail.
+    heavier tails. Never heavier than exponential: a single outlier, such as a brake that opens, is not a tail.
     """
     x = np.sort(_in_medians(tails))
     count = len(x)

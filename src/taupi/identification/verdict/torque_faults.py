@@ -60,7 +60,7 @@ def _clipped(x: np.ndarray) -> int:
 def computed_reason(trials: Trials) -> Reason | None:
     """Return the reason if a model without friction explains tau of every joint, though q has the noise of a measurement.
 
-    A simulation without noise is no log of this kind: its q is smooth.
+    A simulation without noise is not such a log: its q is smooth.
     """
     errors = trials.own_rows.of_links_alone().joints[~trials.dead]
     if not len(errors) or not np.isfinite(errors).all() or errors.max() > _EXACT or not _measured(trials):

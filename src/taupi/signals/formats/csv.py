@@ -136,7 +136,7 @@ def _lines(path: Source) -> Iterator[bytes]:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TaupiError(f"{path.name} ends before its gzip data does: the file is cut off or damaged.") from None
     except UnicodeDecodeError:
-        raise TaupiError(f"{path.name} begins as UTF-16 text does, but is none. Save it as UTF-8.") from None
+        raise TaupiError(f"{path.name} begins as UTF-16 text does, but is not. Save it as UTF-8.") from None
     except OSError as error:
         raise TaupiError(f"{path.name} cannot be read: {error.strerror}.") from None
 

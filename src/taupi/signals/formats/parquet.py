@@ -29,7 +29,7 @@ _OWN = b"taupi_log"
 _BATCH = 16384  # rows that are decoded at once
 _NUMBERS = 1 << 22  # and numbers, if rows are long
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_LATEST = 1 << 62  # differences of larger stamps are no 64-bit numbers
+_LATEST = 1 << 62  # differences of larger stamps do not fit into 64 bits
 
 
 def sniff(path: Source) -> bool:
@@ -152,7 +152,7 @@ class _File:
         counts = stamps.to_numpy()
         start = self.epoch.setdefault(name, int(counts[0]))
         if max(abs(int(counts.max())), abs(int(counts.min())), abs(start)) > _LATEST:
-            raise TaupiError(f"{where} has time stamps that are no times.", remedy="Remove these rows.")
+            raise TaupiError(f"{where} has time stamps that are not times.", remedy="Remove these rows.")
         seconds: np.ndarray = (counts - start) * scale
         return seconds
 

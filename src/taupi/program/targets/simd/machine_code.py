@@ -151,7 +151,7 @@ def _stored(file: Path | None) -> bytes | None:
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
                 return None
             data = stream.read()
-    except (OSError, TaupiError):  # a pipe or a folder is no machine code
+    except (OSError, TaupiError):  # a pipe or a folder is not machine code
         return None
     digest, code = data[:_DIGEST], data[_DIGEST:]
     return code if _digest(file, code) == digest else None
