@@ -126,7 +126,7 @@ def _by_sympy(joints: int) -> list[Any]:
 
 
 def _agree(theirs: list[Any], ours: list[Any]) -> bool:
-    """Tell whether both are the same at a point."""
+    """Return whether both are the same at a point."""
     point = {s: 0.3 + 0.1 * k for k, s in enumerate(sorted({s for e in theirs for s in e.free_symbols}, key=str))}
     return all(abs(float((a - b).subs(point))) < 1e-9 for a, b in zip(theirs, ours, strict=True))
 

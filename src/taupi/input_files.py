@@ -126,7 +126,7 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Tell whether lists and tables are nested more than so deep."""
+    """Return whether lists and tables are nested more than so deep."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most + 1):
         level = [

@@ -1304,8 +1304,7 @@ def simulate_summary(
 
     `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
     for all.
-    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
-    fifth.
+    `late`: errors after this share of the duration are also reported separately, by default those of the last fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 

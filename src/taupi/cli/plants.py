@@ -51,7 +51,7 @@ class PlantOptions(Settings):
     disturbance: str | None = None
 
     def elastic(self, robot: Robot) -> bool:
-        """Tell whether links and motors are simulated."""
+        """Return whether links and motors are simulated."""
         return bool(robot.elastic_joints) and not self.rigid
 
     def plant(self, robot: Robot, terms: tuple[str, ...]) -> RigidPlant | ElasticPlant:

@@ -259,7 +259,7 @@ def _stated(name: str, value: Any, what: Part) -> Any:
 
 
 def _is_infinite(value: Any) -> bool:
-    """Tell whether a stiffness is infinite, as that of a rigid joint."""
+    """Return whether a stiffness is infinite, as that of a rigid joint."""
     if isinstance(value, str):
         return value.strip().lower().lstrip("+") in ("inf", "infinity")
     return isinstance(value, numbers.Real) and value == math.inf

@@ -333,7 +333,7 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
 def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
     """Return the delays of a log's signals that the mapping states, joint by joint in the log's order.
 
-    What the joint side is computed from hands on its delay.
+    What is computed for the joint side has the delay of what it is computed from.
     """
     channels, n = layout.columns.channels, next(iter(signals.values())).shape[1]
     stated = {k: one_per_joint(c.delay, n, f"{layout.where}: {k}.delay") for k, c in channels.items() if c.delay}

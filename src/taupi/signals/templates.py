@@ -36,7 +36,7 @@ def picked_columns(
 
 
 def is_template(text: str) -> bool:
-    """Tell whether a text has {i}, {i:02} or {joint} in it; nothing else in braces has a meaning."""
+    """Return whether a text has {i}, {i:02} or {joint} in it; nothing else in braces has a meaning."""
     return _PLACE.search(text) is not None
 
 

@@ -239,7 +239,7 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
 
 
 def _bent(model: Any, owner: str, row: int) -> bool:
-    """Tell whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
+    """Return whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
     table = getattr(model, "dof_dampingpoly" if owner == "dof" else "jnt_stiffnesspoly", None)
     return table is not None and bool(np.any(table[row]))
 

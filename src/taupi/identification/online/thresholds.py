@@ -356,7 +356,7 @@ def _shape_at_rest(tails: Sequence[Tail]) -> float:
 
 
 def _in_medians(tails: Sequence[Tail]) -> np.ndarray:
-    """Return the excesses of several tails together, each in units of the median of its own."""
+    """Return the excesses of several tails together, each in units of its own median."""
     own = [t.excesses / np.median(t.excesses) for t in tails if len(t.excesses) >= 3]
     return np.concatenate(own) if own else np.zeros(0)
 

@@ -124,7 +124,7 @@ def errors_naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def _streams(path: PathLike, preparation: Preparation, reading: Streaming) -> bool:
-    """Tell whether a file is read block by block."""
+    """Return whether a file is read block by block."""
     local = preparation.derivatives in LOCAL_DERIVATIVES
     if reading.stream and not local:
         raise TaupiError(

@@ -182,7 +182,7 @@ def symptom_of(candidate: Candidate, names: tuple[str, ...]) -> Reason:
 
 
 def unexplained(before: Errors) -> bool:
-    """Tell whether the torque leaves anything for a cause to explain: a poor error, a negative inertia, odd described masses.
+    """Return whether the torque leaves anything for a cause to explain: a poor error, a negative inertia, odd described masses.
 
     Without any of these no cause is named, whatever undoing it would leave, unless positions are outside of their limits.
     """
@@ -191,7 +191,7 @@ def unexplained(before: Errors) -> bool:
 
 
 def can_be_named(trials: Trials, candidate: Candidate) -> bool:
-    """Tell whether a candidate has something to explain, before it is tried: the torque, or joints outside of their limits."""
+    """Return whether a candidate has something to explain, before it is tried: the torque, or joints outside of their limits."""
     if unexplained(trials.baseline):
         return True
     outside, after = trials.outside_limits(None), trials.outside_limits(candidate.mending.motion)

@@ -55,7 +55,7 @@ def _head(recording: Recording, rows: int, index: int) -> Head:
 def motion_cutoff(log: Log) -> float:
     """Return a cutoff (Hz) that lets the motion pass and not much noise: twice where 99.9 % of the power of q ends.
 
-    The cutoff of a fit is no guide: it depends on what the model explains, which is little as long as a mistake is in the log.
+    The cutoff of a fit is not a guide: it depends on what the model explains, which is little as long as a mistake is in the log.
 
     >>> import numpy as np
     >>> t = np.arange(0, 20, 0.01)
