@@ -18,7 +18,7 @@ from taupi.schema import conformed
 from taupi.signals.formats.files import readable
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.log import Log
-from taupi.signals.tables import embedded_mapping
+from taupi.signals.mapping.tables import embedded_mapping
 from taupi.simulation.references import Motion
 from taupi.tables import html_lines, html_table, table
 

@@ -10,7 +10,7 @@ from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
-from taupi.signals.motion_spectrum import cutoff_bounds
+from taupi.signals.filtering.motion_spectrum import cutoff_bounds
 
 TERMS = ("viscous", tp.terms.Coulomb(0.05), "offset")
 

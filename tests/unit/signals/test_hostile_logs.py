@@ -15,9 +15,9 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.columns import Columns
 from taupi.signals.formats.parquet_footer import RowGroup, row_groups
 from taupi.signals.log import Filtering
+from taupi.signals.mapping.columns import Columns
 from taupi.signals.read import log_blocks
 
 ROWS = "t,q1\n0,1\n1,2\n2,3\n"

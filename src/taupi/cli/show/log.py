@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taupi.errors import Spelling
-from taupi.signals.check import LogReport
+from taupi.signals.checking.check import LogReport
 from taupi.signals.log import Log
 
 

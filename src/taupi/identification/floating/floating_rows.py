@@ -28,10 +28,10 @@ from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL
 from taupi.program.program import Program
 from taupi.regressors.closed_loops import ClosedLoops
-from taupi.signals.columns import recorded_joints
-from taupi.signals.filters import butterworth, choose_cutoff, noise_bandwidth_hz
-from taupi.signals.floating_columns import phases, rate_within
+from taupi.signals.filtering.filters import butterworth, choose_cutoff, noise_bandwidth_hz
 from taupi.signals.log import Log
+from taupi.signals.mapping.columns import recorded_joints
+from taupi.signals.mapping.floating_columns import phases, rate_within
 
 _CHUNK = 2048
 # Positions are smoothed up to this many times the cutoff of the rows before they are differentiated.

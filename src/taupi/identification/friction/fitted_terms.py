@@ -30,7 +30,7 @@ from taupi.identification.equations import Equations
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar
-from taupi.signals.columns import Columns, ColumnsLike
+from taupi.signals.mapping.columns import Columns, ColumnsLike
 
 Direction = tuple[
     str, tuple[Scalar | float, ...]

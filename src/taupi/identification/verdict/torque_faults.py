@@ -10,7 +10,7 @@ from taupi.identification.results.verdict import Level, Reason, percent
 from taupi.identification.verdict.candidate import CREDIBLE
 from taupi.identification.verdict.sample import Head
 from taupi.identification.verdict.trials import Trials
-from taupi.signals import rules
+from taupi.signals.checking import rules
 
 # Below this share of samples, clipping changes nothing that a fit would show.
 _MATTERS = 0.01

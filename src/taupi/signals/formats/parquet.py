@@ -16,14 +16,14 @@ from taupi.budget import budget
 from taupi.errors import TaupiError, shown
 from taupi.input_files import printable
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _OWN = b"taupi_log"
 _BATCH = 16384  # rows that are decoded at once

@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import Mending, Trials
-from taupi.signals import rules
+from taupi.signals.checking import rules
 from taupi.signals.log import Log
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taupi.errors import Argument, TaupiError
-from taupi.signals.units import DIMENSION, UNITS
+from taupi.signals.mapping.units import DIMENSION, UNITS
 
 _SAY_WHICH = ("Say which: ", Argument("columns", {...}), ".")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.signals.columns import Channel, Columns
+from taupi.signals.mapping.columns import Channel, Columns
 
 # Behind a gap in numbered columns, others are looked for up to this number.
 _MOST_JOINTS = 100
