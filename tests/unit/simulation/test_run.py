@@ -76,7 +76,7 @@ def test_bad_files_are_named(run, tmp_path):
     with pytest.raises(tp.TaupiError, match=r"ending in \.parquet"):
         run.save(tmp_path / "run.csv")
     tp.write_log(run.to_log(), tmp_path / "log.parquet")
-    with pytest.raises(tp.TaupiError, match="no saved run"):
+    with pytest.raises(tp.TaupiError, match="not a saved run"):
         tp.Run.load(tmp_path / "log.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(tp.TaupiError, match="not a Parquet file"):
