@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test pythons lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short dist clean
+.PHONY: help demo test pythons lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short kills dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ fuzz: $(VENV)/test  ## a million changed files of every format: does each reader
 
 fuzz-short: $(VENV)/test  ## 21 000 of them; writes nothing
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m fuzz --short
+
+kills: $(VENV)/test  ## commands killed at 500 random instants: the old result or the new one; ten minutes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m long -s tests/e2e/test_kills.py
 
 dist: $(VENV)/dist  ## sdist and wheel into dist/, each installed in a fresh environment and tried
 	$(BIN)/python tools/distribution.py

@@ -1,4 +1,4 @@
-"""What surrounds the kernels: plain calls with one sample, steps of a law, the first result of a cold process, long chains."""
+"""What surrounds the kernels: plain calls with one sample and with many, steps of a law, a cold process, long chains."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from growth import chain
 import taupi as tp
 
 CALLS = 300
+BATCHES = (1_000, 4_096, 16_384, 65_536, 100_000)
 OURS = """
 import sys, numpy as np, taupi as tp
 robot = tp.Robot.from_urdf(sys.argv[1])
@@ -40,6 +42,7 @@ def measure(short: bool) -> dict[str, Any]:
     tau, y, data = tp.inverse_dynamics(robot), tp.regressor(robot), model.createData()
     law = tp.SlotineLi(robot)
     state = law.init()
+    states = np.random.default_rng(1).uniform(-2, 2, (3, max(BATCHES), robot.n))
     return {
         "calls": {
             "tau": (_call(lambda: tau(q, qd, qdd), rounds), _call(lambda: pin.rnea(model, data, q, qd, qdd), rounds)),
@@ -49,7 +52,11 @@ def measure(short: bool) -> dict[str, Any]:
             ),
             "law.step, Slotine-Li": (_call(lambda: law.step(state, q, qd, q, qd, qdd, 1e-3), rounds), None),
         },
-        "cold": {name: _process(text, 2 if short else 10) for name, text in (("ours", OURS), ("Pinocchio", PINOCCHIO))},
+        "batches": {
+            "tau": _batches(tau, partial(pin.rnea, model, data), states, short),
+            "Y": _batches(y, partial(pin.computeJointTorqueRegressor, model, data), states, short),
+        },
+        "cold": _processes({"ours": OURS, "Pinocchio": PINOCCHIO}, 2 if short else 12),
         "joints": {n: _built(n) for n in ((8, 16) if short else (16, 32, 64))},
     }
 
@@ -61,12 +68,23 @@ def section(results: dict[str, Any], table: Callable[[list[str], list[list[str]]
         for name, (ours, peer) in results["calls"].items()
     ]
     cold, joints = results["cold"], results["joints"]
+    batches = [
+        [str(n), *(entry for row in results["batches"].values() for entry in _batch_entries(row[n], row["Pinocchio"]))]
+        for n in BATCHES
+    ]
     return [
         "## Calls, and the first one",
         "",
         "A plain call with one sample in NumPy arrays, as people write it in a loop, Panda; the result is a new array.",
         "",
         *table(["call", "taupi", "Pinocchio from Python"], calls),
+        "",
+        "A plain call with a batch, which returns a new array; nanoseconds a sample on one core, and how many times as fast as",
+        "Pinocchio, which takes one sample a call from Python "
+        f"(tau {1e9 * results['batches']['tau']['Pinocchio']:.0f} ns, Y {1e9 * results['batches']['Y']['Pinocchio']:.0f} ns). "
+        "The array of the call before is gone, so that its memory is used again.",
+        "",
+        *table(["samples", "tau, ns", "ratio", "Y, ns", "ratio"], batches),
         "",
         "From a cold process to the first torque of a UR5, imports included, machine code from the cache on disk:",
         "",
@@ -89,17 +107,47 @@ def _call(call: Callable[[], object], rounds: int) -> float:
     return min(times)
 
 
-def _process(text: str, rounds: int) -> float:
-    """Return the time of a process that is run again and again: the first run fills the caches on disk."""
+def _batches(
+    program: tp.Program, peer: Callable[..., object], states: np.ndarray, short: bool
+) -> dict[int | str, float]:
+    """Return seconds a sample by the size of a batch, and those of the peer, which is called with one sample at a time."""
+    rows = [tuple(s) for s in np.moveaxis(states, 1, 0)[:CALLS]]
+    seconds: dict[int | str, float] = {
+        "Pinocchio": _shortest(lambda: [peer(*r) for r in rows], 3 if short else 60) / CALLS
+    }
+    for n in BATCHES:
+        batch = [np.ascontiguousarray(s[:n]) for s in states]
+        rounds = 3 if short else max(20, 1_000_000 // n)
+        seconds[n] = _shortest(partial(program, *batch), rounds) / n
+    return seconds
+
+
+def _batch_entries(seconds: float, peer: float) -> tuple[str, str]:
+    return f"{1e9 * seconds:.0f}", f"{peer / seconds:.0f} x"
+
+
+def _shortest(call: Callable[[], object], rounds: int) -> float:
+    call()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _processes(texts: dict[str, str], rounds: int) -> dict[str, float]:
+    """Return the times of processes that are run in turn, again and again: the first runs fill the caches on disk."""
     urdf = peers.ROBOTS / "ur_description/urdf/ur5_robot.urdf"
     # Both libraries may keep compiled Python and machine code on disk, as they do for users.
     environment = {k: v for k, v in os.environ.items() if k not in ("TAUPI_CACHE", "PYTHONDONTWRITEBYTECODE")}
-    times = []
+    times: dict[str, list[float]] = {name: [] for name in texts}
     for _ in range(rounds + 1):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", text, str(urdf)], check=True, env=environment)
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
+        for name, text in texts.items():
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", text, str(urdf)], check=True, env=environment)
+            times[name].append(time.perf_counter() - start)
+    return {name: min(seconds[1:]) for name, seconds in times.items()}
 
 
 def _built(n: int) -> float:

@@ -24,6 +24,7 @@ import calls
 import elastic
 import excitation
 import explicit
+import fleet
 import growth
 import identification
 import numpy as np
@@ -49,6 +50,7 @@ SECTIONS = {
     "identification": identification,
     "online": online,
     "streaming": streaming,
+    "fleet": fleet,
     "excitation": excitation,
     "tensors": tensors,
 }

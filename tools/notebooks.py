@@ -15,6 +15,7 @@ import io
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 _START = re.compile(r"^# %%(?P<kind> \[markdown\])?\s*$", re.MULTILINE)
+_NO_SENTENCE = ("![", "[![", "<", "```", "|", "#", "!!!", "    ")  # what a paragraph of words does not begin with
+_TALL = 1.2  # height over width of a picture whose upper part is shown in the gallery
 _PAGE = "{title}\n\n*A notebook that is run when the site is built: [.ipynb]({name}.ipynb), [.py]({name}.py).*\n"
 
 
@@ -82,6 +85,8 @@ def _cell(kind: str | None, source: str) -> Cell:
 def run(notebook: Notebook) -> Notebook:
     """Return the notebook run from top to bottom in a folder of its own; an error is raised as it comes."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    os.environ.setdefault("MPLBACKEND", "Agg")  # no window is opened
+    _drawn()  # closes what others left open
     with tempfile.TemporaryDirectory() as folder, _inside(folder):
         return Notebook(notebook.name, tuple(_run(cell, notebook.name, namespace) for cell in notebook.cells))
 
@@ -106,7 +111,18 @@ def _run(cell: Cell, name: str, namespace: dict[str, Any]) -> Cell:
         exec(compile(tree, name, "exec"), namespace)
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
-    return Cell("code", cell.source, out.getvalue(), {} if value is None else forms(value))
+    return Cell("code", cell.source, out.getvalue(), ({} if value is None else forms(value)) | _drawn())
+
+
+def _drawn() -> dict[str, Any]:
+    """Return the picture that a cell drew by Matplotlib's pyplot, which notebooks show below it, and close it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None or not pyplot.get_fignums():
+        return {}
+    data = io.BytesIO()
+    pyplot.gcf().savefig(data, format="png", dpi=100)
+    pyplot.close("all")
+    return {"image/png": data.getvalue(), "text/plain": "<Figure>"}
 
 
 def forms(value: Any) -> dict[str, Any]:
@@ -179,6 +195,27 @@ def _one_block(text: str) -> str:
 
 def as_card(notebook: Notebook) -> str:
     """Return a notebook in the gallery: its picture, its title, a sentence, all a link to its page."""
-    picture = f'<img src="{notebook.name}-1.png" alt="" loading="lazy">' if notebook.pictures else ""
-    words = f"<strong>{html.escape(notebook.title)}</strong><span>{html.escape(notebook.sentence)}</span>"
-    return f'<a class="card" href="{notebook.name}.html">{picture}{words}</a>'
+    picture = f"{notebook.name}-1.png" if notebook.pictures else None
+    width, height = (int.from_bytes(notebook.pictures[0][k : k + 4], "big") for k in (16, 20)) if picture else (1, 1)
+    return _card(notebook.title, notebook.sentence, f"{notebook.name}.html", picture, tall=height > _TALL * width)
+
+
+def page_card(text: str, address: str) -> str:
+    """Return a page that is no notebook in the gallery, by its Markdown: its heading, its first sentence, its first picture.
+
+    `address` is that of the page beside the gallery, such as "../inside/fmu.html"; pictures are looked for from there.
+    """
+    title, *blocks = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).strip().split("\n\n")
+    words = next(block.strip() for block in blocks if block.strip() and not block.strip().startswith(_NO_SENTENCE))
+    sentence = re.split(r"(?<=[^.]\.) |:(?= |$)", " ".join(words.split()))[0].rstrip(".") + "."
+    plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", lambda m: m[1] or "", sentence)
+    picture = re.search(r"!\[[^\]]*\]\(([^)\s]+)\)", text)
+    folder = address.rpartition("/")[0]
+    return _card(title.lstrip("# "), plain, address, None if picture is None else f"{folder}/{picture[1]}")
+
+
+def _card(title: str, sentence: str, address: str, picture: str | None, tall: bool = False) -> str:
+    kind = ' class="tall"' if tall else ""
+    drawn = f'<img{kind} src="{html.escape(picture)}" alt="" loading="lazy">' if picture else ""
+    words = f"<strong>{html.escape(title)}</strong><span>{html.escape(sentence)}</span>"
+    return f'<a class="card" href="{html.escape(address)}">{drawn}{words}</a>'

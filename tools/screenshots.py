@@ -41,8 +41,11 @@ def log(robot: tp.Robot, seed: int, duration: float = 12.0) -> tp.Log:
 
 def fit(path: Path) -> None:
     """Write the page of a fit."""
-    seen = log(arm(), 1)
-    tp.report(tp.identify(tp.load("elbow2r"), seen, terms=TERMS), path, log(arm(), 2), fitted=seen)
+    files = [str(path.parent / name) for name in ("monday.csv", "tuesday.csv")]
+    for seed, file in enumerate(files, start=1):
+        tp.write_log(log(arm(), seed), file, force=True)
+    known = tp.identify(tp.load("elbow2r"), files[0], terms=TERMS)
+    tp.report(known, path, files[1], fitted=files[0])
 
 
 def excitation(path: Path) -> None:
@@ -71,8 +74,18 @@ def payload(path: Path) -> None:
 
 def fleet(path: Path) -> None:
     """Write the page of a fleet."""
-    logs = {f"arm-{k}": log(arm(coulomb=[0.8, 1.5 if k == 3 else 0.4]), k) for k in range(5)}
+    rng, logs = np.random.default_rng(0), {}
+    for k in range(8):
+        worn = np.exp(0.1 * rng.normal(size=4))
+        each = arm(viscous=[0.5, 0.3] * worn[:2], coulomb=[0.8, 1.5 if k == 3 else 0.4] * worn[2:])
+        logs[f"arm-{k}"] = str(path.parent / f"arm-{k}.csv")
+        tp.write_log(log(each, k), logs[f"arm-{k}"], force=True)
     tp.report(tp.identify_fleet(tp.load("elbow2r"), logs, own=TERMS, cutoff_hz=10), path)
+
+
+def study(path: Path) -> None:
+    """Write the page of a robustness study."""
+    tp.ensembles.robustness(tp.load("puma560"), roll_outs=64).write(path)
 
 
 PAGES: dict[str, Callable[[Path], None]] = {
@@ -81,6 +94,7 @@ PAGES: dict[str, Callable[[Path], None]] = {
     "control": control,
     "payload": payload,
     "fleet": fleet,
+    "study": study,
 }
 
 

@@ -29,6 +29,8 @@ _DOTS = {
     "thetad": r"\dot{\theta}",
     "theta": r"\theta",
 }
+# A dot, or two, over a symbol: marked, so that the style sheet makes them large enough to be told apart.
+_DOTTED = re.compile(r"<mo([^>]*)>(&#x002D9;|&#x000A8;)</mo></mover>")
 _MOST = 40  # lines that are set; more are read better as they are
 
 
@@ -76,6 +78,7 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def formula(latex: str, displayed: bool) -> str:
     """Return LaTeX as MathML, a displayed one in a box that scrolls."""
-    known = latex.replace("{aligned}", "{align}").replace(r"\bigl", r"\left").replace(r"\bigr", r"\right")
+    known = re.sub(r"\{align(ed)?\}", "{align*}", latex).replace(r"\bigl", r"\left").replace(r"\bigr", r"\right")
     mathml = convert(known.strip(), display="block" if displayed else "inline")
+    mathml = _DOTTED.sub(r'<mo\1 class="dots">\2</mo></mover>', mathml)
     return f'<div class="formula" tabindex="0">{mathml}</div>' if displayed else str(mathml)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import notebooks
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
-_GALLERY = "<!-- gallery -->"
+# Cards of notebooks by their names, and of other pages by their paths from the gallery.
+_CARDS = re.compile(r"<!-- cards: ([^>]+?) -->")
 
 
 @cache
@@ -33,8 +35,13 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the cards of all notebooks where the gallery is to be."""
-    if _GALLERY not in markdown:
-        return markdown
-    cards = "\n".join(notebooks.as_card(notebook) for notebook in finished())
-    return markdown.replace(_GALLERY, f'<div class="cards">\n{cards}\n</div>')
+    """Put cards where a page lists them."""
+    return _CARDS.sub(lambda m: '<div class="cards">\n' + "\n".join(map(_card, m[1].split())) + "\n</div>", markdown)
+
+
+def _card(name: str) -> str:
+    """Return the card of a notebook, or of the page at a path such as ../inside/fmu.md."""
+    if not name.endswith(".md"):
+        return notebooks.as_card(next(notebook for notebook in finished() if notebook.name == name))
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    return notebooks.page_card(text, f"{name.removesuffix('.md')}.html")

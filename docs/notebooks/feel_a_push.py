@@ -4,6 +4,7 @@
 # What the motors' torque does not explain comes from outside: a momentum observer tells when and how hard somebody pushes.
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 import taupi as tp
 
@@ -28,4 +29,17 @@ felt = tp.momentum_observer(fit).external_torque(touched)
 during = np.abs(felt[(touched.time > 2.1) & (touched.time < 2.4)]).mean(axis=0)
 assert np.allclose(during, np.abs(push), rtol=0.15)
 print(f"felt {during.round(1)} N m, pushed {np.abs(push).round(1)} N m")
-tp.plot(touched)
+
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+for j, name in enumerate(robot.joint_names):
+    axes.plot(touched.time, felt[:, j], color=f"C{j}", label=f"felt by the {name}")
+    axes.plot([2.0, 2.4], 2 * [push[j]], color=f"C{j}", lw=1, ls="--")
+axes.axvspan(2.0, 2.4, color="0.92")
+axes.set_xlabel("time, s")
+axes.set_ylabel("torque from outside, N m")
+axes.legend()
+axes.grid(alpha=0.3)
+
+# %% [markdown]
+# Grey is when somebody pushed with 5 N at the tip, dashed what that is at the joints. Thresholds that keep false alarms rare, and where the push
+# came from: [Feel a touch](../tutorials/feel-a-touch.md).

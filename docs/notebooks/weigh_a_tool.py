@@ -21,10 +21,13 @@ def recorded(robot, seed):
 
 empty = recorded(arm, 1)
 fit = tp.identify(tp.load("elbow2r"), empty, terms=("viscous", "coulomb"))
-loaded = recorded(arm.with_payload(1.2, (0.0, 0.0, 0.0)), 2)
+loaded = recorded(arm.with_payload(1.2, (0.0, 0.0, 0.0)), 1)
 load = tp.identify_payload(fit, loaded, gain_uncertainty=0)
 assert abs(load.mass - 1.2) < 3 * load.stderr.mass
 load
 
+# %% [markdown]
+# What the arm without a tool would need beside what was measured: the difference is the tool.
+
 # %%
-tp.plot(loaded)
+tp.plot(fit.validate(loaded))

@@ -5,12 +5,23 @@
 # decides.
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 import taupi as tp
 
 puma = tp.load("puma560")
 base = tp.base_parameters(puma)
 print(base.count, "of", len(puma.parameters))
+
+figure, axes = plt.subplots(figsize=(8, 4.6), layout="constrained")
+axes.imshow(base.B.astype(float) != 0, cmap="Blues", vmax=1.4, aspect="auto")
+axes.set_xticks(range(0, 60, 10), [f"{name}: m ..." for name in puma.link_names], fontsize=7, ha="left")
+axes.set_xlabel("standard parameters, ten per link")
+axes.set_ylabel("base parameters")
+axes.set_xticks(np.arange(60) - 0.5, minor=True)
+axes.grid(which="minor", axis="x", color="0.9", lw=0.4)
+
+# %%
 base
 
 # %% [markdown]
@@ -24,6 +35,3 @@ W = base.regressor()(q, qd, qdd).reshape(-1, base.count)
 singular = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
 assert singular[-1] > 1e-6 * singular[0]
 print(f"condition {singular[0] / singular[-1]:.0f}, columns of length one")
-
-# %%
-tp.plot(puma, [0.3, 0.6, -0.4, 0.3, 0.5, 0.0])

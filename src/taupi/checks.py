@@ -5,7 +5,6 @@ They import nothing heavy, so that settings can be declared, and their help show
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from collections.abc import Callable, Iterable
@@ -87,6 +86,8 @@ def one_of(known: Iterable[str]) -> Check:
 
     def check(name: str, value: Any) -> str:
         if value not in names:
+            import difflib  # only where something is misspelt
+
             close = difflib.get_close_matches(str(value), names, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else ()
             raise TaupiError(Argument(name), f" is {shown(value)}, expected one of {', '.join(names)}.", remedy=hint)

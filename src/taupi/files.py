@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -142,6 +140,9 @@ def _staged(target: Path, folder: bool) -> Iterator[Path]:
 
     A process that is killed leaves it behind. The next one that writes the same target finds it unlocked, and removes it.
     """
+    import shutil  # these bring half a dozen modules, which a process that writes nothing does without
+    import tempfile
+
     _remove_abandoned(target)
     while True:
         name = _part_name(target)
@@ -173,6 +174,8 @@ def _part_name(target: Path) -> str:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove what processes left that were killed while they wrote the target."""
+    import shutil
+
     pattern = re.compile(re.escape(_part_name(target)) + r"[a-z0-9_]{8}\.part")
     with suppress(OSError):
         for path in [p for p in target.parent.iterdir() if pattern.fullmatch(p.name)]:
@@ -208,6 +211,8 @@ def _lock_handle(handle: int) -> int | None:
 
 def _keep_others(old: Path, new: Path, own: set[str]) -> None:
     """Link the other files of the old directory into the new one: links, so that nothing is moved before all is done."""
+    import shutil
+
     for path in old.iterdir():
         if path.name not in own and not (new / path.name).exists():
             if path.is_dir() and not path.is_symlink():
@@ -217,6 +222,8 @@ def _keep_others(old: Path, new: Path, own: set[str]) -> None:
 
 
 def _link(source: str, target: str) -> str:
+    import shutil
+
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:

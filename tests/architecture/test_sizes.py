@@ -8,7 +8,7 @@ import taupi
 
 ROOT = Path(taupi.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_MODULES = 450, 60, 23
+MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_MODULES = 450, 60, 24
 # Rooms whose modules are all instances of one kind: namespaces of public names, commands, algorithms.
 ONE_KIND = {".", "cli/commands", "dynamics"}
 

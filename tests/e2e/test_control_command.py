@@ -11,6 +11,7 @@ from pages import Page
 
 import taupi as tp
 from taupi.cli.laws import LAW_GAINS, LAWS, gains_of
+from taupi.cli.references import gentle_sines
 
 
 def test_laws_side_by_side(tmp_path):
@@ -55,6 +56,30 @@ def test_what_learning_brings(tmp_path):
     assert learning["rms_error_held"] > 3 * learning["rms_error_last"] and "rms_error_held" not in natural
     _, row, other = Page((tmp_path / "out" / "report.html").read_text()).table("law")
     assert row[3] == f"{learning['rms_error_held']:.3g}" and other[3] == "-"
+
+
+@pytest.mark.parametrize(("robot", "law"), [("puma560", "slotine-li"), ("puma560", "walker"), ("panda", "slotine-li")])
+def test_default_gains_let_learning_be_seen(robot, law, tmp_path):
+    """The bar is a factor of three between fifths of the default run, whose motion repeats in each."""
+    done = taupi("control", robot, "--known", "0.3", "--law", law, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (run_,) = json.loads(done.stdout)["runs"]
+    assert run_["rms_error_first"] > 3 * run_["rms_error_last"]
+    assert run_["seconds"] == 20.0 and not run_["remarks"]
+
+
+def test_the_default_motion_repeats_within_limits():
+    for name in ("panda", "puma560", "ur10", "planar3r"):
+        robot = tp.load(name)
+        motion, t = gentle_sines(robot), np.linspace(0.0, 4.0, 401)
+        here, later = motion(t), motion(t + 4.0)
+        assert np.allclose(here.q, later.q) and np.allclose(here.qdd, later.qdd, atol=1e-9)
+        limits = [joint.limits for joint in robot.driving_joints]
+        for k, limit in enumerate(limits):
+            assert limit.lower is None or (here.q[:, k] > float(limit.lower)).all()
+            assert limit.upper is None or (here.q[:, k] < float(limit.upper)).all()
+            assert not limit.velocity or np.abs(here.qd[:, k]).max() <= 0.5 * float(limit.velocity) + 1e-12
+        assert np.linalg.matrix_rank(here.q - here.q.mean(axis=0)) == min(robot.n, 6)  # three harmonics, two phases
 
 
 def test_a_payload_in_words(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -80,6 +81,11 @@ def test_json_that_is_read():
     [
         ("a." * 40_000 + "b = 1", "has a key with more than 32 dots"),
         ("a . " * 40 + "b = 1", "has a key with more than 32 dots"),
+        # Behind texts whose end is easily mistaken.
+        *(
+            (f"x = {{ a = {text}, " + "a." * 40 + 'b = 1, c = "\'" }}', "has a key with more than 32 dots")
+            for text in ('"""x""""', "'''x''''", '""""""""', r'"x\\"', r'"\""', r"'\'", r"'''\'''", r'"""\""""')
+        ),
         ('"a b".' * 40 + "b = 1", "has a key with more than 32 dots"),
         ("['a]'." + "'x'." * 40 + "b]", "has a key with more than 32 dots"),
         ("a = " + "[" * 200, "nests too deeply"),
@@ -92,6 +98,22 @@ def test_json_that_is_read():
 def test_toml_that_is_refused_before_it_takes_time_or_memory(text, sentence):
     with pytest.raises(TaupiError, match=f"^x {sentence}"):
         parse_toml(text, "x")
+
+
+@POSIX
+def test_toml_with_a_long_text_takes_memory_for_the_text():
+    """Of each character of a text, 270 bytes were once kept."""
+    code = r"""
+import resource
+from taupi.input_files import parse_toml
+texts = [quote + unit * 1_000_000 + quote for quote in ("'", '"', '\'\'\'', '\"\"\"') for unit in ("x", r"\\")]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for text in texts:
+    parse_toml("a = " + text, "x")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 150_000  # kB
 
 
 def test_toml_that_is_read():

@@ -168,12 +168,10 @@ def inside_zip(seed: bytes, others: Sequence[bytes], rng: random.Random) -> byte
     members[chosen] = mutated(members[chosen], list(members.values()), rng)
     if rng.random() < 0.1:
         members[chosen + rng.choice(("", "x", "/", "\\", ".npy", "é"))] = members.pop(chosen)
-    stream = io.BytesIO()
-    with zipfile.ZipFile(
-        stream, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)), compresslevel=1
-    ) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
+    stream, packing = io.BytesIO(), rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():  # each with the same date: by its name alone, a member gets the hour
+            archive.writestr(zipfile.ZipInfo(name), data, packing, 1)
     return stream.getvalue()
 
 

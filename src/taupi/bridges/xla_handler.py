@@ -33,7 +33,8 @@ def build_handler(program: Program, dtype: str, version: tuple[int, int]) -> tup
     """
     scalar, _ = _SCALARS[dtype]
     module = build_module(program, "samples", vector_width(dtype), scalar)
-    engine = load(module.text + "\n" + _Handler(program, dtype, module.kept, module.rows).text(version))
+    handler = _Handler(program, dtype, module.kept, module.rows).text(version)
+    engine = load(module.text + "\n" + handler, module.level)
     return engine, engine.get_function_address("xla_handler")
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from taupi.cli.parsing import per_joint, seconds
-from taupi.cli.settings import Without
+from taupi.cli.references import PERIOD
+from taupi.cli.settings import Defaults, Without
 from taupi.errors import TaupiError
 from taupi.settings import Changes, Settings
 from taupi.simulation.horizon import Horizon
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 _TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
 
 # How long a simulation runs, but for the steps per period, which springs decide by default.
-HorizonOption = Annotated[Horizon, Without("substeps")]
+# Five periods of the default reference: the first and the last fifth of a run then have the same motion.
+HorizonOption = Annotated[Horizon, Without("substeps"), Defaults(duration=5 * PERIOD)]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.simulation.references import Reference, Sinusoids
 
+PERIOD = 4.0  # s, of the default motion
+HARMONICS = ((1, 2), (1, 3), (2, 3))  # of its joints in turn
+GOLDEN_ANGLE = 2.399963  # rad: however many phases are this far apart, no two are alike
+
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
 _DOCUMENTS = ("planar2", "puma560")
 _KNOWN = ("sine", *_DOCUMENTS, "none", "[[q], [q], ...]", "minjerk:[[q], ...]", "bspline:[[q], ...]", "a file")
@@ -26,8 +30,9 @@ class MotionOptions(Settings):
     """What an arm is to follow.
 
     Attributes:
-        reference: sine, planar2 or puma560 (the documents' motions), none, way-points [[q], [q], ...] or minjerk:[...], control
-            points bspline:[...], sines {"offset": ..., "amplitude": ..., "omega": ...}, or a file of positions.
+        reference: sine (sums of sines that repeat every 4 s), planar2 or puma560 (the documents' motions), none, way-points
+            [[q], [q], ...] or minjerk:[...], control points bspline:[...], sines {"offset": ..., "amplitude": ...,
+            "omega": ...}, or a file of positions.
         initial: Where it starts, at rest: a JSON list q. By default on the reference.
     """
 
@@ -78,12 +83,15 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
 
 
 def gentle_sines(robot: Robot) -> Sinusoids:
-    """Return two sines per joint, of other frequencies for each, about the middle of its range and within half of it."""
+    """Return two sines per joint that repeat every 4 s, about the middle of its range, within half of it and of its speed.
+
+    Joints take turns in their harmonics, and phases are apart by the golden angle, so that no two joints move alike.
+    """
     import numpy as np
 
     import taupi as tp
 
-    middle, width = [], []
+    middle, width, speed = [], [], []
     for joint in robot.driving_joints:
         low, high = joint.limits.lower, joint.limits.upper
         if low is not None and high is not None and high - low < 20:
@@ -92,8 +100,12 @@ def gentle_sines(robot: Robot) -> Sinusoids:
             center, quarter = 0.0, 0.5
         middle.append(center)
         width.append(min(quarter, 0.2 if joint.prismatic else 0.5))
-    omega = np.linspace(1.0, 2.0, robot.n)[:, None] * np.array([1.0, 2.3])
-    return tp.Sinusoids(middle, np.array(width)[:, None] * np.array([0.7, 0.3]), omega)
+        speed.append(joint.limits.velocity or np.inf)  # 0 says that nobody filled it in
+    omega = 2 * np.pi / PERIOD * np.array([HARMONICS[j % len(HARMONICS)] for j in range(robot.n)])
+    amplitude = np.array(width, dtype=float)[:, None] * np.array([0.7, 0.3])
+    fastest = (amplitude * omega).sum(axis=1)
+    amplitude *= np.minimum(1.0, 0.5 * np.array(speed, dtype=float) / fastest)[:, None]
+    return tp.Sinusoids(middle, amplitude, omega, GOLDEN_ANGLE * np.arange(omega.size).reshape(omega.shape))
 
 
 def _sines(text: str) -> Sinusoids:

@@ -4,8 +4,9 @@ A command takes a subject of settings as a parameter of its own, and the user se
 
     def identify(robot: RobotArgument, *, reading: Reading, preparation: Preparation) -> None: ...
 
-`Annotated[Horizon, Without("substeps")]` leaves fields out. `Annotated[dict[str, Any], Changes(Preparation)]` gives the fields
-that the user named, and nothing for the others. Parameters that several commands share are the fields of an `OptionGroup`.
+`Annotated[Horizon, Without("substeps")]` leaves fields out, `Defaults(duration=20.0)` gives them another default.
+`Annotated[dict[str, Any], Changes(Preparation)]` gives the fields that the user named, and nothing for the others. Parameters
+that several commands share are the fields of an `OptionGroup`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ class Without:
 
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Marks a subject of which some fields have another default as options of a command."""
+
+    values: Mapping[str, Any]
+
+    def __init__(self, **values: Any) -> None:
+        object.__setattr__(self, "values", values)
 
 
 class OptionGroup:
@@ -87,6 +98,7 @@ class _Subject:
     kind: type[Settings]
     fields: tuple[dataclasses.Field[Any], ...]
     changes: bool = False
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, annotation: Any) -> _Subject | None:
@@ -98,7 +110,8 @@ class _Subject:
             return None
         left_out = {name for mark in marks if isinstance(mark, Without) for name in mark.names}
         fields = tuple(f for f in dataclasses.fields(kind) if f.name not in left_out)
-        return cls(kind, fields, changes is not None)
+        defaults = {name: value for mark in marks if isinstance(mark, Defaults) for name, value in mark.values.items()}
+        return cls(kind, fields, changes is not None, defaults)
 
     def options(self) -> list[inspect.Parameter]:
         """Return a parameter for each field, from which an option is made."""
@@ -106,7 +119,8 @@ class _Subject:
 
     def _option(self, field: dataclasses.Field[Any]) -> inspect.Parameter:
         form, hint = form_of(self.kind, field.name), _hint(self.kind, field)
-        name, default = form.name or field.name, None if self.changes else _default(field)
+        name = form.name or field.name
+        default = None if self.changes else self.defaults.get(field.name, _default(field))
         shell, placeholder = _type_on_shell(hint)
         notes = [self.kind.describe(field.name), form.note, "May be repeated." if _repeats(hint) else ""]
         info = typer.Option(

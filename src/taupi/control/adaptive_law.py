@@ -91,8 +91,8 @@ class AdaptiveLaw(Tracking):
 
     Attributes:
         Gamma_inv: Gain of the adaptation, 0 or more: a number, one per parameter (p,), or a matrix (p, p); by default in
-            proportion to the squares of the parameters' sizes within a link, every link alike, as fast as a loop at 1 kHz
-            still holds.
+            proportion to the squares of the parameters' sizes within a group (mass, first moments, inertias, a term) of a link,
+            such that no group stays behind, as fast as a loop at 1 kHz still holds.
         terms: Joint terms that are estimated beside the links, such as "viscous"; by default none.
         adapt: Which parameters are adapted: names or patterns such as ("forearm.m", "*.viscous"), or "base" for the base
             parameters; the rest is held at the robot's values. By default all are.

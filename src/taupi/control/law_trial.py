@@ -23,8 +23,8 @@ from taupi.simulation.plants.plant import ArmPlant
 from taupi.simulation.run import Run
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this. With the default gains, from
-# 0.3 of the parameters, by 3.8e-4 on a UR5, 1.2e-4 on a Panda and 2.5e-5 on a PUMA 560.
-SAMPLED = 5e-4
+# 0.3 of the parameters, by 8.5e-4 on a UR5, 1.4e-4 on a Panda and 3.8e-5 on a PUMA 560.
+SAMPLED = 1e-3
 FAR = 5.0  # times gamma: a V_1 at the start by which an estimate of bodies may go astray
 
 

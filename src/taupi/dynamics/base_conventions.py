@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
 from taupi.dynamics.quaternions import quaternion_rotation, watched
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

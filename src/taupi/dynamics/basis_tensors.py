@@ -44,7 +44,7 @@ def skew_basis() -> np.ndarray:
 
 
 def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.ndarray:
-    """Return A^T_{n1..nk}, whose entry (i_1, ..., i_k) is A[i_{n1}, ..., i_{nk}]: Gabiccini et al. 2009, eq. 44, by its formula.
+    """Return `A^T_{n1..nk}`, whose entry (i_1, ..., i_k) is `A[i_{n1}, ..., i_{nk}]` (Gabiccini et al. 2009, eq. 44).
 
     `tensor` is A, of k levels; `levels` is the permutation n1..nk of 1..k, as "132" or (1, 3, 2). Level j of A becomes level
     n_j of the result, as in Mathematica's Transpose; the sentence before the equation says the inverse, which does not work.

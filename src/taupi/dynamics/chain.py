@@ -8,7 +8,6 @@ from functools import lru_cache, partial, wraps
 from itertools import pairwise
 from typing import Any, TypeVar
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.quaternions import quaternion_rate, quaternion_rotation, watched
@@ -20,7 +19,9 @@ from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Joint, Robot
 from taupi.model.robot_parts import FREE, MULTIPLE
 from taupi.model.scalars import Scalar, is_symbolic
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Constants, Port, Program, trace
+from taupi.program.requested_program import requested
 
 T = TypeVar("T")
 
@@ -290,8 +291,11 @@ Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 def builder(function: Builder) -> Builder:
-    """Remember the programs that a function builds, so that `tp.mass_matrix(robot)(q)` traces and compiles once per robot."""
-    cached = lru_cache(maxsize=256)(function)
+    """Remember the programs that a function builds, so that `tp.mass_matrix(robot)(q)` traces and compiles once per robot.
+
+    Another process that asks for the same finds the machine code on disk.
+    """
+    cached = lru_cache(maxsize=256)(partial(requested, function))
 
     @wraps(function)
     def build(robot: Robot, *args: Any, **kwargs: Any) -> Any:

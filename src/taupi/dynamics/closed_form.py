@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi as cs
-
 from taupi.checks import truth
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

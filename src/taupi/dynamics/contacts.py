@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.imu_form import full_position, is_imu, joint_ports, weightless
 from taupi.dynamics.kinematics import JACOBIANS, frame_jacobian
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 _WRENCH = ("nx", "ny", "nz", "fx", "fy", "fz")

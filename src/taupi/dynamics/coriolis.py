@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.mass_matrix import mass_gradient
@@ -13,6 +11,7 @@ from taupi.dynamics.spatial import adjoint, bracket, inertia_tensor, inverse, sk
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

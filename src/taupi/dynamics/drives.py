@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import casadi as cs
-
 from taupi.checks import truth
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.imu_form import require_bolted
@@ -19,6 +17,7 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import BASE, Robot
 from taupi.model.scalars import exact
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port
 
 # The friction of Zollo et al. (2014), on the motor's side.

@@ -6,8 +6,6 @@ body of a link includes the complete motors that it carries (Zollo et al. 2014, 
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.drives import (
     Drives,
@@ -22,6 +20,7 @@ from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.terms import TermsLike, term_parameters
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.drives import (
     Drives,
@@ -20,6 +18,7 @@ from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import inertia_tensor, unskew
 from taupi.dynamics.types import Expression, Matrix, Vector
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

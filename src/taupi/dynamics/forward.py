@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
 from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
@@ -19,6 +17,7 @@ from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.massless import massless_links, massless_sentence
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 # Added to the matrix of the forces of loops, as a share of its mean eigenvalue, where constraints may be redundant.

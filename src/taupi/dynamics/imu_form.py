@@ -6,12 +6,11 @@ reads. So the programs of the IMU form are those of the pose form without weight
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, InPython, Part, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import FREE
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port
 
 POSE, IMU = "pose", "imu"

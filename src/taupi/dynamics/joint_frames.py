@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.quaternions import turned_back
 from taupi.dynamics.spatial import compose, inertia_tensor
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.model.robot import BASE
 from taupi.model.robot_parts import FREE, MULTIPLE
+from taupi.program.casadi_on_use import cs
 
 
 def cross(a: Vector, b: Vector) -> Vector:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.orientation import euler_zyz, roll_pitch_yaw, rotation_vector
 from taupi.dynamics.spatial import adjoint, compose, inverse
 from taupi.dynamics.types import SX, Matrix, Pose, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 JACOBIANS = ("geometric", "body", "spatial")
@@ -124,7 +123,7 @@ def user_coordinates(task: Callable[[Vector], Any], q: Vector) -> Vector:
         column = cs.vertcat(*value) if isinstance(value, list | tuple) else SX(value)
     except (NotImplementedError, TypeError, RuntimeError):
         raise TaupiError(f"The task function {name} returned {shown(value)}, expected an SX column r(q).") from None
-    if not isinstance(column, SX | cs.DM) or column.numel() == 0 or min(column.shape) != 1:
+    if not isinstance(column, cs.SX | cs.DM) or column.numel() == 0 or min(column.shape) != 1:
         got = f"shape {column.shape}" if hasattr(column, "shape") else shown(value)
         raise TaupiError(
             f"The task function {name} returned {got}, expected a column r(q) with one entry per coordinate."

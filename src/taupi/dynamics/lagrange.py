@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.spatial import bracket
 from taupi.dynamics.types import SX, Vector
+from taupi.program.casadi_on_use import cs
 
 
 def lagrange(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:

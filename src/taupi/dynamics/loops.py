@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import frame_jacobian, frame_placement
 from taupi.dynamics.spatial import unskew
@@ -11,6 +9,7 @@ from taupi.dynamics.types import Matrix, Vector
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import WELD
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

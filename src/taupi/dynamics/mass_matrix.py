@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides, closed_mass_derivative, closed_mass_matrix
 from taupi.dynamics.joint_frames import JointFrames, mass
@@ -12,6 +10,7 @@ from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.joint_frames import JointFrames, torque
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.spatial import adjoint
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
@@ -18,6 +17,7 @@ from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 FORMS = ("inverse", "congruence")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.spatial import unskew
 from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.program.casadi_on_use import cs
 
 # Coefficients of asin(s)/s in powers of s^2; below s^2 = SMALL these six give it, and its derivative, to rounding.
 _ARCSINE = (1, 1 / 6, 3 / 40, 5 / 112, 35 / 1152, 63 / 2816)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.types import Matrix, Vector
 from taupi.errors import Argument, Part, TaupiError, warn
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Program
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, trace_robot
@@ -16,6 +15,7 @@ from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, task_siz
 from taupi.dynamics.types import SX, ArrayLike, Expression, Matrix, Vector
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 # Smallest singular value over the largest: below SINGULAR the inverse has no useful digit left, below NEAR it multiplies

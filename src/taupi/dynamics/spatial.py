@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
+from taupi.program.casadi_on_use import cs
 
 
 def skew(a: Vector) -> Matrix:

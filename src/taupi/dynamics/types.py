@@ -6,15 +6,29 @@ arrays are `np.ndarray`, or `ArrayLike` where anything that NumPy turns into one
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import casadi as cs
 from numpy.typing import ArrayLike
+
+from taupi.program.casadi_on_use import cs
 
 __all__ = ["SX", "ArrayLike", "Expression", "Formula", "Matrix", "Pose", "Vector"]
 
-# CasADi's class of symbolic matrices: SX.zeros(3), SX.eye(6), SX.sym("q", n).
-SX = cs.SX
+# CasADi's class of symbolic matrices: SX.zeros(3), SX.eye(6), SX.sym("q", n). The class itself, for `isinstance`, is cs.SX.
+if TYPE_CHECKING:
+    SX = cs.SX
+else:
+
+    class _SXOnUse:
+        """Stands for the class, so that CasADi is imported when the first matrix is made."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(cs.SX, name)
+
+        def __call__(self, *args: Any) -> Any:
+            return cs.SX(*args)
+
+    SX = _SXOnUse()
 # An SX of one entry: an angle, a mass, an energy.
 Expression: TypeAlias = Any
 # An SX column: (3,) in space, (6,) a twist or wrench, (10,) the parameters of a body, (n,) one per coordinate.

@@ -80,7 +80,7 @@ class Combination:
         return self.sympy()
 
     def latex(self) -> str:
-        """Return it as LaTeX: I_{xx} of link 2 is `I_{xx}^{link2}`."""
+        """Return it as LaTeX: Ixx of link 2 is `I_{xx}^{link2}`."""
         text = ""
         for k, (name, coefficient) in enumerate(self.terms):
             sign, size = signed(coefficient)

@@ -15,7 +15,6 @@ from taupi.identification.build import build
 from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
-from taupi.identification.results.description_errors import entropic_offer
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
@@ -205,6 +204,7 @@ def fit_inputs(
         return fit, validations
     problem = build(inputs, first_values)
     fit = resolved.fit(problem)
+    from taupi.identification.results.description_errors import entropic_offer
     from taupi.identification.verdict.judge import judge
 
     offer = entropic_offer(problem, fit)

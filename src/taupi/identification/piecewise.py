@@ -19,7 +19,7 @@ from taupi.identification.modulated_friction import ModulatedFriction
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.piece_file import read_piece, write_piece
 from taupi.identification.rows.pieces import Piece, make_piece
-from taupi.identification.rows.plan import Plan
+from taupi.identification.rows.plan import Plan, most_stretches
 from taupi.settings import takes
 from taupi.signals.formats.sources import expand_pattern, file_name, source_of
 from taupi.signals.log import Log
@@ -97,7 +97,8 @@ def identify_pieces(fit: Fit, pieces: PathLike | Sequence[PathLike], estimator: 
     paths = [path for each in files for path in expand_pattern(each)]
     if not paths:
         raise TaupiError(Argument("pieces"), " is empty, expected files that compress_log wrote.")
-    parts = [_read(path, plan).at(k) for k, path in enumerate(paths)]
+    most = most_stretches(len(paths))
+    parts = [_read(path, plan).at(k).with_stretches(most).of_many(len(paths)) for k, path in enumerate(paths)]
     inputs = FitInputs(
         fit.robot,
         paths,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
@@ -22,6 +21,7 @@ from taupi.dynamics.terms import Load, TermsLike, resolve_terms, term_columns, t
 from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 from taupi.progress import counted
 from taupi.regressors.recursive import link_regressor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
@@ -12,6 +11,7 @@ from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, unknown
 from taupi.model.parameters import ParameterLayout
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 from taupi.regressors.recursive import Axes, PolarisedMotion, link_columns, link_walk
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import compose, inertia_columns
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
 from taupi.errors import Argument, TaupiError
 from taupi.model.robot import BASE, Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 Twist = tuple[

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import Task
 from taupi.dynamics.operational import checked_task, guarded, reference_of_task
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.dynamics.types import Matrix, Vector
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 from taupi.regressors.recursive import link_regressor
 

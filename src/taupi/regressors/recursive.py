@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as cs
+import numpy as np
 
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.quaternions import turned_back
 from taupi.dynamics.spatial import compose, inertia_columns, skew
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
 from taupi.model.robot_parts import FREE, MULTIPLE
+from taupi.program.casadi_on_use import cs
 
 
 @dataclass(frozen=True)
@@ -138,12 +139,26 @@ class FreeScrews:
 Axes = dict[int, Any]  # by joint: its Screw, or the FreeScrews of a free joint
 
 
-def _seen_axis(axis: Screw | FreeScrews, pose: Pose) -> Screw | FreeScrews:
-    """Return a joint's screw as seen from a frame at `pose`: R^T z, R^T (v + z x p)."""
-    if isinstance(axis, FreeScrews):
-        return FreeScrews(*compose((axis.r, axis.p), pose))
-    (z, v), (r, p) = axis, pose
-    return r.T @ z, r.T @ (v + (cs.cross(z, p) if z.shape[1] == 1 else -skew(p) @ z))
+def _seen_axes(axes: Axes, pose: Pose) -> Axes:
+    """Return the joints' screws as seen from a frame at `pose`: R^T z, R^T (v + z x p).
+
+    All columns are turned at once: one joint after the other takes CasADi four times as long.
+    """
+    screws = {j: a for j, a in axes.items() if not isinstance(a, FreeScrews)}
+    seen: Axes = {j: FreeScrews(*compose((a.r, a.p), pose)) for j, a in axes.items() if isinstance(a, FreeScrews)}
+    if screws:
+        r, p = pose
+        z, v = (cs.horzcat(*(screw[k] for screw in screws.values())) for k in range(2))
+        ends = np.cumsum([0, *(screw[0].shape[1] for screw in screws.values())]).tolist()
+        turned = (cs.horzsplit(r.T @ x, ends) for x in (z, v + _columns_cross(z, p)))
+        seen.update(zip(screws, zip(*turned, strict=True), strict=True))
+    return {j: seen[j] for j in axes}
+
+
+def _columns_cross(z: Matrix, p: Vector) -> Matrix:
+    """Return z x p for each column of `z`."""
+    x, y, w = cs.vertsplit(z)
+    return cs.vertcat(y * p[2] - w * p[1], w * p[0] - x * p[2], x * p[1] - y * p[0])
 
 
 def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[tuple[PolarisedMotion, Axes]]:
@@ -157,7 +172,7 @@ def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) ->
         motion = parent[0].seen_from(before)
         motion = _joint_motion(chain, i, motion, position[i], speed[i], reference[i], acceleration[i]).seen_from(after)
         z = chain.axis(i)
-        axes = {j: _seen_axis(_seen_axis(a, before), moving) for j, a in parent[1].items()}
+        axes = _seen_axes(_seen_axes(parent[1], before), moving)
         joint = chain.robot.joints[i]
         if joint.kind == FREE:
             axes[i] = FreeScrews(SX.eye(3), zero)
@@ -165,7 +180,7 @@ def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) ->
             axes[i] = (SX.eye(3), SX(3, 3))
         else:
             axes[i] = (zero, z) if joint.prismatic else (z, zero)
-        return motion, {j: _seen_axis(a, after) for j, a in axes.items()}
+        return motion, _seen_axes(axes, after)
 
     return chain.outward(step, (PolarisedMotion(zero, zero, zero, -chain.gravity), {}))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 from taupi.regressors.lagrangian import OriginJacobian, bilinear, joint_axes, require_coordinates
 

@@ -12,6 +12,7 @@ from taupi.identification.payloads.payload_estimate import AXES, PayloadEstimate
 # The two axes of each view, to the right and upwards.
 VIEWS = ((0, 1), (0, 2), (1, 2))
 _PANE, _MARGIN = 300.0, 34.0
+_DWARFS, _SMALL = 6.0, 0.05  # times the distance of the centre of mass, or times this many metres
 # The colours of axes on the page: x red, y green, z blue.
 _COLOURS = ("c0", "c2", "c1")
 _STYLE = (
@@ -34,9 +35,20 @@ def equivalent_ellipsoid(load: PayloadEstimate) -> np.ndarray:
     return np.asarray(v * np.sqrt(5 * np.clip(eigenvalues, 0.0, None) / mass))
 
 
+def inertia_known(load: PayloadEstimate) -> bool:
+    """Return whether the logs determine every moment of inertia, so that the ellipsoid is measured and not only likely."""
+    return bool(np.isfinite(np.diag(load.stderr.inertia)).all())
+
+
+def is_drawn(load: PayloadEstimate) -> bool:
+    """Return whether the ellipsoid is drawn: not where it is only likely and would dwarf what is known."""
+    largest = float(np.linalg.norm(equivalent_ellipsoid(load), axis=1).max())
+    return inertia_known(load) or largest <= _DWARFS * max(float(np.linalg.norm(load.com)), _SMALL)
+
+
 def body_views(load: PayloadEstimate) -> str:
     """Return three views of a payload: the frame, an ellipsoid, and the centre of mass with its 95 % interval."""
-    shape = equivalent_ellipsoid(load)
+    shape = equivalent_ellipsoid(load) if is_drawn(load) else np.zeros((3, 3))
     reach = np.sqrt(np.sum(shape**2, axis=1))
     half = np.where(np.isfinite(load.intervals().com), load.intervals().com, 0.0)
     low = np.minimum(0.0, load.com - np.maximum(reach, half)).min()
@@ -74,7 +86,7 @@ def _pane(
         f'<rect class="body-pane" x="{place * _PANE + 4:.0f}" y="4" width="{side:.0f}" height="{side:.0f}" rx="8"/>'
     ]
     flat = shape[pair]
-    determined = np.isfinite(np.diag(load.stderr.inertia)).all()
+    determined = inertia_known(load)
     if flat.any():
         values, v = np.linalg.eigh(flat @ flat.T)
         a, b = scale * np.sqrt(np.clip(values[::-1], 0.0, None))

@@ -57,8 +57,8 @@ def chart(
 
     `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, where they differ:
     `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual,
-    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds. `height` is that of the
-    chart, in units of which it is 960 wide.
+    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds, with its unit after a comma.
+    `height` is that of the chart, in units of which it is 960 wide.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -86,8 +86,9 @@ def chart(
     named = f"{title}: " if title else ""
     described = f"{named}{', '.join(line.name for line in lines)}, {unit} over {across}, "
     described += f"between {_plain(low, log)} and {_plain(high, log)}. {KEYS}"
-    small = unit if across == "seconds" else f"{unit}, over {across}"
-    seconds = "s" if across == "seconds" else ""
+    small = unit if across == "seconds" else f"{unit} over {across}".strip()
+    _, comma, across_unit = across.rpartition(", ")
+    seconds = "s" if across == "seconds" else across_unit if comma else ""
     facts = f'data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
     facts += f' data-units="{html.escape(seconds)}|{html.escape(unit)}"' + (' data-scale="log"' if log else "")
     return (

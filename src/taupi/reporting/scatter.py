@@ -39,7 +39,7 @@ def friction_chart(
     words = f"Friction of {joint} in {units[1]} over its velocity in {units[0]}: dots as measured, line as identified"
     return (
         f'<figure class="scatter"><figcaption>{html.escape(joint)} <small>{html.escape(units[1])} over '
-        f'{html.escape(units[0])}</small><span class="key measured">data</span><span class="key predicted">identified</span>'
+        f'{html.escape(units[0])}</small><span class="key measured dot">data</span><span class="key predicted">identified</span>'
         f'</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(words)}">'
         f'<g class="axes">{_axes((low, high), (bottom, top), units)}</g>'
         f'<path class="dots" d="{dots}"/><path class="model" d="{lines}"/></svg></figure>'

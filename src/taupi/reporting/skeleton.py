@@ -48,7 +48,8 @@ def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -
     names = tuple(dict.fromkeys((*robot.link_names, "tip"))) if frames is None else tuple(frames)
     axes, links, placed, base = _program(robot, names)(q)
     carriers = [base if (k := robot.frame(name).link) == BASE else links[:, k, 3] for name in names]
-    return Skeleton(robot, base[0], links[..., 1, :], axes, links, placed, np.stack(carriers, axis=1), names)
+    origins = np.stack(carriers, axis=1) if carriers else np.zeros((len(q), 0, 3))
+    return Skeleton(robot, base[0], links[..., 1, :], axes, links, placed, origins, names)
 
 
 @lru_cache(maxsize=16)

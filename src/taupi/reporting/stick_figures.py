@@ -178,7 +178,7 @@ def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False, space: Arrange
         put = [shift + (f[k] - middle) * [scale, -scale] for f in flat]
         each = zip(put, moving.styles, moving.ends, strict=True)
         drawn = "".join(drawn_arm(p, moving, style, scale) for p, style, end in each if t <= end + 1e-9)
-        panes.append(f'{drawn}<text x="{shift[0]:.1f}" y="{height - 8:.1f}">{t:.4g} s</text>')
+        panes.append(f'{drawn}<text x="{shift[0]:.1f}" y="{height - 8:.1f}">{t:.3g} s</text>')
     description = html.escape(f"{robot.name} at {PANES} moments: {', '.join(moving.names)}")
     size = f'viewBox="0 0 {PANES * PANE} {height:.0f}"'
     own = f' xmlns="http://www.w3.org/2000/svg" width="{PANES * PANE}" height="{height:.0f}"' if alone else ""

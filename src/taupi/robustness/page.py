@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
 from taupi.reporting.chart import chart, coloured
 from taupi.reporting.page import assembled
+from taupi.reporting.sections.base import cell, head
 from taupi.robustness.study import RobustnessStudy
-from taupi.tables import html_table
 from taupi.version import __version__
 
 _POINTS = 200  # of a distribution
+_DOUBTFUL = 0.5  # share of the arms below which even the best law fails
 
 
 def study_page(study: RobustnessStudy) -> str:
@@ -21,6 +23,7 @@ def study_page(study: RobustnessStudy) -> str:
     first = next(iter(study.summaries.values()))
     where = f"{len(study.links)} arms, {first.provenance['duration']:g} s each, {first.provenance['device']}"
     parts = [
+        ("verdict", "Verdict", _verdict(study)),
         ("share", "Share that converges", _share(study)),
         ("errors", "Distribution of errors", _distribution(study)),
         ("worst", "The worst arms", _worst(study)),
@@ -30,15 +33,31 @@ def study_page(study: RobustnessStudy) -> str:
     return assembled(f"Robustness of {study.robot.name}", f"{where}, taupi {__version__}", sections)
 
 
+def _verdict(study: RobustnessStudy) -> str:
+    """Return how many of the arms the best law brings to the reference, and how many the others do."""
+    shares = {name: study.share(name) for name in study.summaries}
+    best = max(shares, key=lambda name: shares[name])
+    level = "" if shares[best] == 1 else " doubtful" if shares[best] > _DOUBTFUL else " wrong"
+    words = f"{best} brings {_percent(shares[best])} of the arms to errors below {study.within:g} {study.unit}"
+    rest = "; ".join(f"{name}: {_percent(share)}" for name, share in shares.items() if name != best)
+    others = f"<p>{html.escape(rest)}.</p>" if rest else ""
+    return f'<div class="verdict{level}"><b>{html.escape(words)}.</b>{others}</div>'
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with digits enough for one arm in a hundred thousand."""
+    return f"{100 * share:.6g} %"
+
+
 def _share(study: RobustnessStudy) -> str:
     first = next(iter(study.summaries.values()))
     notes = [
         f"Each arm differs from {study.robot.name} as the laws know it by about {100 * study.spread:g} %: mass, centre and "
         "inertia of each link, all of which can exist. All laws have the same arms, from the same starts.",
-        f"An arm counts as converged where the rms error from {first.late:g} s on is below {study.within:g} (rad, m of sliding "
-        "joints) at every joint. Errors are those of the worst joint.",
+        f"An arm counts as converged where the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
+        "at every joint. Errors are those of the worst joint.",
     ]
-    return html_table("Laws, with the gains they were given", study.rows(), notes)
+    return _table("Late rms errors of each law, with the gains it was given", study.rows(), range(1, 7), notes)
 
 
 def _distribution(study: RobustnessStudy) -> str:
@@ -49,8 +68,8 @@ def _distribution(study: RobustnessStudy) -> str:
         errors = study.errors(name)
         values = errors[np.minimum((shares * len(errors)).astype(int), len(errors) - 1)]
         lines.append(coloured(name, k, np.where(np.isfinite(values), values, np.nan)))
-    across = "share of the arms with less, %"
-    return chart("late rms error, worst joint", "rad or m", 100 * shares, lines, "share", log=True, across=across)
+    across = "share of the arms with a smaller error, %"
+    return chart("late rms error, worst joint", study.unit, 100 * shares, lines, "share", log=True, across=across)
 
 
 def _worst(study: RobustnessStudy) -> str:
@@ -59,7 +78,7 @@ def _worst(study: RobustnessStudy) -> str:
     lines = [coloured(name, k, np.abs(run.error).max(axis=1)) for k, (name, run) in enumerate(runs)]
     times = [run.time for _, run in runs]
     span = max(times, key=len)
-    drawn = chart("largest joint error", "rad or m", span, lines, "worst", times=times, runaway=True)
+    drawn = chart("largest joint error", study.unit, span, lines, "worst", times=times, runaway=True)
     own = study.robot.parameters.values[::10]
     rows: list[tuple[str, ...]] = [("law", "arm", *(f"mass of {name}" for name in study.robot.link_names))]
     for name, data in study.to_dict()["laws"].items():
@@ -68,11 +87,23 @@ def _worst(study: RobustnessStudy) -> str:
         rows.append(
             (name, str(k), *(f"{m:.3g} kg ({100 * (m / o - 1):+.0f} %)" if o else f"{m:.3g} kg" for m, o in masses))
         )
-    return drawn + html_table("Who they are", rows)
+    return drawn + _table("Masses of these arms, beside the description", rows, range(1, 2 + len(own)))
 
 
 def _settings(study: RobustnessStudy) -> str:
     data = study.to_dict()
     settings = {k: v for k, v in data.items() if k not in ("laws", "provenance")} | data["provenance"]
     rows = [("setting", "value"), *((k, json.dumps(v)) for k, v in settings.items())]
-    return html_table("As run", rows, [f"Written by taupi {html.escape(__version__)}."])
+    return _table("As it was run", rows)
+
+
+def _table(title: str, rows: Sequence[Sequence[str]], numbers: Sequence[int] = (), notes: Sequence[str] = ()) -> str:
+    """Return a table that scrolls where it is wide; the first row is the heading, columns of `numbers` end to the right."""
+    first, *rest = rows
+    lines = "".join(
+        f"<tr>{''.join(cell(text, 'number' if k in numbers else '') for k, text in enumerate(row))}</tr>"
+        for row in rest
+    )
+    caption = f"<caption>{html.escape(title)}</caption>"
+    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
+    return f'<div class="wide"><table>{caption}{head(first, numbers)}<tbody>{lines}</tbody></table></div>{paragraphs}'

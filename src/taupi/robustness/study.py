@@ -60,6 +60,12 @@ class RobustnessStudy:
         """Return the late rms error of the worst joint under a `law`, sorted (B,); infinite for roll-outs that diverged."""
         return np.sort(_worst_joint(self.summaries[law]))
 
+    @property
+    def unit(self) -> str:
+        """The unit of errors: "rad" or "m", or "rad or m" of an arm that has joints of both kinds."""
+        units = set(next(iter(self.summaries.values())).units)
+        return units.pop() if len(units) == 1 else "rad or m"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data: settings, and for each law its share, quantiles and worst arm."""
         first = next(iter(self.summaries.values()))
@@ -87,9 +93,8 @@ class RobustnessStudy:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the study as rows of a table, a law each, below their heading."""
-        unit = "rad" if set(next(iter(self.summaries.values())).units) == {"rad"} else "rad or m"
-        heads = [f"{100 * q:g} % below, {unit}" for q in QUANTILES]
-        rows: list[tuple[str, ...]] = [("law", "converged", "diverged", *heads, f"worst, {unit}")]
+        heads = [f"{100 * q:g} % below, {self.unit}" for q in QUANTILES]
+        rows: list[tuple[str, ...]] = [("law", "converged", "diverged", *heads, f"worst, {self.unit}")]
         for name, data in self.to_dict()["laws"].items():
             late = [_shown(value) for value in (*data["late_error"].values(), data["worst"]["late_error"])]
             rows.append((name, f"{100 * data['converged']:.4g} %", str(data["diverged"]), *late))

@@ -29,7 +29,7 @@ class Sensors(Settings):
         q_noise: Standard deviation of the noise of positions, added before the rounding, rad or m, one or one per joint.
         qd_noise: Standard deviation of the noise of velocities, where these are "exact", rad/s or m/s, one or one per joint.
         snr_db: Noise of positions in decibels below the rms of the reference instead: std = rms 10^(-snr_db / 20).
-        velocity: "exact" measures qd; "difference" is (q_k - q_{k-1}) / T; "filter" passes that through a low pass of
+        velocity: "exact" measures qd; "difference" is (q(t) - q(t - T)) / T; "filter" passes that through a low pass of
             first order.
         cutoff_hz: Of the low pass, Hz.
         delay: From motion to measurement, a whole number of control periods, s.

@@ -314,8 +314,12 @@ def test_steps_by_the_short_way_are_those_of_the_program():
             law.step(state, *signals[:, 1], dt)
 
 
-def test_default_adaptation_lets_every_link_learn_alike():
-    """Each link alone adds the same stiffness M^-1 Y Gamma^-1 Y^T at most in random motions, and all together 60^2."""
+def test_default_adaptation_lets_no_group_of_parameters_stay_behind():
+    """Mass, first moments and inertias of a link add a stiffness M^-1 Y Gamma^-1 Y^T alike, and all together 60^2.
+
+    By equal gains of a link, those of its inertias would be up to 1600 times less than those of its first moments: what is left of
+    that is its fourth root, 6.3.
+    """
     arm = tp.load("puma560")
     law, states = tp.SlotineLi(arm), typical(arm)
     q, qd, qdd = states.motion
@@ -326,6 +330,7 @@ def test_default_adaptation_lets_every_link_learn_alike():
         products = np.linalg.solve(states.M, (part * law.Gamma_inv[columns]) @ part.swapaxes(-1, -2))
         return np.linalg.eigvals(products).real.max()
 
-    each = [stiffness(arm.parameters.layout.link(k)) for k in range(6)]
-    assert np.allclose(each, each[0], rtol=1e-3)  # the law's inverse of M has a floor under joints that move nothing
+    starts = [arm.parameters.layout.link(k).start for k in range(1, 6)]  # the first link only turns: nothing weighs it
+    each = [stiffness(slice(k + a, k + b)) for k in starts for a, b in ((0, 1), (1, 4), (4, 10))]
+    assert max(each) < 7 * min(each)
     assert stiffness(slice(None)) == pytest.approx(60.0**2, rel=1e-6)

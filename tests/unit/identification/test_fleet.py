@@ -1,6 +1,7 @@
 """Fleets: links that arms share, friction of their own, arms with a fault, and arms that do not belong."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -137,6 +138,16 @@ def test_a_fit_of_an_arm_is_as_any_other(fleet, logs, tmp_path):
         fleet.drift("elbow.coulom")
 
 
+def test_a_picture_shows_each_arm_and_what_stands_out_in_red(fleet):
+    figure = tp.plot(fleet)
+    assert len(figure.axes) == len(fleet.own)
+    for axes, name in zip(figure.axes, fleet.own, strict=True):
+        usual, red = (container.lines[0].get_ydata() for container in axes.containers)
+        standing_out = [each.value for each in fleet.outliers() if each.parameter == name]
+        assert sorted(red) == pytest.approx(sorted(standing_out)) and len(usual) + len(red) == ARMS - 1
+        assert axes.get_ylabel() and STRANGE not in [label.get_text() for label in axes.get_xticklabels()]
+
+
 def test_the_command_line_and_the_report(logs, tmp_path):
     for name, several in logs.items():
         (tmp_path / name).mkdir()
@@ -149,9 +160,13 @@ def test_the_command_line_and_the_report(logs, tmp_path):
     assert list(data["strangers"]) == [STRANGE]
     assert data["outliers"][0]["first_seen"] == "run-1.csv"
     page = (tmp_path / "by" / "report.html").read_text()
-    assert f"{FAULTY}, elbow: coulomb is" in page
-    assert "seen first in run-1.csv" in page
+    assert f"{FAULTY}, elbow: Coulomb friction is" in page
+    assert "first seen in run-1.csv" in page
     assert f"{STRANGE} does not have the links of the others" in page
+    out = re.findall(r'<g class="out"><title>([^:]+): ([\d.]+) ', page)
+    assert {arm for arm, _ in out} == {each["arm"] for each in data["outliers"]}  # red dots are the arms listed above
+    shown = {float(value) for _, value in out}
+    assert all(any(abs(each["value"] / v - 1) < 1e-3 for v in shown) for each in data["outliers"])
     lines = [f'{name} = ["{name}/run-*.csv"]' for name in list(logs)[:3]]
     (tmp_path / "fleet.toml").write_text("\n".join(lines))
     done = taupi("fleet", "elbow2r", "fleet.toml", "-o", "out", *options, cwd=tmp_path)

@@ -60,6 +60,7 @@ COUNTS = np.array([[0, 1, 7, 2, 2]], dtype=np.int64)
         {"data": np.array("[" * 100_000)},
         {"data": np.array("[]")},
         {"data": np.array(3)},
+        {"data": np.array([1 << 21], dtype=np.uint32).view("=U1").reshape(())},
         {"data": data(schema=9)},
         {"data": data(record=[])},
         {"data": data(record={"name": 3})},

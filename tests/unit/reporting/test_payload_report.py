@@ -54,3 +54,23 @@ def test_the_page_has_the_numbers_of_the_result(load, tmp_path):
 def test_a_body_that_the_log_does_not_tell_is_dashed():
     slow = carried(recorded(ARM.with_payload(**LOAD), 203, still=(3, 4, 5), pace=0.1))
     assert body_views(slow).count('class="body-shape guess"') == 3
+
+
+def test_a_body_that_is_only_likely_is_left_out_where_it_would_dwarf_what_is_known(tmp_path):
+    """A planar arm tells nothing across its plane: the likeliest body is far longer than its centre is away."""
+    planar = tp.load("elbow2r")
+
+    def log(robot, seed):
+        t = np.arange(0, 12, 0.01)
+        q, qd, qdd = tp.BSpline.random([0.0, 0.0], [1.6, 1.6], count=20, duration=12.0, seed=seed)(t)
+        tau = tp.inverse_dynamics(robot)(q, qd, qdd)
+        return tp.Log(t, q, tau=tau + 0.1 * np.random.default_rng(seed).normal(size=q.shape), names=robot.joint_names)
+
+    fit = tp.identify(planar, log(planar, 1), terms=())
+    load = tp.identify_payload(fit, log(planar.with_payload(1.2, (0.05, 0.02, 0.0)), 3), gain_uncertainty=0)
+    assert np.linalg.norm(equivalent_ellipsoid(load), axis=1).max() > 0.5
+    assert "<ellipse" not in body_views(load) and "body-centre" in body_views(load)
+    tp.report(load, tmp_path / "load.html")
+    page = (tmp_path / "load.html").read_text(encoding="utf-8")
+    assert "so no body is drawn" in page and "where it lies along z" in page
+    assert "z not determined; its inertia" in load.summary and " mm, z not" in load.summary

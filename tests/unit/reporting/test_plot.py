@@ -122,6 +122,11 @@ def test_files_are_written_whole_and_once(tmp_path, ending):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
+def test_no_frames_are_drawn_where_none_are_named():
+    figure = tp.plot(tp.load("elbow2r"), [0.3, 0.4], frames=[])
+    assert not figure.axes[0].texts and len(figure.axes[0].lines) == 5  # two links, two joints, the base
+
+
 def test_bad_input(tmp_path):
     arm = tp.load("elbow2r")
     with pytest.raises(TaupiError, match=r"expected a name ending in .png, .svg, .pdf"):
@@ -138,7 +143,7 @@ def test_bad_input(tmp_path):
         tp.plot(arm, [["a", "b"]])
     with pytest.raises(
         TaupiError,
-        match=r"no picture of 3, a int. Things that have one: Excitation, Fit, Log, MassEllipses, Robot, Run",
+        match=r"no picture of 3, a int. Things that have one: Excitation, Fit, Fleet, Log, MassEllipses, Robot, Run",
     ):
         tp.plot(3)
     with pytest.raises(TaupiError, match="symbols without a value"):

@@ -162,6 +162,15 @@ def test_files_that_unpack_to_many_times_their_size(tmp_path):
         assert len(tp.read_log(file, rate_hz=100)) == 400_000
 
 
+def test_two_members_of_one_name(tmp_path):
+    """NumPy takes a member `q` before `q.npy`: what is measured against the budget is what is read."""
+    file = archive(tmp_path / "run.npz", time=npy((2,), data=bytes(16)), q=npy((2,), data=bytes(16)))
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as stream:
+        stream.writestr("q", npy((400_000,), data=bytes(8 * 400_000)))
+    with tp.signals.reading_budget(unpacked_bytes=1 << 20):
+        assert tp.read_log(file, rate_hz=100).q.shape == (2, 1)
+
+
 def test_tables_of_very_many_columns(tmp_path):
     names = ",".join(f"q{k}" for k in range(250_000))
     assert "has 250001 columns, expected 10000 at most" in refused(written(tmp_path / "a.csv", f"t,{names}\n"))
@@ -386,10 +395,11 @@ def test_a_bag_that_holds_a_pipe(tmp_path):
         ({"base": {"w": "w"}}, "base has w, expected w"),
         ({"wrench": {"foot": {"columns": "w", "matrix": [[1]]}}}, "wrench.foot.matrix has 1 columns for 3"),
         ({"contact": {"foot": "w"}}, "contact.foot has 3 columns, expected 1"),
+        ({"wrench": {"foot": "none"}}, "wrench.foot has no columns"),
     ],
 )
 def test_mappings_that_do_not_fit_the_file(tmp_path, mapping, sentence):
-    np.savez(tmp_path / "run.npz", time=np.arange(5) / 10, q1=np.zeros(5), w=np.zeros((5, 3)))
+    np.savez(tmp_path / "run.npz", time=np.arange(5) / 10, q1=np.zeros(5), w=np.zeros((5, 3)), none=np.zeros((5, 0)))
     assert sentence in refused(tmp_path / "run.npz", columns={"time": "time", "q": "q1", **mapping})
 
 

@@ -34,10 +34,10 @@ class DampedByEstimate(Tracking):
     """A law with the damping -gamma H s, H the mass matrix of the estimate.
 
     Attributes:
-        gamma: Damping of s, 1/s: s^T H s decays at twice this with exact parameters.
+        gamma: Damping of s, 1/s, by default 20: s^T H s decays at twice this with exact parameters.
     """
 
-    gamma: float = 5.0
+    gamma: float = 20.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +64,9 @@ class Walker(AdaptiveLaw, DampedByEstimate):
 
     form: str = "recursive"
     name: ClassVar[str] = "walker"
+    # Slower than others: s stands in Y_w twice, by gamma s, so that noise of s does not average out but adds to the masses, in
+    # proportion to gamma pace^2. With 20 and 30 that is what 5 and 60 had, and s is damped instead of ringing.
+    pace: ClassVar[float] = 30.0
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:

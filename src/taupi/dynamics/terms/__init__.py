@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.terms.along import Along
 from taupi.dynamics.terms.coulomb import Coulomb
@@ -25,6 +23,7 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
+from taupi.program.casadi_on_use import cs
 
 TermsLike = Iterable[Term | str] | str
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import casadi as cs
-
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, is_symbolic
+from taupi.program.casadi_on_use import cs
 
 
 @dataclass(frozen=True, slots=True)

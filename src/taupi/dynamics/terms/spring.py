@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import casadi as cs
-
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
+from taupi.program.casadi_on_use import cs
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import casadi as cs
-
 from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
 from taupi.dynamics.types import Expression
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
+from taupi.program.casadi_on_use import cs
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import casadi as cs
 import numpy as np
 
 from taupi.dynamics.terms.coulomb import Coulomb
@@ -18,6 +17,7 @@ from taupi.dynamics.terms.viscous import Viscous
 from taupi.dynamics.types import SX, ArrayLike, Expression
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
+from taupi.program.casadi_on_use import cs
 
 _NAMES = ("viscous", "coulomb", "rise", "rise_velocity", "fall", "fall_slowness")
 _NUDGE = 1e-300  # a speed above zero

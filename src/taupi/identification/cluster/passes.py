@@ -55,7 +55,7 @@ class ClusterPasses:
         self.skipped += tuple(SkippedLog(log_name(log), str(error)) for log, error in bad)
         good = [(log, o) for log, o in zip(self.logs, outcomes, strict=True) if isinstance(o, Piece)]
         self.logs = [log for log, _ in good]
-        return [_with_path(piece, log).at(k) for k, (log, piece) in enumerate(good)]
+        return [_with_path(piece, log).at(k).of_many(len(good)) for k, (log, piece) in enumerate(good)]
 
     def _outcomes(self, plan: Plan, identities: Sequence[str]) -> list[Piece | TaupiError]:
         """Return the piece of each log, or the error that its task ended with: those stored before, and new ones."""
@@ -101,7 +101,7 @@ def piece_task(log: LogLike, plan: Plan) -> Piece:
     """Return the piece of a log: what a worker does."""
     keep_freed_memory()
     try:
-        return make_piece(log, plan)
+        return make_piece(log, plan).packed()
     finally:
         return_free_memory()
 

@@ -53,7 +53,7 @@ class PieceStore:
             except (TaupiError, OSError):
                 continue
             if facts == {"plan": plan.fingerprint, "log": identity}:
-                result[k] = piece
+                result[k] = piece.packed()
         return result
 
     def _bytes(self, name: str) -> bytes:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from taupi.identification.fleet.arrow import ArmTriangle, ArrowSolution, solve_arrow
 from taupi.identification.problem import Problem, Weights
 from taupi.identification.rows.factors import JointFactor
+from taupi.identification.solve import solve
 
 # The share of the noise of a joint over the fleet in that of one arm.
 _SHARED = 0.5
@@ -45,19 +47,56 @@ class FleetRows:
 
     def factors_of(self, arm: int, pieces: bool = False) -> list[JointFactor]:
         """Return the factors of an arm, with `pieces` those of its stretches of time."""
-        logs = set(self.arms[arm])
-        return [f for f in (self.problem.pieces if pieces else self.problem.factors) if f.file in logs]
+        by_log = self._pieces_by_log if pieces else self._factors_by_log
+        return [f for log in self.arms[arm] for f in by_log.get(log, ())]
+
+    @cached_property
+    def _factors_by_log(self) -> dict[int, list[JointFactor]]:
+        return _by_log(self.problem.factors)
+
+    @cached_property
+    def _pieces_by_log(self) -> dict[int, list[JointFactor]]:
+        return _by_log(self.problem.pieces)
 
     def triangle(self, factors: Sequence[JointFactor], weights: Weights) -> ArmTriangle:
         """Return the triangle of factors; a weighted row is worth one independent sample of unit noise."""
         rows = [weights.get((f.file, f.joint), 0.0) * np.sqrt(f.share) * f.r for f in factors]
         return ArmTriangle.of(np.vstack(rows)[:, self.order], len(self.own))
 
+    @cached_property
+    def joints(self) -> list[int]:
+        """The joints that have rows."""
+        return sorted({f.joint for f in self.problem.factors})
+
+    @cached_property
+    def power(self) -> np.ndarray:
+        """The mean square of the torque of each joint over the fleet."""
+        squares, counts = dict.fromkeys(self.joints, 0.0), dict.fromkeys(self.joints, 0)
+        for f in self.problem.factors:
+            torque = f.r[:, -1]
+            squares[f.joint] += float(torque @ torque)
+            counts[f.joint] += f.rows
+        return np.array([squares[j] / max(counts[j], 1) for j in self.joints])
+
+    @cached_property
+    def priors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The priors of shared (s,) and own parameters (o,), for what no row determines."""
+        prior = self.problem.prior_base
+        return prior[list(self.shared)], prior[list(self.own)]
+
     def values(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
         """Return base parameters (b,) from own and shared ones."""
         x = np.zeros(self.problem.base.count)
         x[list(self.own)], x[list(self.shared)] = own, shared
         return x
+
+
+def _by_log(factors: Sequence[JointFactor]) -> dict[int, list[JointFactor]]:
+    """Return the factors of each log, in their order."""
+    result: dict[int, list[JointFactor]] = {}
+    for f in factors:
+        result.setdefault(f.file, []).append(f)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,50 +108,67 @@ class Weighted:
     weights: Weights
 
 
-def weighted(rows: FleetRows, pooled: Sequence[bool], together: bool = True) -> Weighted:
-    """Return the solution of a fleet with weights from its residuals: of all arms `together`, or of each arm by itself.
+def weighted(rows: FleetRows, pooled: Sequence[bool], noise: np.ndarray) -> Weighted:
+    """Return the solution of a fleet with weights from its residuals, which begin with this `noise` (arms, joints).
 
-    sigma^2 of a joint of an arm is the mean of that of the arm and of the median of the joint over the pooled arms.
+    The shared parameters are those of the `pooled` arms; residuals of the others are those of a fit of their own.
     """
-    problem, prior = rows.problem, rows.problem.prior_base
-    own_prior, shared_prior = prior[list(rows.own)], prior[list(rows.shared)]
-    count, joints = len(rows.arms), sorted({f.joint for f in problem.factors})
-    factors = [rows.factors_of(k) for k in range(count)]
-    power = {j: [f for f in problem.factors if f.joint == j] for j in joints}
-    first = {
-        j: sum(float(f.r[:, -1] @ f.r[:, -1]) for f in fs) / max(sum(f.rows for f in fs), 1) for j, fs in power.items()
-    }
-    noise = np.tile([max(first[j], 1e-300) for j in joints], (count, 1))
-    for _ in range(_ROUNDS + 1):
-        weights = {
-            (f.file, f.joint): 1 / float(np.sqrt(noise[k, joints.index(f.joint)]))
-            for k in range(count)
-            for f in factors[k]
-        }
-        triangles = [rows.triangle(fs, weights) for fs in factors]
-        solution = solve_arrow(triangles, pooled, shared_prior, own_prior)
-        squares, freedom = np.zeros((2, count, len(joints)))
-        for k in range(count):
-            own, shared = solution.own[k], solution.shared.x
-            if not (together and pooled[k]):
-                alone = solve_arrow([triangles[k]], [True], shared_prior, own_prior)
-                own, shared = alone.own[0], alone.shared.x
-            x = np.append(rows.values(own, shared), -1.0)
-            taken = len(rows.own) / len(joints) + (0 if together else len(rows.shared) / len(joints))
-            for f in factors[k]:
-                place = joints.index(f.joint)
-                squares[k, place] += float(np.sum((f.r @ x) ** 2))
-                freedom[k, place] += f.rows
-            for j in range(len(joints)):
-                independent = sum(f.independent for f in factors[k] if f.joint == joints[j])
-                freedom[k, j] *= max(1 - taken / max(independent, 1e-300), 0.1)
-        used = np.array(pooled)
-        shared_noise = np.median((squares / np.maximum(freedom, 1e-300))[used], axis=0)
-        floor = 1e-18 * np.array([first[j] for j in joints])
-        noise = np.maximum(
-            _SHARED * shared_noise + (1 - _SHARED) * squares / np.maximum(freedom, 1e-300), np.maximum(floor, 1e-300)
-        )
+    prior, own_prior = rows.priors
+    for again in (True, False):
+        weights, triangles = _weighted_triangles(rows, noise)
+        solution = solve_arrow(triangles, pooled, prior, own_prior)
+        if again:
+            alone = {k: _alone(rows, triangles[k]) for k in range(len(rows.arms)) if not pooled[k]}
+            x = [alone[k] if k in alone else rows.values(own, solution.shared.x) for k, own in enumerate(solution.own)]
+            noise = _noise(rows, x, len(rows.own), pooled)
     return Weighted(triangles, solution, weights)
+
+
+def weighted_apart(rows: FleetRows) -> tuple[list[ArmTriangle], np.ndarray]:
+    """Return the triangles of arms, with weights from the residuals of each arm's own fit, and the noise (arms, joints)."""
+    everyone = [True] * len(rows.arms)
+    noise = np.tile(np.maximum(rows.power, 1e-300), (len(rows.arms), 1))
+    for _ in range(_ROUNDS):
+        _, triangles = _weighted_triangles(rows, noise)
+        x = [_alone(rows, triangle) for triangle in triangles]
+        noise = _noise(rows, x, len(rows.own) + len(rows.shared), everyone)
+    return _weighted_triangles(rows, noise)[1], noise
+
+
+def _weighted_triangles(rows: FleetRows, noise: np.ndarray) -> tuple[Weights, list[ArmTriangle]]:
+    """Return the weights 1 / sigma by the noise sigma^2 (arms, joints), and the triangles of the arms."""
+    sigma, place = np.sqrt(noise), {joint: j for j, joint in enumerate(rows.joints)}
+    factors = [rows.factors_of(k) for k in range(len(rows.arms))]
+    weights = {
+        (f.file, f.joint): 1 / float(sigma[k, place[f.joint]]) for k, several in enumerate(factors) for f in several
+    }
+    return weights, [rows.triangle(several, weights) for several in factors]
+
+
+def _alone(rows: FleetRows, triangle: ArmTriangle) -> np.ndarray:
+    """Return base parameters (b,) of an arm by its own rows alone."""
+    prior, own_prior = rows.priors
+    shared = solve(triangle.rest, prior).x
+    return rows.values(solve(triangle.own_rows(shared), own_prior).x, shared)
+
+
+def _noise(rows: FleetRows, x: Sequence[np.ndarray], taken: int, used: Sequence[bool]) -> np.ndarray:
+    """Return sigma^2 (arms, joints) from the residuals of base parameters x, of which `taken` were fitted to each arm.
+
+    sigma^2 of a joint of an arm is the mean of that of the arm and of the median of the joint over the arms that are used.
+    """
+    place = {joint: j for j, joint in enumerate(rows.joints)}
+    squares, counts, independent = np.zeros((3, len(rows.arms), len(rows.joints)))
+    for k, values in enumerate(x):
+        for f in rows.factors_of(k):
+            at = k, place[f.joint]
+            squares[at] += float(np.sum((f.r @ np.append(values, -1.0)) ** 2))
+            counts[at] += f.rows
+            independent[at] += f.independent
+    freedom = counts * np.maximum(1 - taken / len(rows.joints) / np.maximum(independent, 1e-300), 0.1)
+    own = squares / np.maximum(freedom, 1e-300)
+    shared = np.median(own[np.array(used)], axis=0)
+    return np.maximum(_SHARED * shared + (1 - _SHARED) * own, np.maximum(1e-18 * rows.power, 1e-300))
 
 
 def inflation(rows: FleetRows, fitted: Weighted, pooled: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +179,7 @@ def inflation(rows: FleetRows, fitted: Weighted, pooled: Sequence[bool]) -> tupl
     tell, so it is the median over all pooled arms, which an arm that changed between two logs does not move. For shared ones they
     are those of whole arms.
     """
-    count, joints = len(rows.own), len({f.joint for f in rows.problem.factors})
+    count, joints = len(rows.own), len(rows.joints)
     shared = fitted.solution.shared.spread @ fitted.solution.shared.spread.T
     shared_ratios, own_ratios = [], []
     expected = np.maximum(np.diag(shared), 1e-300)

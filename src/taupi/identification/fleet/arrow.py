@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identification.rows.factors import append_rows
+from taupi.identification.rows.factors import append_rows, triangle
 from taupi.identification.solve import Solution, solve
 
 
@@ -95,7 +95,7 @@ def solve_arrow(
     ([5.0], [[1.0], [2.0]])
     """
     used = [arm.rest for arm, is_used in zip(arms, pooled, strict=True) if is_used]
-    shared = solve(np.vstack(used), prior)
+    shared = solve(triangle(np.vstack(used)), prior)
     covariance = shared.spread @ shared.spread.T
     own, conditional, moved, undetermined = [], [], [], []
     for arm in arms:

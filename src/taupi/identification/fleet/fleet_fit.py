@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -56,12 +56,34 @@ class ArmEstimate:
     by_log_variance: np.ndarray
 
 
+class ArmFits(Mapping[str, Fit]):
+    """The fit of each arm by its name, put together by `fit_of` its index when it is first asked for."""
+
+    def __init__(self, arms: Sequence[str], fit_of: Callable[[int], Fit]) -> None:
+        self._places = {arm: k for k, arm in enumerate(arms)}
+        self._fit_of, self._kept = fit_of, dict[str, Fit]()
+
+    def __getitem__(self, arm: str) -> Fit:
+        if arm not in self._kept:
+            self._kept[arm] = self._fit_of(self._places[arm])
+        return self._kept[arm]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, arm: object) -> bool:
+        return arm in self._places
+
+
 @dataclass(frozen=True, eq=False)
 class Fleet(Mapping[str, Fit]):
     """Arms of one kind: a mapping from the name of an arm to its `Fit`, with shared links and its own friction.
 
     Attributes:
-        fits: The fit of each arm.
+        fits: The fit of each arm, put together when it is asked for.
         shared: The shared parameters by name: value and standard error.
         spread: How each own parameter is spread over the fleet, by name.
         strangers: Arms that do not share the links of the others, and by what factor their misfit exceeds its expectation; their
@@ -71,7 +93,7 @@ class Fleet(Mapping[str, Fit]):
         record: Version, seed and the like.
     """
 
-    fits: dict[str, Fit] = field(repr=False)
+    fits: Mapping[str, Fit] = field(repr=False)
     shared: dict[str, tuple[float, float]] = field(repr=False)
     spread: dict[str, ParameterSpread]
     strangers: dict[str, float]

@@ -14,9 +14,9 @@ from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.build import build
 from taupi.identification.estimators.consistent import consistent_values
-from taupi.identification.fleet.arm_rows import FleetRows, Weighted, inflation, weighted
+from taupi.identification.fleet.arm_rows import FleetRows, Weighted, inflation, weighted, weighted_apart
 from taupi.identification.fleet.arrow import ArrowSolution, solve_arrow
-from taupi.identification.fleet.fleet_fit import ArmEstimate, Fleet, check_arms
+from taupi.identification.fleet.fleet_fit import ArmEstimate, ArmFits, Fleet, check_arms
 from taupi.identification.fleet.membership import strangers
 from taupi.identification.fleet.population import ParameterSpread, spread_of
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
@@ -97,11 +97,11 @@ def identify_fleet(
     )
     problem = build(inputs, consistent_values)
     rows, names, moments = _fleet_rows(problem, lists, times, own)
-    apart = weighted(rows, [True] * len(names), together=False)
+    triangles, noise = weighted_apart(rows)
     freedom = [max(sum(f.independent for f in rows.factors_of(k)) - problem.base.count, 1.0) for k in range(len(names))]
-    odd = strangers(apart.triangles, freedom)
+    odd = strangers(triangles, freedom)
     pooled = [k not in odd for k in range(len(names))]
-    fitted = weighted(rows, pooled)
+    fitted = weighted(rows, pooled, noise)
     return _fleet(rows, fitted, pooled, names, moments, {names[k]: ratio for k, ratio in odd.items()})
 
 
@@ -149,9 +149,11 @@ def _fleet_rows(
             place += 1
         kept.append(every[place])
         place += 1
-    names = [arm for arm in lists if any(arm == each[0] for each in kept)]
-    arms = tuple(tuple(k for k, each in enumerate(kept) if each[0] == arm) for arm in names)
-    moments = [tuple(each[2] for each in kept if each[0] == arm) for arm in names]
+    by_arm: dict[str, list[int]] = {}
+    for k, (arm, _, _) in enumerate(kept):
+        by_arm.setdefault(arm, []).append(k)
+    names, arms = list(by_arm), tuple(tuple(logs) for logs in by_arm.values())
+    moments = [tuple(kept[k][2] for k in logs) for logs in arms]
     kinds = [entry.kind.removesuffix("R") for entry in problem.base.parameters.layout.entries]
     own_places = tuple(k for k, kind in enumerate(kinds) if kind in own)
     shared = tuple(k for k in range(len(kinds)) if k not in own_places)
@@ -170,13 +172,12 @@ def _fleet(
     moments: Sequence[tuple[float, ...]],
     odd: dict[str, float],
 ) -> Fleet:
-    """Return the fleet: the spread of own parameters, own ones drawn to it, and a fit of each arm."""
+    """Return the fleet: the spread of own parameters, own ones drawn to it, and a fit of each arm, when it is asked for."""
     problem, base = rows.problem, rows.problem.base
     wider, shared_wider = inflation(rows, fitted, pooled)
     free = fitted.solution
     variances = np.where(free.undetermined, np.inf, free.apart(pooled) * wider)
-    prior = problem.prior_base
-    priors = prior[list(rows.shared)], prior[list(rows.own)]
+    priors = rows.priors
     alone = {k: solve_arrow([fitted.triangles[k]], [True], *priors) for k in range(len(names)) if not pooled[k]}
     links = [alone.get(k, free).shared.x for k in range(len(names))]
     by_log = [_by_log(rows, k, fitted, links[k], wider) for k in range(len(names))]
@@ -192,13 +193,16 @@ def _fleet(
     drawn = [arm.with_centres(each * np.sqrt(wider)) for arm, each in zip(fitted.triangles, pulls, strict=True)]
     final = solve_arrow(drawn, pooled, np.concatenate([priors[0], centres]), priors[1])
     shared_variance = np.sum(final.shared.spread[: len(rows.shared)] ** 2, axis=1) * shared_wider
-    fits, estimates = {}, {}
     doubts = np.array([each.doubt(own[:, i], variances[:, i]) for i, each in enumerate(spread.values())]).T * (
         pulls > 0
     )
-    for k, name in enumerate(names):
+
+    def fit_of(k: int) -> Fit:
         source, at = (alone[k], 0) if k in alone else (final, k)
-        fits[name] = _arm_fit(rows, k, source, at, (wider, shared_wider), np.nan_to_num(doubts[k]), fitted)
+        return _arm_fit(rows, k, source, at, (wider, shared_wider), np.nan_to_num(doubts[k]), fitted)
+
+    estimates = {}
+    for k, name in enumerate(names):
         log_names = tuple(problem.records[i].name for i in rows.arms[k])
         estimates[name] = ArmEstimate(own[k], variances[k], log_names, moments[k], *by_log[k])
     shared = {
@@ -207,7 +211,8 @@ def _fleet(
     }
     notes = [f"errors are wider by {np.sqrt(wider).max():.2g} at most than white noise makes them: noise is correlated"]
     notes += [f"{name} does not share the links of the others and is fitted alone" for name in odd]
-    return Fleet(fits, shared, spread, odd, estimates, (*notes, *problem.notes), dict(next(iter(fits.values())).record))
+    fits = ArmFits(names, fit_of)
+    return Fleet(fits, shared, spread, odd, estimates, (*notes, *problem.notes), dict(fits[names[0]].record))
 
 
 def _pulls(
@@ -240,9 +245,7 @@ def _arm_fit(
     """
     problem, logs = rows.problem, rows.arms[k]
     number = {log: i for i, log in enumerate(logs)}
-    factors, pieces = (
-        tuple(replace(f, file=number[f.file]) for f in rows.factors_of(k, which)) for which in (False, True)
-    )
+    factors, pieces = (tuple(f.at(number[f.file]) for f in rows.factors_of(k, which)) for which in (False, True))
     part = replace(
         problem,
         factors=factors,
@@ -278,8 +281,10 @@ def _by_log(
     """Return own parameters (logs, o) from each log of an arm alone, with these `shared` ones (s,), and their variances."""
     values, variances = [], []
     for log in rows.arms[k]:
-        factors = [f for f in rows.factors_of(k) if f.file == log]
-        own_rows = rows.triangle(factors, fitted.weights).own_rows(shared)
+        triangle = fitted.triangles[k]
+        if len(rows.arms[k]) > 1:
+            triangle = rows.triangle([f for f in rows.factors_of(k) if f.file == log], fitted.weights)
+        own_rows = triangle.own_rows(shared)
         solution = solve(own_rows, np.zeros(len(rows.own)))
         values.append(np.where(solution.undetermined, np.nan, solution.x))
         variances.append(np.where(solution.undetermined, np.nan, np.sum(solution.spread**2, axis=1) * wider))

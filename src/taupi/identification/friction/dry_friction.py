@@ -40,9 +40,12 @@ class Modulation:
 
     def columns(self, s: np.ndarray, qd: np.ndarray, load: np.ndarray) -> np.ndarray:
         """Return the columns (N, k), for states s (N, owners), velocities (N, n) and loads (N, n)."""
-        joints, falls = list(self.joints), self.widths > 0
-        fall = np.exp(-np.abs(qd[:, joints]) / np.where(falls, self.widths, 1.0))
-        return np.asarray(s[:, list(self.states)] * np.where(falls, fall, np.abs(load[:, joints])))
+        joints, states, falls = np.array(self.joints), np.array(self.states), self.widths > 0
+        factors = np.empty((len(joints), len(s)))
+        factors[falls] = np.exp(-np.abs(qd.T[joints[falls]]) / self.widths[falls, None])
+        factors[~falls] = np.abs(load.T[joints[~falls]])
+        factors *= s.T[states]
+        return factors.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,12 +173,12 @@ class PayloadEstimate:
             return f"No payload is seen on {self.frame} of {self.fit.robot.name}: less than {most:.3g} kg."
         error = self.stderr
         com = ", ".join(
-            f"{AXES[k]} {_with_error(1000 * c, 1000 * e)}" if np.isfinite(e) else f"{AXES[k]} not determined"
+            f"{AXES[k]} {_with_error(1000 * c, 1000 * e)} mm" if np.isfinite(e) else f"{AXES[k]} not determined"
             for k, (c, e) in enumerate(zip(self.com, error.com, strict=True))
         )
         inertia = "" if np.isfinite(error.inertia).any() else "; its inertia is not determined by this log"
         return (
-            f"Payload on {self.frame} of {self.fit.robot.name}: {self.mass:.4g} ± {error.mass:.2g} kg, centre of mass {com} mm"
+            f"Payload on {self.frame} of {self.fit.robot.name}: {self.mass:.4g} ± {error.mass:.2g} kg, centre of mass {com}"
             f"{inertia}"
         )
 
@@ -190,7 +190,7 @@ class PayloadEstimate:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of its numbers: quantity, value, standard error, 95 % interval, unit; the first row is the heading."""
-        result: list[tuple[str, ...]] = [("payload", "value", "±", "95 % interval", "unit")]
+        result: list[tuple[str, ...]] = [("payload", "value", "± standard error", "95 % interval", "unit")]
         error, half = np.asarray(self.stderr), np.asarray(self.intervals())
         names = ["mass", *(f"centre {a}" for a in AXES), *(f"I{AXES[i]}{AXES[j]}" for i, j in ENTRIES)]
         values = [self.mass, *self.com, *(self.inertia[i, j] for i, j in ENTRIES)]

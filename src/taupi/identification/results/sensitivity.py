@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from taupi.identification.rows.factors import JointFactor, triangle
+from taupi.identification.rows.factors import JointFactor, stack_factors
 
 # The logs are left out in this many parts: every fourth log, or, of fewer logs, stretches of time.
 _PARTS = 4
@@ -30,7 +30,7 @@ def shifts(
         groups.setdefault(part, []).append(f)
     largest = np.zeros(len(x))
     for group in groups.values():
-        rows = triangle(np.vstack([f.r * weights.get((f.file, f.joint), 1.0) for f in group]))
+        rows = stack_factors(group, weights)
         y = rows[:, :-1] @ spread
         share, v = np.linalg.eigh(y.T @ y)
         alone = share > 1 - 1e-6

@@ -21,6 +21,8 @@ BLIND = 0.05
 # Degrees of freedom of a joint's noise for which no independent rows are left. A parameter that depends on such a joint alone has
 # fewer than one, and its standard error is infinite.
 _NOTHING = 0.25
+# Neighbouring logs are taken together if there are more: enough clusters to tell standard errors by, and memory that is bounded.
+_CLUSTERS = 512
 # Parameters whose degrees of freedom are computed together: enough for products of matrices, few enough for memory.
 _AT_ONCE = 16
 
@@ -52,6 +54,7 @@ def uncertainty(
     relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e >= 1 for what
     neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are Satterthwaite's
     (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
+    Of more than 512 files, neighbours count as one: weighted rows of a joint have noise of one size.
     """
     b, d = spread.shape
     groups, stretches = _Groups(pieces, weights, x, spread), Stretches(pieces, weights, x, spread)
@@ -87,22 +90,30 @@ def loss_significance(
     return float(d.sum()) / max(spread, 1e-300)
 
 
+def _clusters(pieces: Sequence[JointFactor]) -> dict[int, int]:
+    """Return the cluster of each file: itself, or, of very many, as many neighbours as leave 512 clusters."""
+    files = sorted({f.file for f in pieces})
+    together = -(-len(files) // _CLUSTERS) or 1
+    return {file: file if together == 1 else k // together for k, file in enumerate(files)}
+
+
 class _Groups:
     """The rows of each (file, joint): their number of independent ones, their noise, and what it does to the scores."""
 
     def __init__(
         self, pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
     ) -> None:
-        keys = sorted({(f.file, f.joint) for f in pieces if f.rows and weights.get((f.file, f.joint), 1.0)})
+        cluster = _clusters(pieces)
+        keys = sorted({(cluster[f.file], f.joint) for f in pieces if f.rows and weights.get((f.file, f.joint), 1.0)})
         place, d = {key: k for k, key in enumerate(keys)}, spread.shape[1]
         self.spread = spread
         self.independent, self.squares = np.zeros(len(keys)), np.zeros(len(keys))
         self.information = np.zeros((len(keys), d, d))
         for f in pieces:
-            key = (f.file, f.joint)
-            if key not in place:
+            key, weight = (cluster[f.file], f.joint), weights.get((f.file, f.joint), 1.0)
+            if key not in place or not weight:
                 continue
-            k, r = place[key], f.r * weights.get(key, 1.0)
+            k, r = place[key], f.r * weight
             y = r[:, :-1] @ spread
             self.independent[k] += f.independent
             self.squares[k] += float(np.sum((r @ np.append(x, -1.0)) ** 2))
@@ -119,7 +130,8 @@ class _Groups:
 
     def freedom(self) -> np.ndarray:
         """Return the degrees of freedom (b,) of A M_0 A^T."""
-        parts = np.sum((self.spread @ self.information) * self.spread, axis=2).T * self.variance
+        parts = np.array([np.sum((self.spread @ each) * self.spread, axis=1) for each in self.information]).T
+        parts *= self.variance
         total = np.maximum(parts.sum(axis=1), np.finfo(float).tiny)
         return np.asarray(1 / np.maximum(np.sum((parts / total[:, None]) ** 2 / self.left, axis=1), 1e-9))
 
@@ -138,9 +150,10 @@ class Stretches:
         self, pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
     ) -> None:
         groups: dict[tuple[int, int], list[JointFactor]] = {}
+        cluster = _clusters(pieces)
         for f in pieces:
             if len(f.r):
-                groups.setdefault((f.file, f.stretch), []).append(f)
+                groups.setdefault((cluster[f.file], f.stretch), []).append(f)
         d = spread.shape[1]
         self.spread = spread
         keys = list(groups)

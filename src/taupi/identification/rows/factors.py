@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from taupi.identification.rows.entries import Entries, Places
+from taupi.identification.rows.packed_rows import PackedRows, PackedRowsField
 
 # Initial number of samples in a stretch of time: three periods of the cutoff, with the default decimation.
 STRETCH = 32
@@ -15,6 +16,8 @@ STRETCH = 32
 MOST_STRETCHES = 64
 # In a quick solution, combinations of columns below this share of the strongest are left at zero.
 WEAKEST = 1e-6
+# Rows of factors that are stacked at once: those of a thousand logs are not in memory twice.
+_STACKED = 1 << 16
 # Block size of LAPACK's update of a triangle by further rows, which is twice as fast here as factorising both together.
 _PANEL = 8
 
@@ -24,13 +27,14 @@ class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
 
     `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
-    `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth.
+    `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth. R may be kept
+    packed, without its zeros; each use then unpacks it.
     """
 
     file: int
     joint: int
-    r: np.ndarray
-    rows: int
+    r: PackedRowsField = PackedRowsField()
+    rows: int = 0
     total: float = 0.0
     stretch: int = -1
     share: float = 1.0
@@ -39,6 +43,25 @@ class JointFactor:
     def independent(self) -> float:
         """How many independent samples the rows are worth."""
         return self.rows * self.share
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its rows are kept packed."""
+        return isinstance(PackedRowsField.kept(self), PackedRows)
+
+    def at(self, file: int, stretch: int | None = None) -> JointFactor:
+        """Return the same rows as those of the log with this index, and of another stretch if one is given."""
+        at = self.stretch if stretch is None else stretch
+        return JointFactor(file, self.joint, PackedRowsField.kept(self), self.rows, self.total, at, self.share)
+
+    def packed(self) -> JointFactor:
+        """Return the factor with its rows kept packed."""
+        rows = PackedRows.of(self.r)
+        return JointFactor(self.file, self.joint, rows, self.rows, self.total, self.stretch, self.share)
+
+    def unpacked(self) -> JointFactor:
+        """Return the factor with its rows kept as an array."""
+        return JointFactor(self.file, self.joint, self.r, self.rows, self.total, self.stretch, self.share)
 
 
 class Compressor:
@@ -184,22 +207,34 @@ def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
     groups: dict[tuple[int, int], list[JointFactor]] = {}
     for f in pieces:
         groups.setdefault((f.file, f.joint), []).append(f)
-    return [
-        JointFactor(
-            file,
-            joint,
-            triangle(np.vstack([f.r for f in g])),
-            sum(f.rows for f in g),
-            sum(f.total for f in g),
-            share=g[0].share,
-        )
-        for (file, joint), g in groups.items()
-    ]
+    return [join_stretches(group) for group in groups.values()]
 
 
-def stack_factors(factors: Iterable[JointFactor], weights: dict[tuple[int, int], float] | None = None) -> np.ndarray:
-    """Return one triangle of several factors, each multiplied by the weight of its (file, joint), 1 by default."""
-    return triangle(np.vstack([f.r * (weights or {}).get((f.file, f.joint), 1.0) for f in factors]))
+def join_stretches(group: Sequence[JointFactor], stretch: int = -1) -> JointFactor:
+    """Return one factor of several of one joint in one file, that of this `stretch`; one that is alone shares its memory."""
+    first, rows = group[0], np.vstack([f.r for f in group])
+    r = triangle(rows)
+    if len(group) == 1 and r is rows:
+        return first.at(first.file, stretch)
+    counts = sum(f.rows for f in group), sum(f.total for f in group)
+    return JointFactor(first.file, first.joint, r, *counts, stretch, first.share)
+
+
+def stack_factors(factors: Iterable[JointFactor], weights: Mapping[tuple[int, int], float] | None = None) -> np.ndarray:
+    """Return one triangle of several factors, each multiplied by the weight of its (file, joint), 1 by default.
+
+    Those of very many logs are put together in parts, in their order.
+    """
+    parts: list[np.ndarray] = []
+    count = 0
+    for f in factors:
+        rows = f.r * (weights or {}).get((f.file, f.joint), 1.0)
+        if parts and count + len(rows) > _STACKED:
+            parts = [triangle(np.vstack(parts))]
+            count = len(parts[0])
+        parts.append(rows)
+        count += len(rows)
+    return triangle(np.vstack(parts))
 
 
 def residual_squares(factors: Sequence[JointFactor], x: np.ndarray) -> dict[tuple[int, int], float]:

@@ -102,7 +102,8 @@ class LocalPasses:
         """Return the pieces of all logs by a plan, in the order of the logs."""
         parts = compress_recordings(self._pool, plan.friction, self._recordings, most=plan.most_stretches)
         self._recordings = with_speeds(self._recordings, parts)
-        return [piece_of(r, part) for r, part in zip(self._recordings, parts, strict=True)]
+        count = len(parts)
+        return [piece_of(r, part).of_many(count) for r, part in zip(self._recordings, parts, strict=True)]
 
 
 def choice_order(logs: int, seed: int) -> list[int]:

@@ -15,7 +15,7 @@ from taupi.identification.rows.pieces import Piece
 from taupi.identification.rows.recording import LogRecord
 from taupi.input_files import parse_json
 from taupi.schema import conformed
-from taupi.signals.formats.npz import arrays_in
+from taupi.signals.formats.npz import arrays_in, text_in
 
 SCHEMA = 1
 
@@ -69,7 +69,7 @@ def read_piece(content: bytes, name: str) -> tuple[Piece, dict[str, Any]]:
     """Return the piece in the content of a file, and the facts that are kept with it; `name` is the file's, for errors."""
     try:
         arrays = arrays_in(content, name)
-        data = parse_json(str(arrays["data"]), name, "a piece of a fit")
+        data = parse_json(text_in(arrays["data"]) or "", name, "a piece of a fit")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise TaupiError(f"{name} has another schema than {SCHEMA}: another version wrote it.")
         data = conformed(data, PieceData, name)

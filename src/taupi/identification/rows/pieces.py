@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taupi.identification.rows.compression import Compressed, compress
-from taupi.identification.rows.factors import JointFactor, triangle
+from taupi.identification.rows.factors import JointFactor, join_stretches, triangle
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import LogRecord, Recording
 from taupi.signals.read import LogLike
 from taupi.signals.stated_gains import rests_on_gains
 from taupi.threads import small_algebra
+
+# The factors of more logs than this are kept packed.
+_MANY = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +46,34 @@ class Piece:
 
     def with_columns(self, count: int) -> Piece:
         """Return the piece with the first `count` columns alone, and the torque."""
-        factors = tuple(replace(f, r=triangle(np.delete(f.r, np.s_[count:-1], axis=1))) for f in self.factors)
-        return replace(self, compressed=replace(self.compressed, factors=factors))
+        factors = (replace(f, r=triangle(np.delete(f.r, np.s_[count:-1], axis=1))) for f in self.factors)
+        packed = any(f.is_packed for f in self.factors)
+        return self._with_factors(tuple(f.packed() if packed else f for f in factors))
 
     def at(self, file: int) -> Piece:
         """Return the piece as that of the log with this index."""
-        factors = tuple(replace(f, file=file) for f in self.factors)
+        return self._with_factors(tuple(f.at(file) for f in self.factors))
+
+    def with_stretches(self, most: int) -> Piece:
+        """Return the piece with at most so many stretches of time: neighbours are joined."""
+        count = 1 + max((f.stretch for f in self.factors), default=0)
+        together = -(-count // most)
+        if together == 1:
+            return self
+        groups: dict[tuple[int, int], list[JointFactor]] = {}
+        for f in self.factors:
+            groups.setdefault((f.stretch // together, f.joint), []).append(f)
+        return self._with_factors(tuple(join_stretches(group, stretch) for (stretch, _), group in groups.items()))
+
+    def packed(self) -> Piece:
+        """Return the piece with its factors kept without their zeros: a third of the memory, and slower to use."""
+        return self._with_factors(tuple(f.packed() for f in self.factors))
+
+    def of_many(self, logs: int) -> Piece:
+        """Return the piece as it is kept beside those of so many `logs`: packed if they are many."""
+        return self.packed() if logs > _MANY else self._with_factors(tuple(f.unpacked() for f in self.factors))
+
+    def _with_factors(self, factors: tuple[JointFactor, ...]) -> Piece:
         return replace(self, compressed=replace(self.compressed, factors=factors))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -131,6 +132,7 @@ class RowMaker:
         self._modulation = plan.modulation
         own = _places(plan.program)
         p, self.n = own.shape
+        self._own_entries = len(own.columns)
         modulated = () if plan.modulation is None else plan.modulation.joints
         self.p = p + len(modulated)
         columns, joints = (
@@ -144,10 +146,11 @@ class RowMaker:
         self._owners = np.array([owner[int(column)] for column in own.columns[self._friction]], dtype=int)
         self._signs = plan.directions[self._owners, own.joints[self._friction]]
         rigid = np.zeros(p) if plan.modulation is None else plan.modulation.rigid
-        # How the entries of Y add up to the load of each joint.
-        self._to_load = np.zeros((self.n, len(own.columns)))
-        self._to_load[own.joints, np.arange(len(own.columns))] = rigid[own.columns]
-        self._to_load[:, self._friction] = 0.0
+        # How the entries of Y add up to the load of each joint: those of a joint follow one another.
+        to_load = rigid[own.columns]
+        to_load[self._friction] = 0.0
+        edges = np.searchsorted(own.joints, np.arange(self.n + 1)).tolist()
+        self._to_load = [(slice(a, b), to_load[a:b]) for a, b in pairwise(edges)]
 
     @property
     def used(self) -> np.ndarray:
@@ -200,13 +203,13 @@ class RowMaker:
     def _table(self, chunk: _Chunk) -> np.ndarray:
         """Return what is filtered (C, N): the entries of Y, those of modulated friction, tau, use, other shapes."""
         block, n = chunk.samples, self.n
-        entries, own = len(self.places.columns), self._to_load.shape[1]
+        entries, own = len(self.places.columns), self._own_entries
         table = np.empty((entries + 2 * n + chunk.shapes.shape[1], len(block)))
         y = table[:own]
         self._kernel(*regressor_inputs(self._plan.program, block.q, block.qd, block.qdd), out=y)
         y[self._friction] = self._signs[:, None] * chunk.s.T[self._owners]
         if self._modulation is not None:
-            load = (self._to_load @ y).T - block.known
+            load = np.stack([weights @ y[places] for places, weights in self._to_load], axis=1) - block.known
             table[own:entries] = self._modulation.columns(chunk.s, block.qd, load).T
         table[entries : entries + n], table[entries + n : entries + 2 * n] = block.tau.T, block.use.T
         table[entries + 2 * n :] = chunk.shapes.T

@@ -17,6 +17,7 @@ from taupi.program.explicit.symbol_names import GREEK, parts_of, symbol_name, ve
 
 _DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 _MARKS = {"d": "˙", "dd": "¨"}
+_DOTS = "font-weight:900;font-size:1.3em"  # as accents, browsers set them so small that one dot and two look alike
 _LONE_SUBSCRIPT = re.compile(r"<msub>((?:(?!<msub>).)*)</msub>")
 _FUNCTION = re.compile(r"<mrow>(<mi>(?:sin|cos)</mi>)(<mo>\(</mo>(?:(?!<mo>[()]</mo>).)*<mo>\)</mo>)</mrow>")
 _FUNCTION_TEXT = {"fabs": "Abs", "fmin": "Min", "fmax": "Max", "inv": "1/", "constpow": "Pow", "pow": "Pow"}
@@ -210,7 +211,7 @@ class TextWriter(Writer):
 
 
 class LatexWriter(Writer):
-    """LaTeX: -\\frac{1}{2} L_{1} L_{2} m_{2} \\dot{q}_{1} \\sin(q_{2})."""
+    """LaTeX: `-\\frac{1}{2} L_{1} L_{2} m_{2} \\dot{q}_{1} \\sin(q_{2})`."""
 
     times = r"\,"
     barred = True
@@ -281,7 +282,7 @@ class MathMLWriter(Writer):
         below = ",".join(x for x in (below, *map(str, atom.index)) if x)
         shown = self._letter(letter)
         if dots:
-            shown = f'<mover accent="true">{shown}<mo>{_MARKS[dots]}</mo></mover>'
+            shown = f'<mover>{shown}<mo style="{_DOTS}">{_MARKS[dots]}</mo></mover>'
         return f"<msub>{shown}<mi>{escape(below)}</mi></msub>" if below else shown
 
     def name(self, name: str) -> str:  # noqa: D102

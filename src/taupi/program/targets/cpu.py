@@ -20,8 +20,9 @@ from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.arguments import batch
 from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
 from taupi.program.program import Program
-from taupi.program.targets.simd.llvm_module import build_module
+from taupi.program.recycled_memory import LEAST, MEMORY
 from taupi.program.targets.simd.machine_code import begin, features, load
+from taupi.program.targets.simd.module import STALE, STREAM, Module
 from taupi.progress import progress
 
 if TYPE_CHECKING:
@@ -54,9 +55,12 @@ def compile_ahead(*programs: Program) -> None:
 
     For what is sure to be called soon, while there is other work to do.
     """
+    from taupi.program.targets.simd.llvm_module import build_module
+
     width = vector_width(np.dtype("float64"))
     for program in programs:
-        begin(build_module(program, "samples", width, _SCALARS["float64"]).text)
+        module = build_module(program, "samples", width, _SCALARS["float64"])
+        begin(module.text, module.level)
 
 
 class Kernel:
@@ -64,7 +68,8 @@ class Kernel:
 
     `program`, `threads`, `layout` and `dtype` are those of `build`. `lanes` is the number of samples computed together, by
     default as many as a vector register holds. With one lane the code computes one sample at a time: it is slower on a
-    batch, but faster on a single sample, which would fill an eighth of each vector.
+    batch, but faster on a single sample, which would fill an eighth of each vector. `compiled` is what another process made of
+    the program: the module, the engine with its machine code, and how many entries of each output are not always zero.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Kernel:
         layout: str = "samples",
         dtype: DTypeLike = "float64",
         lanes: int | None = None,
+        compiled: tuple[Module, Any, list[int]] | None = None,
     ) -> None:
         threads = whole_number("threads", threads)
         checked_layout(layout)
@@ -82,15 +88,10 @@ class Kernel:
             raise unknown(Argument("dtype"), name, _SCALARS)
         self.program, self.threads, self.layout, self.dtype = program, threads, layout, np.dtype(name)
         self.lanes = vector_width(self.dtype) if lanes is None else lanes
-        with _watched(program) as step:
-            step("instructions")
-            self._module = build_module(program, layout, self.lanes, _SCALARS[name])
-            step("machine code")
-            self._engine = load(self._module.text)
+        self.module, self._engine, self.nonzeros = compiled or _compiled(program, layout, self.lanes, name)
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
-        self._counts = [len(program.nonzeros(k)) for k in range(len(program.outputs))]
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._local = threading.local()
         self._arity = len(program.inputs)
@@ -102,11 +103,11 @@ class Kernel:
     @property
     def block(self) -> int:
         """The number of samples in a block: besides the output, each thread holds the results of two blocks."""
-        return self._module.block
+        return self.module.block
 
     def shapes(self, n: int) -> list[tuple[int, ...]]:
         """Return the shapes of the outputs for `n` samples, with batch axes flattened."""
-        return output_shapes(self._shapes, self._counts, self.layout, n)
+        return output_shapes(self._shapes, self.nonzeros, self.layout, n)
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Evaluate for arrays with any leading batch axes, by position (`args`) or by name (`kwargs`).
@@ -118,11 +119,15 @@ class Kernel:
             return result
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
-        results = self.empty(n) if out is None else self._checked_out(out, n, shape)
+        recycled = out is None and self.layout == "samples" and n * sum(self._sizes) * self.dtype.itemsize >= LEAST
+        if recycled:
+            results = [MEMORY.array(s, self.dtype) for s in self.shapes(n)]
+        else:
+            results = self.empty(n) if out is None else self._checked_out(out, n, shape)
         if out is not None and any(np.may_share_memory(a, r) for a in arrays for r in results):
             arrays = [a.copy() for a in arrays]  # results are written while later samples are still to be read
         if n:
-            self._run_all(arrays, results, n)
+            self._run_all(arrays, results, n, recycled)
         if self.layout == "samples" and out is None:
             results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
@@ -175,11 +180,14 @@ class Kernel:
                 )
         return results
 
-    def _run_all(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int) -> None:
-        """Run all n samples, divided among the threads; ctypes releases the interpreter lock meanwhile."""
+    def _run_all(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, stale: bool = False) -> None:
+        """Run all n samples, divided among the threads; ctypes releases the interpreter lock meanwhile.
+
+        Results are `stale` if they are not zero before.
+        """
         parts = min(self.threads, n // _SAMPLES_PER_THREAD)
         if parts < 2:
-            self._run_part(arrays, results, n, 0, n)
+            self._run_part(arrays, results, n, 0, n, stale)
             return
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
         # A forked process has none of its parent's threads.
@@ -188,12 +196,15 @@ class Kernel:
 
             self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
         pool = self._pools[os.getpid()]
-        jobs = [pool.submit(self._run_part, arrays, results, n, a, b) for a, b in pairwise(edges)]
+        jobs = [pool.submit(self._run_part, arrays, results, n, a, b, stale) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 
-    def _run_part(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int) -> None:
+    def _run_part(
+        self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int, stale: bool
+    ) -> None:
         table = self.table(arrays, results, n, self._scratch())
+        table[-1] |= STALE if stale else 0
         self._run(_address(table), start, stop)
 
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
@@ -209,12 +220,12 @@ class Kernel:
             entries += [_address(r), size if self.layout == "samples" else n]
         kept = _address(scratch)
         streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
-        rows = kept + self._module.kept * self.dtype.itemsize
-        return np.array([*entries, kept, rows, int(streamed)], dtype=np.int64)
+        rows = kept + self.module.kept * self.dtype.itemsize
+        return np.array([*entries, kept, rows, STREAM if streamed else 0], dtype=np.int64)
 
     def scratch(self) -> np.ndarray:
         """Return scratch memory for one caller at a time."""
-        return _aligned_zeros((self._module.kept + self._module.rows,), self.dtype)
+        return _aligned_zeros((self.module.kept + self.module.rows,), self.dtype)
 
     def _scratch(self) -> np.ndarray:
         if not hasattr(self._local, "scratch"):
@@ -276,6 +287,18 @@ class BoundKernel:
     def __call__(self) -> None:
         """Compute the outputs from the inputs; `run()` does the same, without the overhead of this method."""
         self.run()
+
+
+def _compiled(program: Program, layout: str, lanes: int, dtype: str) -> tuple[Module, Any, list[int]]:
+    """Return the module of a program, an engine with its machine code, and the number of nonzeros of each output."""
+    from taupi.program.targets.simd.llvm_module import build_module
+
+    with _watched(program) as step:
+        step("instructions")
+        module = build_module(program, layout, lanes, _SCALARS[dtype])
+        step("machine code")
+        engine = load(module.text, module.level)
+    return module, engine, [len(program.nonzeros(k)) for k in range(len(program.outputs))]
 
 
 def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:

@@ -37,6 +37,9 @@ def plot(thing: Any, *settings: Any, **keywords: Any) -> Figure:
 
     `plot(fit, path=None, force=False)` draws identified parameters with their 95 % intervals beside the description's values.
 
+    `plot(fleet, path=None, force=False)` draws what each arm has for itself beside the typical arm, with 95 % intervals; what
+    stands out is red.
+
     `plot(validation, path=None, force=False)` draws torque measured and predicted, and the residual, joint by joint.
 
     `plot(run, path=None, force=False)` draws a simulated run over time: positions with the reference dashed, errors, torques,

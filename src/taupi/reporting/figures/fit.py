@@ -20,7 +20,7 @@ PALE, PRIOR = "#b9c2cc", "#e08a2e"
 
 @plot.register(Fit)
 def plot_fit(fit: Fit, path: PathLike | None = None, force: bool = False) -> Figure:
-    """Draw base parameters with their intervals, one panel per unit; pale ones cannot be told from zero; see `plot`."""
+    """Draw base parameters with their intervals, one panel per unit; pale ones could be zero; see `plot`."""
     check_path(path, force)
     units = fit.basis.parameters.units
     groups = [[k for k, u in enumerate(units) if u == unit] for unit in dict.fromkeys(units)]
@@ -33,7 +33,7 @@ def plot_fit(fit: Fit, path: PathLike | None = None, force: bool = False) -> Fig
         for row, g in enumerate(column):
             _panel(part.add_subplot(grid[row]), fit, groups[g])
     first = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*first, loc="outside upper right", ncols=3, frameon=False, fontsize=8)
+    figure.legend(*first, loc="outside lower left", ncols=3, frameon=False, fontsize=8)
     title = f"{drawn_text(fit.robot.name)}: {len(fit.values)} base parameters by {fit.estimator}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return finished(figure, path, force)
@@ -46,7 +46,7 @@ def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
     known = ~fit.undetermined[rows]
     y = np.arange(len(rows))[::-1]
     clear = fit.significant[rows] & known
-    for mask, colour, label in ((clear, PREDICTED, "identified, 95 % interval"), (~clear, PALE, "not told from zero")):
+    for mask, colour, label in ((clear, PREDICTED, "identified, 95 % interval"), (~clear, PALE, "could be zero")):
         half = np.where(known, (high - low) / 2, 0.0)
         if mask.any() or label.startswith("identified"):
             axes.errorbar(
@@ -65,7 +65,7 @@ def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
     axes.set_yticks(y, [drawn_text(fit.names[k]) for k in rows], fontsize=7)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.axvline(0, color=INK, lw=0.6)
-    axes.set_title(fit.basis.parameters.units[rows[0]], fontsize=8, loc="left", color=INK)
+    axes.set_title(fit.basis.parameters.units[rows[0]].replace("^2", "²"), fontsize=8, loc="left", color=INK)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color=RULE, lw=0.5)
     axes.set_axisbelow(True)

@@ -41,7 +41,7 @@ def plot_robot(
     frame_view(axes, arm.points, plane)
     draw_legend(axes, arm)
     axes.set_title(drawn_text(robot.name), color=INK)
-    if names:
+    if names and arm.names:
         label_frames(axes, arm, plane)
     return finished(axes.figure, path, force)
 

@@ -65,7 +65,7 @@ def _draw(upper: Axes, lower: Axes, validation: Validation, j: int, errors: Join
         f"{drawn_text(errors.name)}, relative error {errors.relative:.2%}", fontsize=9, color=INK, loc="left"
     )
     upper.tick_params(labelbottom=False)
-    upper.set_ylabel("torque, SI", fontsize=7, color=INK)
+    upper.set_ylabel("torque (N m, N)", fontsize=7, color=INK)
     for axes in (upper, lower):
         axes.tick_params(labelsize=7, colors=INK)
         axes.margins(x=0)

@@ -69,10 +69,12 @@ def _template(kind: type[Section]) -> Template:
 
 
 def cell(text: str, kind: str = "") -> str:
-    """Return a table's cell; `kind` is a class of the style sheet: name, number, long or short.
+    """Return a table's cell; `kind` is a class of the style sheet: name, number, long or short; or it is a unit.
 
     A short one is cut off where it is longer than its column; pointing at it tells the rest, and a click or the Tab key opens it.
     """
+    if kind == "unit":
+        return f"<td>{html.escape(text.replace('^2', '²'))}</td>"
     if kind == "short":
         words = html.escape(text)
         return f'<td class="short" tabindex="0" title="{words}">{words}</td>'

@@ -69,7 +69,10 @@ def _windows(positions: Positions, half: int) -> Iterator[tuple[np.ndarray, np.n
     """Yield q (N, n) block by block with |q(k + half) - q(k - half)|; beyond the record's ends q is constant."""
     for piece, keep in overlapping_pieces(positions(), half):
         after = len(piece) - keep.stop
-        padded = np.pad(piece, ((half - keep.start, half - after), (0, 0)), mode="edge")
+        if keep.start < half or after < half:  # at the ends of the record
+            padded = np.pad(piece, ((half - keep.start, half - after), (0, 0)), mode="edge")
+        else:
+            padded = piece
         yield piece[keep], displacement(padded, half)
 
 

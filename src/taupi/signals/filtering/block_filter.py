@@ -84,7 +84,7 @@ class ZeroPhaseStream:
         self._rest = np.zeros((0, 0))  # samples that do not fill a block
         self._latest: list[np.ndarray] = []  # parts that hold at least the last `reach` + 1 samples
         self._own: list[np.ndarray] = []  # results of blocks that wait for those behind them
-        self._before = np.zeros((0, 0, 0))  # of the blocks before these, what reaches beyond them
+        self._gains: list[np.ndarray] = []  # what these blocks, and those before them, hand to others
 
     def wanted(self, about: int) -> int:
         """Return the number of samples, at least one block and otherwise at most `about`, after which no block is begun."""
@@ -141,28 +141,31 @@ class ZeroPhaseStream:
                 wide, (columns, count, size + 2 * margin), (step, size * one, one)
             )
             wide = np.ascontiguousarray(windows)
-        self._own.append((wide.reshape(columns * count, -1) @ self._design.gather).reshape(columns, count, -1))
+        product = (wide.reshape(columns * count, -1) @ self._design.gather).reshape(columns, count, -1)
+        outputs = self._design.spread.shape[1]
+        self._own.append(product[:, :, :outputs])
+        self._gains.append(self._design.as_complex(product[:, :, outputs:]))
 
     def _complete(self, last: bool) -> np.ndarray:
         """Return the samples of blocks of which enough neighbours are known, all of them at the end."""
         design, ahead = self._design, self._design.ahead(self._reach)
         columns, outputs = len(self._rest), design.spread.shape[1]
-        if not len(self._before):
-            self._before = np.zeros((columns, ahead, design.gather.shape[1] - outputs))
-        after = [np.zeros_like(self._before)] if last else []
-        gains = np.concatenate([self._before, *(own[:, :, outputs:] for own in self._own), *after], axis=1)
-        ready = gains.shape[1] - 2 * ahead
+        nothing = np.zeros((2 * len(design.powers), columns, ahead))
+        first = [] if self._emitted or self._dropped else [nothing]
+        gains = np.concatenate([*first, *self._gains, *([nothing] if last else [])], axis=2)
+        ready = gains.shape[2] - 2 * ahead
         if ready <= 0:
             return np.zeros((len(self._stencils), columns, 0))
-        out = design.from_neighbours(gains, ahead) @ design.spread
+        self._gains = [gains[:, :, ready:].copy()]
+        out = np.empty((columns, ready, outputs))
         done = 0
         while done < ready:
             own = self._own[0]
             now = min(own.shape[1], ready - done)
-            out[:, done : done + now] += own[:, :now, :outputs]
+            out[:, done : done + now] = own[:, :now]
             self._own[:1] = [own[:, now:]] if now < own.shape[1] else []
             done += now
-        self._before = gains[:, ready : ready + ahead].copy()
+        design.add_neighbours(out, gains, ahead)
         drop = min(self._early - self._dropped, ready)
         self._dropped += drop
         kept = out[:, drop:].reshape(columns, ready - drop, len(self._stencils), _KEPT).transpose(2, 0, 1, 3)
@@ -201,22 +204,34 @@ class _Design:
         """Return how many blocks on each side a block depends on, a power of two."""
         return int(2 ** np.ceil(np.log2(max(1, -(-reach // self.size)))))
 
-    def from_neighbours(self, gains: np.ndarray, ahead: int) -> np.ndarray:
-        """Return the states (C, B, 4 k) at both ends of blocks, from the gains (C, ahead + B + ahead, 4 k) of all blocks."""
+    def as_complex(self, gains: np.ndarray) -> np.ndarray:
+        """Return gains (C, B, 4 k) of blocks as complex numbers (2 k, C, B): those of each pole on either side lie together."""
         poles = len(self.powers)
-        ready = gains.shape[1] - 2 * ahead
-        forwards = gains[:, : ahead + ready - 1, :poles] + 1j * gains[:, : ahead + ready - 1, poles : 2 * poles]
-        behind = slice(ahead + 1, None)
-        backwards = gains[:, behind, 2 * poles : 3 * poles] + 1j * gains[:, behind, 3 * poles :]
+        parts = gains.transpose(2, 0, 1).reshape(2, 2, poles, *gains.shape[:2])
+        result = np.empty((2, *parts.shape[2:]), dtype=complex)
+        result.real, result.imag = parts[:, 0], parts[:, 1]
+        return result.reshape(2 * poles, *gains.shape[:2])
+
+    def add_neighbours(self, out: np.ndarray, gains: np.ndarray, ahead: int) -> None:
+        """Add to the values `out` (C, B, S m) of blocks what others contribute, whose gains are (2 k, C, ahead + B + ahead)."""
+        from scipy.linalg.blas import dgemm
+
+        poles, (columns, ready, outputs) = len(self.powers), out.shape
+        forwards, backwards = gains[:poles, :, : ahead + ready - 1].copy(), gains[poles:, :, ahead + 1 :].copy()
         # Sums over 1, 2, 4, ... blocks: z_b = sum over j < ahead of p^(K j) g_(b - 1 - j).
         span = 1
         while span < ahead:
-            power = self.powers**span
-            forwards[:, span:] += power * forwards[:, :-span].copy()
-            backwards[:, :-span] += power * backwards[:, span:].copy()
+            power = (self.powers**span)[:, None, None]
+            forwards[:, :, span:] += power * forwards[:, :, :-span]
+            backwards[:, :, :-span] += power * backwards[:, :, span:]
             span *= 2
-        z, y = forwards[:, ahead - 1 :], backwards[:, :ready]
-        return np.concatenate([z.real, z.imag, y.real, y.imag], axis=2)
+        states = np.empty((4, poles, columns, ready))
+        for k, z in enumerate((forwards[:, :, ahead - 1 :], backwards[:, :, :ready])):
+            states[2 * k], states[2 * k + 1] = z.real, z.imag
+        # The sum out + states^T spread, in place, with arrays as Fortran sees them.
+        total = out.reshape(columns * ready, outputs).T
+        product = dgemm(1.0, self.spread.T, states.reshape(4 * poles, -1).T, 1.0, total, trans_b=True, overwrite_c=True)
+        assert np.may_share_memory(product, out)
 
 
 @lru_cache(maxsize=32)

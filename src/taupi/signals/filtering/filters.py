@@ -112,22 +112,19 @@ def overlapping_pieces(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[t
 
     The slices together hold every row once and in order.
     """
-    before: np.ndarray | None = None
-    pending: np.ndarray | None = None
+    piece: np.ndarray | None = None
+    lead = 0  # rows of the piece that were in a slice before
     for block in blocks:
         rows = np.asarray(block, dtype=float)
-        pending = rows if pending is None else np.concatenate((pending, rows))
-        ready = len(pending) - overlap
-        if ready < max(overlap, 1):
+        piece = rows if piece is None else np.concatenate((piece, rows))
+        stop = len(piece) - overlap
+        if stop - lead < max(overlap, 1):
             continue
-        lead = 0 if before is None else len(before)
-        piece = pending if before is None else np.concatenate((before, pending))
-        yield piece, slice(lead, lead + ready)
-        before, pending = piece[max(0, lead + ready - overlap) : lead + ready], pending[ready:]
-    if pending is not None and len(pending):
-        lead = 0 if before is None else len(before)
-        piece = pending if before is None else np.concatenate((before, pending))
-        yield piece, slice(lead, lead + len(pending))
+        yield piece, slice(lead, stop)
+        start = max(0, stop - overlap)
+        piece, lead = piece[start:], stop - start
+    if piece is not None and len(piece) > lead:
+        yield piece, slice(lead, len(piece))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,22 +221,35 @@ def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
 
 
 def filter_roots(rate_hz: float, cutoff_hz: float, order: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the zeros, the poles and the gain of one pass of the filter."""
+    """Return the zeros, the poles and the gain of one pass of the filter.
+
+    The poles of a Butterworth filter lie on a half circle; the bilinear transform s = 4 (z - 1) / (z + 1) brings them to discrete
+    time, with the cutoff where it was asked for. SciPy has the same numbers, but takes half a second to import.
+
+    >>> import scipy.signal
+    >>> expected = scipy.signal.butter(4, 8, fs=250, output="zpk")
+    >>> [bool(np.allclose(a, b, rtol=1e-12, atol=0)) for a, b in zip(filter_roots(250, 8, 4), expected, strict=True)]
+    [True, True, True]
+    """
     rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    zeros, poles, gain = _design(rate, cutoff, whole_number("order", order), "zpk")
-    return np.array(zeros), np.array(poles), float(gain)
+    count = whole_number("order", order)
+    radius = 4 * math.tan(math.pi * cutoff / rate)
+    circle = -radius * np.exp(1j * np.pi * np.arange(1 - count, count, 2) / (2 * count))
+    gain = radius**count * float((1 / np.prod(4 - circle)).real)
+    return -np.ones(count), (4 + circle) / (4 - circle), gain
 
 
 def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
+    """Return one pass of the filter as sections of second order, as SciPy takes them."""
     rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    return np.array(_design(rate, cutoff, whole_number("order", order), "sos"))
+    return np.array(_design(rate, cutoff, whole_number("order", order)))
 
 
 @lru_cache(maxsize=64)
-def _design(rate: float, cutoff: float, order: int, form: str) -> Any:
+def _design(rate: float, cutoff: float, order: int) -> Any:
     from scipy.signal import butter
 
-    return butter(order, cutoff, fs=rate, output=form)
+    return butter(order, cutoff, fs=rate, output="sos")
 
 
 def checked_samples(x: np.ndarray) -> np.ndarray:

@@ -25,7 +25,8 @@ class _Group:
     ready: list[np.ndarray] = field(default_factory=list)
 
     def add(self, block: Log) -> None:
-        x = np.concatenate([block.signals[name].T for name in self.names])
+        rows = [block.signals[name].T for name in self.names]
+        x = np.ascontiguousarray(rows[0]) if len(rows) == 1 else np.concatenate(rows)
         if not np.isfinite(x.sum()):
             checked_samples(x.T)
         self.ready.append(self.stream.add(x))

@@ -120,19 +120,32 @@ def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[_Dialect
 
 
 def _lines(path: Source) -> Iterator[bytes]:
-    """Yield the lines of a file; a file that cannot be read is refused in one sentence."""
+    """Yield the lines of a file."""
+    for text in _texts(path):
+        yield from io.BytesIO(text)
+
+
+def _texts(path: Source) -> Iterator[bytes]:
+    """Yield the text of a file, many complete lines at a time; a file that cannot be read is refused in one sentence."""
     zipped, size, unpacked = beginning(path, 2) == _GZIP, size_of(path), 0
+    rest = b""
     try:
         with path.open("rb") as raw, gzip.open(raw) if zipped else raw as stream:
-            for line in _text_lines(stream):
-                unpacked += len(line)
+            for part in _as_utf8(stream):
+                unpacked += len(part)
                 if zipped:
                     budget().check_unpacked(unpacked, size, path.name)
-                if b"\0" in line:
+                if b"\0" in part:
                     raise TaupiError(f"{path.name} is a binary file, expected a text table.")
-                if len(line) >= _CHUNK and not line.endswith(b"\n"):
+                end = part.rfind(b"\n") + 1
+                if end:
+                    yield rest + part[:end]
+                    rest = b""
+                rest += part[end:]
+                if len(rest) >= _CHUNK:
                     raise TaupiError(f"{path.name} has a line of more than {_CHUNK >> 20} MiB, expected a text table.")
-                yield line
+            if rest:
+                yield rest
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TaupiError(f"{path.name} ends before its gzip data does: the file is cut off or damaged.") from None
     except UnicodeDecodeError:
@@ -141,22 +154,20 @@ def _lines(path: Source) -> Iterator[bytes]:
         raise TaupiError(f"{path.name} cannot be read: {error.strerror}.") from None
 
 
-def _text_lines(stream: Any) -> Iterator[bytes]:
-    """Yield the lines of a stream as UTF-8; a text in UTF-16 begins with a mark that says so."""
+def _as_utf8(stream: Any) -> Iterator[bytes]:
+    """Yield the bytes of a stream; a text in UTF-16 begins with a mark that says so, and becomes UTF-8."""
     first = stream.read(2)
-    if first in _UTF16:
-        order = "utf-16-le" if first == _UTF16[0] else "utf-16-be"
-        text = io.TextIOWrapper(stream, encoding=order, newline="")
-        try:
-            while line := text.readline(_CHUNK):
-                yield line.encode("utf-8")
-        finally:
-            text.detach()  # the stream is closed by who opened it
+    if first not in _UTF16:
+        while part := first + stream.read(_CHUNK - len(first)):
+            yield part
+            first = b""
         return
-    line = first if first.endswith(b"\n") else first + stream.readline(_CHUNK)
-    while line:
-        yield line
-        line = stream.readline(_CHUNK)
+    text = io.TextIOWrapper(stream, encoding="utf-16-le" if first == _UTF16[0] else "utf-16-be", newline="")
+    try:
+        while characters := text.read(_CHUNK):
+            yield characters.encode("utf-8")
+    finally:
+        text.detach()  # the stream is closed by who opened it
 
 
 def _dialect(path: Source) -> _Dialect:
@@ -258,20 +269,15 @@ def _parts(path: Source, dialect: _Dialect, layout: Layout) -> Iterator[dict[str
 
 
 def _chunks(path: Source, skip: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the first line, text of many complete lines)."""
-    lines: list[bytes] = []
-    size, first = 0, skip
+    """Yield (number of the first line, text of many complete lines), the first `skip` lines of the file left out."""
     number = 0
-    for number, line in enumerate(_lines(path)):
-        if number < skip:
-            continue
-        lines.append(line)
-        size += len(line)
-        if size >= _CHUNK:
-            yield first, b"".join(lines)
-            lines, size, first = [], 0, number + 1
-    if lines:
-        yield first, b"".join(lines)
+    for text in _texts(path):
+        count = text.count(b"\n") + (not text.endswith(b"\n"))
+        if number >= skip:
+            yield number, text
+        elif number + count > skip:
+            yield skip, text.split(b"\n", skip - number)[-1]
+        number += count
 
 
 def _without_comments(chunk: bytes, delimiter: str) -> bytes:

@@ -14,6 +14,8 @@ from taupi.errors import Argument, TaupiError
 from taupi.input_files import parse_json, printable, regular_file
 from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, size_of, source_of
 
+_HASHED = 1 << 18  # bytes that are read and hashed at once: they stay near the processor
+
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
     """Return the path of a regular file that is not empty and not larger than a log may be, or, with `folder`, of a folder."""
@@ -50,11 +52,11 @@ def sha256(path: Source) -> str:
     """Return the sha256 of a file's bytes, or of a folder's files in the order of their names; of a remote file's tag."""
     if isinstance(path, RemoteFile):
         return remote_digest(path)
-    digest = hashlib.sha256()
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(_HASHED))
     for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
         with file.open("rb") as stream:
-            while chunk := stream.read(1 << 20):
-                digest.update(chunk)
+            while count := stream.readinto(buffer):
+                digest.update(buffer[:count])
     return digest.hexdigest()
 
 
@@ -78,10 +80,10 @@ def rebatch(parts: Iterable[dict[str, np.ndarray]], size: int) -> Iterator[dict[
         count += len(next(iter(part.values())))
         if count < size:
             continue
-        rows = {k: np.concatenate([p[k] for p in pending]) for k in part}
+        rows = pending[0] if len(pending) == 1 else {k: np.concatenate([p[k] for p in pending]) for k in part}
         cut = count - count % size
         for a in range(0, cut, size):
             yield {k: v[a : a + size] for k, v in rows.items()}
-        pending, count = [{k: v[cut:] for k, v in rows.items()}], count - cut
+        pending, count = [{k: v[cut:] for k, v in rows.items()}] if count > cut else [], count - cut
     if count:
         yield {k: np.concatenate([p[k] for p in pending]) for k in pending[0]}

@@ -46,8 +46,8 @@ def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource)
     names = {name for picks in layout.picks.values() for name, _ in picks}
     budget().check_unpacked(8 * sum(counts[name] for name in names), size_of(path), path.name)
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name], dtype=float) for name in names}
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
+            arrays = {name: np.asarray(_array(archive, f"{name}.npy"), dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
     return log_from_table(Table(arrays, path.name), layout, source)
@@ -104,11 +104,13 @@ def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | Non
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             budget().check_columns(len(archive.namelist()), path.name)
             for entry in archive.namelist():
+                if not entry.endswith(".npy"):
+                    continue
                 name = entry.removesuffix(".npy")
                 with archive.open(entry) as stream:
                     shape, _, dtype = _header(stream)
                 if name == _OWN:
-                    own = _own(path, shape, dtype)
+                    own = _own(archive, entry, shape, dtype, path.name)
                 elif dtype.kind in "fiub" and len(shape) in (1, 2):
                     budget().check_columns(math.prod(shape[1:]), f"{path.name}: {name}")
                     heads[name] = np.empty((0, *shape[1:]))
@@ -134,8 +136,7 @@ def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
                     shape, _, dtype = _header(stream)
                 needed += math.prod(shape) * dtype.itemsize
                 budget().check_unpacked(needed, len(data), where)
-                with archive.open(entry) as stream:
-                    result[entry.removesuffix(".npy")] = np.lib.format.read_array(stream, allow_pickle=False)
+                result[entry.removesuffix(".npy")] = _array(archive, entry)
     except TaupiError:
         raise
     except _BROKEN:
@@ -143,14 +144,24 @@ def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
     return result
 
 
-def _own(path: Source, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, object]:
-    where = f"{path.name}: its mapping, {_OWN},"
-    if shape or dtype.kind != "U" or dtype.itemsize > budget().text_bytes:
-        return own_mapping("", where)
-    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as arrays:
-        text = arrays[_OWN].astype("=U").reshape(1)
-    codes = text.view(np.uint32)  # NumPy makes texts of any codes, with which Python then fails
-    return own_mapping(str(text[0]) if (codes <= sys.maxunicode).all() else "", where)
+def text_in(array: np.ndarray) -> str | None:
+    """Return the one text that an array holds; None for any other array, and for codes of which Python makes no text."""
+    if array.shape or array.dtype.kind != "U":
+        return None
+    text = array.astype("=U").reshape(1)
+    return str(text[0]) if (text.view(np.uint32) <= sys.maxunicode).all() else None  # NumPy takes any codes
+
+
+def _own(archive: zipfile.ZipFile, entry: str, shape: tuple[int, ...], dtype: np.dtype, name: str) -> dict[str, object]:
+    small = not shape and dtype.kind == "U" and dtype.itemsize <= budget().text_bytes
+    text = text_in(_array(archive, entry)) if small else None
+    return own_mapping(text or "", f"{name}: its mapping, {_OWN},")
+
+
+def _array(archive: zipfile.ZipFile, entry: str) -> np.ndarray:
+    """Return the array of an entry, by its full name: NumPy's own reader takes an entry q where there is a q.npy, too."""
+    with archive.open(entry) as stream:
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
 
 def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:

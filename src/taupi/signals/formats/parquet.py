@@ -48,7 +48,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
     """Yield the log in blocks of `size` rows, decoding one row group at a time."""
     file = _File(path)
     layout = resolve_layout(file.head(), columns, robot)
-    yield from blocks_from_parts(path, file.parts(layout), layout, source, size)
+    yield from blocks_from_parts(path, file.parts(layout, size), layout, source, size)
 
 
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
@@ -76,17 +76,21 @@ class _File:
     path: Source
     epoch: dict[str, int] = field(default_factory=dict)
     widths: dict[str, int] = field(default_factory=dict)
+    footer: Any = None  # once it was read
 
     def opened(self) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         file = readable_source(self.path, "a Parquet file")
-        self.check_lists()
+        if self.footer is None:
+            self.check_lists()
         try:
             # Reading ahead would load the whole file into memory.
             stream = file.open() if isinstance(file, RemoteFile) else file
-            return pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+            opened = pq.ParquetFile(stream, metadata=self.footer, page_checksum_verification=True, pre_buffer=False)
+            self.footer = opened.metadata
+            return opened
         except TaupiError:
             raise
         except (pa.ArrowException, OSError, ValueError):
@@ -113,13 +117,15 @@ class _File:
             heads = {name: self.numbers(first.column(k), name)[:0] for k, name in enumerate(first.schema.names)}
         return Table(heads, self.path.name, own=own)
 
-    def parts(self, layout: Layout) -> Iterator[dict[str, np.ndarray]]:
+    def parts(self, layout: Layout, at_once: int = 0) -> Iterator[dict[str, np.ndarray]]:
+        """Yield the columns of a layout part by part: `at_once` rows, if these are many, but not too many."""
         wanted = list(dict.fromkeys(name for picks in layout.picks.values() for name, _ in picks))
         with _damage_refused(self.path):
             file = self.opened()
             width = sum(self.widths.get(name, 1) for name in wanted)
-            rows = max(1, min(_BATCH, _NUMBERS // width))
-            for batch in file.iter_batches(batch_size=rows, columns=wanted):
+            rows = max(1, min(max(_BATCH, at_once), _NUMBERS // width))
+            # Threads would share one file's columns; they are better used for several files.
+            for batch in file.iter_batches(batch_size=rows, columns=wanted, use_threads=False):
                 yield {name: self.numbers(batch.column(name), name) for name in wanted}
 
     def check_lists(self) -> None:

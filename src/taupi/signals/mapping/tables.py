@@ -245,9 +245,9 @@ def _joint_units(
 
 
 def _columns(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
-    """Return the columns of a signal side by side (N, k)."""
+    """Return the columns of a signal side by side (N, k); each stays in one piece in memory, as filters take it."""
     rows = len(table.columns[picks[0][0]])
-    result = np.empty((rows, len(picks)))
+    result = np.empty((len(picks), rows)).T
     for place, (name, k) in enumerate(picks):
         column = table.columns[name]
         if len(column) != rows:

@@ -32,6 +32,8 @@ def picked_columns(
         if name not in widths:
             raise unknown("column", name, widths, where)
         result += [(name, k) for k in range(widths[name])]
+    if not result:
+        raise TaupiError(f"{where}: {signal} has no columns.")
     return tuple(result)
 
 

@@ -18,7 +18,7 @@ from taupi.excitation.geometry.capsules.cuts import Cut
 from taupi.excitation.geometry.capsules.smallest import Segment
 from taupi.files import write_private
 from taupi.input_files import parse_json, read_text
-from taupi.program.targets.simd.machine_code import folder
+from taupi.program.disk_cache import folder
 
 # To be changed with the search, or with what is stored.
 _VERSION = 2

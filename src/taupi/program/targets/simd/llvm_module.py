@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +10,17 @@ from taupi.program.output_layouts import places
 from taupi.program.program import Program
 from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing_slots
 from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
+from taupi.program.targets.simd.machine_code import LEVEL, LEVEL_OF_LONG
+from taupi.program.targets.simd.module import Module
 from taupi.program.targets.simd.sincos import sincos
 
 # A tape up to this length is one function, which runs fastest. LLVM's time grows faster than the length of a function, so a
 # longer tape, whose values do not fit into registers anyway, is cut into many short functions.
 _ONE_FUNCTION = 3000
 _CHUNK = 500
+# Of a tape longer than _STREAMING: with LLVM's lower level the cut matters less, and longer functions run as fast as shorter ones
+# do with the higher level.
+_LONG_CHUNK = 1000
 # With one lane, values are spilled eight bytes at a time rather than 64, and much longer functions still run fastest.
 _ONE_FUNCTION_ONE_LANE = 12_000
 # A longer tape computes for so long that copying its results afterwards hardly shows, while code that copies as it computes takes
@@ -28,16 +32,6 @@ _INLINED_SINES = 256
 _BLOCK_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Module:
-    """The text of a module, how many scalars of scratch memory its kernel needs, and the samples per block."""
-
-    text: str
-    kept: int
-    rows: int
-    block: int
-
-
 def build_module(program: Program, layout: str, width: int, scalar: str) -> Module:
     """Return the module of a program for a layout, a vector width and a number type ("double" or "float")."""
     tape, inputs = program.tape, len(program.inputs)
@@ -46,7 +40,8 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     rows = _rows(layout, target, sizes, width, scalar)
     constants = {i.out: i.value for i in tape.instructions if i.op == "const"}
     longest = _ONE_FUNCTION if width > 1 else _ONE_FUNCTION_ONE_LANE
-    length = longest if len(tape.instructions) <= longest else _CHUNK
+    long = len(tape.instructions) > max(longest, _STREAMING)
+    length = _LONG_CHUNK if long else longest if len(tape.instructions) <= longest else _CHUNK
     # An empty tape, whose results are all zero, is one empty chunk.
     starts = range(0, max(1, len(tape.instructions)), length)
     chunks = [tape.instructions[k : k + length] for k in starts]
@@ -63,7 +58,8 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
         shares = [copies[a:b] for a, b in pairwise(edges)]
         parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
     parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks), streaming).text(), _declarations(width)]
-    return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length, rows.length)
+    level = LEVEL_OF_LONG if long else LEVEL
+    return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length + rows.staged, rows.length, level)
 
 
 def _rows(layout: str, target: list[np.ndarray], sizes: list[int], width: int, scalar: str) -> Rows:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.program.targets.simd.llvm_writer import Writer
+from taupi.program.targets.simd.module import STALE, STREAM
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Rows:
     def parts(self) -> int:
         """Vectors in a row."""
         return self.length // self.width
+
+    @property
+    def staged(self) -> int:
+        """Scalars of the memory in which sample-major output is put together before it bypasses the cache: `width` samples."""
+        return self.width * sum(self.sizes) if self.layout == "samples" and self.width > 1 else 0
 
     def copies(self) -> list[tuple[int, int]]:
         """Return (output, number) of each copy: every one of the `parts` vectors of a block copies its share of the rows."""
@@ -73,7 +79,10 @@ def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, b
 
 
 class Loop(Writer):
-    """`void kernel(args, start, stop)`, where args has (in, step) per input, (out, step) per output, kept, rows, stream."""
+    """`void kernel(args, start, stop)`, where args has (in, step) per input, (out, step) per output, kept, rows, flags.
+
+    Flags are STREAM, for output that bypasses the cache, and STALE, for output that is not zero: then zeros are written as well.
+    """
 
     def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int, streaming: bool = True) -> None:
         super().__init__(rows.width, scalar)
@@ -90,11 +99,16 @@ class Loop(Writer):
         ]
         place = 2 * (self.inputs + outputs)
         self.kept, self.scratch = self.argument(place, "ptr"), self.argument(place + 1, "ptr")
-        self.stream = self.emit(f"icmp ne i64 {self.argument(place + 2, 'i64')}, 0")
+        flags = self.argument(place + 2, "i64")
+        self.stream, self.stale = (
+            self.emit(f"icmp ne i64 {self.emit(f'and i64 {flags}, {flag}')}, 0") for flag in (STREAM, STALE)
+        )
         self.line("%last = sub i64 %stop, 1")
         zero = self.constant(0.0)
         for row in self.rows.zero_rows:
             self.line(f"store {self.vector} {zero}, ptr {self._row(str(row * self.rows.length))}, align 8")
+        if self.rows.staged:
+            self.even = self.emit(f"and i1 {self.stream}, {self._aligned('0')}")
         self.line("%some = icmp slt i64 %start, %stop")
         self.line("br i1 %some, label %loop, label %end")
         if self.rows.layout == "samples":
@@ -109,8 +123,14 @@ class Loop(Writer):
             self.line("br label %blocks")
             self._by_blocks()
         self.label("end")
-        if self.rows.layout != "samples":
+        if self.rows.staged:
+            self.line(f"br i1 {self.even}, label %fence, label %return")
+            self.label("fence")
+        if self.rows.staged or self.rows.layout != "samples":
             self.line("fence seq_cst")  # makes streaming stores visible to other threads
+        if self.rows.staged:
+            self.line("br label %return")
+            self.label("return")
         self.line("ret void")
         head = "define void @kernel(ptr noalias %args, i64 %start, i64 %stop) {"
         return "\n".join([*self._tables(), head, *self.lines, "}", "!0 = !{i32 1}"])
@@ -135,11 +155,11 @@ class Loop(Writer):
         for k in range(self.chunks):
             self.line(f"call void @chunk{k}(ptr %args, i64 {sample}, i64 %last, ptr {self.kept}, ptr {rows})")
 
-    def _counted(self, name: str, before: str, limit: str, after: str, step: int = 1) -> str:
-        """Open a counted loop `for x in range(0, limit, step)` and return x; `_close` ends it."""
+    def _counted(self, name: str, before: str, limit: str, after: str, step: int = 1, start: str = "0") -> str:
+        """Open a counted loop `for x in range(start, limit, step)` and return x; `_close` ends it."""
         self.line(f"br label %{name}.head")
         self.label(f"{name}.head")
-        self.line(f"%{name}.x = phi i64 [ 0, %{before} ], [ %{name}.next, %{name}.latch ]")
+        self.line(f"%{name}.x = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.latch ]")
         self.line(f"%{name}.go = icmp slt i64 %{name}.x, {limit}")
         self.line(f"br i1 %{name}.go, label %{name}.body, label %{after}")
         self.label(f"{name}.body")
@@ -152,6 +172,14 @@ class Loop(Writer):
         self.line(f"%{name}.next = add i64 %{name}.x, {self.steps[name]}")
         self.line(f"br label %{name}.head")
 
+    def _aligned(self, steps: str) -> str:
+        """Return whether vectors of the outputs are aligned from the first sample on, and after `steps`, bits of entries."""
+        bits = self.emit(f"or i64 %start, {steps}")
+        for base, _ in self.out:
+            address = self.emit(f"udiv i64 {self.emit(f'ptrtoint ptr {base} to i64')}, {self.size}")
+            bits = self.emit(f"or i64 {bits}, {address}")
+        return self.emit(f"icmp eq i64 {self.emit(f'and i64 {bits}, {self.width - 1}')}, 0")
+
     # Sample-major -------------------------------------------------------------------------------------------------
 
     def _samples(self) -> None:
@@ -159,25 +187,77 @@ class Loop(Writer):
         outputs = len(self.rows.sizes)
         self.line(f"%i = phi i64 [ %start, %entry ], [ %next, %done{outputs} ]")
         self._run_chunks("%i", self.scratch)
-        block = "loop"
-        for port in range(outputs):
-            block = self._store_samples(port, block)
+        left = self.emit("sub i64 %stop, %i")
+        self.line(f"%count = call i64 @llvm.smin.i64(i64 {left}, i64 {self.width})")
+        if self.rows.staged:
+            full = self.emit(f"icmp eq i64 %count, {self.width}")
+            self.line(f"br i1 {self.emit(f'and i1 {self.even}, {full}')}, label %staged, label %direct")
+            self._staged()
+        else:
+            self.line("br label %direct")
+        self.label("direct")
+        block = "direct"
+        for port, (base, step) in enumerate(self.out):
+            block = self._cleared(port, block)
+            block = self._store_samples(port, block, self.lane_pointers(base, step), f"direct{port}")
         self.line(f"br label %done{outputs}")
         self.label(f"done{outputs}")
         self.line(f"%next = add i64 %i, {self.width}")
         self.line("%more = icmp slt i64 %next, %stop")
         self.line("br i1 %more, label %loop, label %end")
 
-    def _store_samples(self, port: int, block: str) -> str:
+    def _staged(self) -> None:
+        """Put `width` samples together in scratch memory, whose gaps stay zero, and copy them past the cache in one run."""
+        self.label("staged")
+        block, offset = "staged", self.rows.count * self.rows.length * 2
+        for port, size in enumerate(self.rows.sizes):
+            stage = self._row(str(offset))
+            pointers = [
+                self.emit(f"getelementptr {self.scalar}, ptr {stage}, i64 {k * size}") for k in range(self.width)
+            ]
+            block = self._store_samples(port, block, pointers, f"staged{port}")
+            base, step = self.out[port]
+            to = self.emit(f"getelementptr {self.scalar}, ptr {base}, i64 {self.emit(f'mul i64 %i, {step}')}")
+            k = self._counted(f"past{port}", block, str(self.width * size), f"past{port}.end", self.width)
+            source = self.emit(f"getelementptr {self.scalar}, ptr {stage}, i64 {k}")
+            target = self.emit(f"getelementptr {self.scalar}, ptr {to}, i64 {k}")
+            value = self.emit(f"load {self.vector}, ptr {source}, align {self.size}")
+            self.line(f"store {self.vector} {value}, ptr {target}, align {self.width * self.size}, !nontemporal !0")
+            self._close(f"past{port}")
+            self.label(f"past{port}.end")
+            block, offset = f"past{port}.end", offset + self.width * size
+        self.line(f"br label %done{len(self.rows.sizes)}")
+
+    def _cleared(self, port: int, block: str) -> str:
+        """Write zeros to the samples of the lanes if the memory is not zero, right before their results."""
+        base, step = self.out[port]
+        first = self.emit(f"getelementptr {self.scalar}, ptr {base}, i64 {self.emit(f'mul i64 %i, {step}')}")
+        entries = self.emit(f"mul i64 %count, {step}")
+        limit = self.emit(f"select i1 {self.stale}, i64 {entries}, i64 0")
+        vectors = self.emit(f"and i64 {limit}, {-self.width}")
+        for name, kind, count, step_size in (
+            ("clear", self.vector, vectors, self.width),
+            ("rest", self.scalar, limit, 1),
+        ):
+            start = "0" if name == "clear" else vectors
+            loop, after = f"{name}{port}", f"{name}{port}.end"
+            k = self._counted(loop, block, count, after, step_size, start)
+            at = self.emit(f"getelementptr {self.scalar}, ptr {first}, i64 {k}")
+            self.line(f"store {kind} zeroinitializer, ptr {at}, align {self.size}")
+            self._close(loop)
+            self.label(after)
+            block = after
+        return block
+
+    def _store_samples(self, port: int, block: str, pointers: list[str], name: str) -> str:
         """Store an output's groups: transpose `width` rows of lanes into vectors of `width` neighbours, one per sample."""
         starts, size = self.rows.starts[port], self.rows.sizes[port]
         if not starts:
             return block
-        pointers = self.lane_pointers(*self.out[port])
         full = len(starts) - (starts[-1] + self.width > size)  # all groups but one that goes beyond the end
         first = self.rows.first[port] * self.rows.length
         if full:
-            g = self._counted(f"group{port}", block, str(full), f"rest{port}")
+            g = self._counted(f"{name}.group", block, str(full), f"{name}.rest")
             offset = self.emit(f"mul i64 {g}, {self.width * self.rows.length}")
             source = self._row(self.emit(f"add i64 {offset}, {first}"))
             place = self.emit(f"getelementptr i64, ptr @places{port}, i64 {g}")
@@ -185,9 +265,9 @@ class Loop(Writer):
             for pointer, value in zip(pointers, self._transposed_rows(source), strict=True):
                 at = self.emit(f"getelementptr {self.scalar}, ptr {pointer}, i64 {start}")
                 self.line(f"store {self.vector} {value}, ptr {at}, align {self.size}")
-            self._close(f"group{port}")
-            self.label(f"rest{port}")
-            block = f"rest{port}"
+            self._close(f"{name}.group")
+            self.label(f"{name}.rest")
+            block = f"{name}.rest"
         if full < len(starts):
             source = self._row(str(first + full * self.width * self.rows.length))
             mask = self.mask(size - starts[-1])
@@ -212,11 +292,10 @@ class Loop(Writer):
         """Store full blocks while the next ones are computed, if the output streams and is aligned; then do the rest."""
         self.label("loop")
         length, parts = self.rows.length, self.rows.parts
-        bits = "%start"
-        for base, step in self.out:
-            address = self.emit(f"udiv i64 {self.emit(f'ptrtoint ptr {base} to i64')}, {self.size}")
-            bits = self.emit(f"or i64 {bits}, {self.emit(f'or i64 {address}, {step}')}")
-        even = self.emit(f"icmp eq i64 {self.emit(f'and i64 {bits}, {self.width - 1}')}, 0")
+        steps = "0"
+        for _, step in self.out:
+            steps = self.emit(f"or i64 {steps}, {step}")
+        even = self._aligned(steps)
         fits = self.emit(f"udiv i64 {self.emit('sub i64 %stop, %start')}, {length}")
         full = self.emit(f"select i1 {self.emit(f'and i1 {self.stream}, {even}')}, i64 {fits}, i64 0")
         self.line(f"%left = add i64 %start, {self.emit(f'mul i64 {full}, {length}')}")

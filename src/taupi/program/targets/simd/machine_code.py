@@ -5,59 +5,64 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from taupi.errors import TaupiError
-from taupi.files import write_private
-from taupi.input_files import open_regular
+from taupi.program.disk_cache import folder, store, stored
 
-# To be changed with the format of the stored files; the LLVM text, the compiler and the processor are in the hash anyway.
-_VERSION = 2
-_DIGEST = 32
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
 # Beginnings of the names of features that are newer than a level of instructions.
 _AVX512 = ("avx512", "avx10", "evex512")
 _AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
 # What is being compiled and has not been asked for, by its text.
 _BEGUN: dict[str, Future[bytes]] = {}
+# How much LLVM does for the choice and the order of instructions. The lower level takes three quarters of the time, for code that
+# takes 2 % longer (Y of 64 joints); it is for tapes that are compiled for seconds.
+LEVEL = 2
+LEVEL_OF_LONG = 1
 _NEWER: dict[str, tuple[str, ...]] = {"": (), "avx2": _AVX512, "sse2": (*_AVX512, *_AVX)}
 
 
-def load(text: str) -> llvm.ExecutionEngine:
+def load(text: str, level: int = LEVEL) -> llvm.ExecutionEngine:
     """Return an engine that holds the machine code of an LLVM text, from disk if it was compiled before.
 
-    Keep the engine for as long as its functions may be called. `TAUPI_CACHE=off` never touches the disk, and
-    `TAUPI_CACHE=/some/folder` keeps the files there.
+    `level` is how much LLVM optimises it, LEVEL by default. Keep the engine for as long as its functions may be called.
+    `TAUPI_CACHE=off` never touches the disk, and `TAUPI_CACHE=/some/folder` keeps the files there.
     """
     _initialise()
-    file = _file(text)
-    code = _stored(file)
+    file = _file(text, level)
+    code = stored(file)
     if code is not None:
         with suppress(RuntimeError):  # code that the loader refuses is compiled again
             return _engine(code)
     begun = _BEGUN.pop(text, None)
-    code = _compiled(text) if begun is None else begun.result()
-    _store(file, code)
+    code = _compiled(text, level) if begun is None else begun.result()
+    store(file, code)
     return _engine(code)
 
 
-def begin(text: str) -> None:
-    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load` waits for it.
+def begin(text: str, level: int = LEVEL) -> None:
+    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load`, with the same `level`, waits.
 
     The compiler works without the interpreter's lock, so that another core has it while this one goes on.
     """
     _initialise()
-    if text not in _BEGUN and _stored(_file(text)) is None:
-        _BEGUN[text] = _compiler().submit(_compiled, text)
+    if text not in _BEGUN and stored(_file(text, level)) is None:
+        _BEGUN[text] = _compiler().submit(_compiled, text, level)
 
 
 @lru_cache(maxsize=1)
 def _compiler() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     if hasattr(os, "register_at_fork"):
         # A process that is forked while the compiler works would inherit its locks, but not its thread.
         os.register_at_fork(before=_finish, after_in_child=_compiler.cache_clear)
@@ -65,6 +70,8 @@ def _compiler() -> ThreadPoolExecutor:
 
 
 def _finish() -> None:
+    from concurrent.futures import wait
+
     wait(list(_BEGUN.values()))
 
 
@@ -90,14 +97,14 @@ def _flat(known: dict[str, bool]) -> str:
     return ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(known.items()))
 
 
-def _machine() -> llvm.TargetMachine:
+def _machine(level: int = LEVEL) -> llvm.TargetMachine:
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_flat(features()), opt=2, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_flat(features()), opt=level, jit=True)
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, level: int = LEVEL) -> bytes:
     module = llvm.parse_assembly(text)
-    machine = _machine()
+    machine = _machine(level)
     # The tape has no repeated terms and no dead code, so all that is left to optimise is to inline sine and cosine: higher
     # levels compile 2 to 10 times slower and run no faster (measured on the Panda's Y).
     tuning = llvm.create_pipeline_tuning_options(speed_level=0)
@@ -117,54 +124,28 @@ def _engine(code: bytes) -> llvm.ExecutionEngine:
 # The files ------------------------------------------------------------------------------------------------------------
 
 
-def folder() -> Path | None:
-    """Return where compiled code is cached, or None if the cache is switched off."""
-    setting = os.environ.get("TAUPI_CACHE", "").strip()
-    if setting.lower() in ("off", "0", "no", "false", "none"):
+def machine() -> str:
+    """Return the compiler and the processor in words: code for another of these is other code."""
+    return "\0".join((llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform))
+
+
+def object_name(text: str, level: int = LEVEL) -> str:
+    """Return the name of the file with the machine code of an LLVM text."""
+    return hashlib.sha256("\0".join((text, machine(), str(level))).encode()).hexdigest() + ".o"
+
+
+def load_object(name: str) -> llvm.ExecutionEngine | None:
+    """Return an engine with the machine code in the file called `name`; None if it is not there, or damaged."""
+    place = folder()
+    code = stored(place / name) if place is not None else None
+    if code is None:
         return None
-    if setting:
-        return Path(setting).expanduser() / f"objects-{_VERSION}"
-    stated = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
-    with suppress(RuntimeError):  # no home folder
-        home = Path(stated) if stated else Path.home() / ".cache"
-        # With HOME="" the home folder would be the root of the file system, and a relative one is not the user's.
-        if home.is_absolute() and (stated or os.environ.get("HOME", "unset").strip()):
-            return home / "taupi" / f"objects-{_VERSION}"
+    _initialise()
+    with suppress(RuntimeError):
+        return _engine(code)
     return None
 
 
-def _file(text: str) -> Path | None:
+def _file(text: str, level: int = LEVEL) -> Path | None:
     place = folder()
-    if place is None:
-        return None
-    compiler = (llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform)
-    return place / (hashlib.sha256("\0".join((text, *compiler)).encode()).hexdigest() + ".o")
-
-
-def _stored(file: Path | None) -> bytes | None:
-    """Return the code in a file, if only this user can write it and it is complete: it begins with a hash of the rest."""
-    if file is None:
-        return None
-    try:
-        with open_regular(file, "machine code") as stream:
-            status = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-                return None
-            data = stream.read()
-    except (OSError, TaupiError):  # a pipe or a folder is not machine code
-        return None
-    digest, code = data[:_DIGEST], data[_DIGEST:]
-    return code if _digest(file, code) == digest else None
-
-
-def _digest(file: Path, code: bytes) -> bytes:
-    """Return a hash that ties the code to the text that it was compiled from, whose hash is the file's name."""
-    return hashlib.sha256(file.name.encode() + code).digest()
-
-
-def _store(file: Path | None, code: bytes) -> None:
-    """Write a file, completely or not at all; a folder that cannot be written to is not an error."""
-    if file is None:
-        return
-    with suppress(OSError):
-        write_private(file, _digest(file, code) + code)
+    return None if place is None else place / object_name(text, level)

@@ -22,7 +22,7 @@ class LimitsSection:
         plan, limits = content.plan, content.plan.limits
         q, qd, qdd = (state @ limits.spread.T for state in content.states)
         charts = [
-            content.shares("position, from the middle of its range", limits.joints, q - limits.middle, limits.half),
+            content.shares("position from mid-range", limits.joints, q - limits.middle, limits.half),
             content.shares("speed", limits.joints, qd, limits.velocity),
             content.shares("acceleration", limits.joints, qdd, limits.acceleration),
         ]

@@ -29,7 +29,7 @@ class PromiseSection:
         parameters = plan.base.parameters
         rows = zip(plan.names, parameters.units, parameters.values, plan.expected, plan.base.expressions, strict=True)
         lines = "".join(
-            f"<tr>{cell(name, 'name')}{cell(unit)}{cell(number(value, 5), 'number')}{cell(number(error, 2), 'number')}"
+            f"<tr>{cell(name, 'name')}{cell(unit, 'unit')}{cell(number(value, 5), 'number')}{cell(number(error, 2), 'number')}"
             f"{cell(percent(error / abs(value)) if value else '', 'number')}{cell(str(stands_for), 'short')}</tr>"
             for name, unit, value, error, stands_for in rows
         )

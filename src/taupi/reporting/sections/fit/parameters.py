@@ -34,7 +34,7 @@ class ParametersSection:
         solved = any(s.value is not None for s in content.standard)
         rows = [
             "<tr>"
-            + cell(s.name, "name") + cell(s.unit) + cell(s.kind) + cell(number(s.prior, 5), "number")
+            + cell(s.name, "name") + cell(s.unit, "unit") + cell(s.kind) + cell(number(s.prior, 5), "number")
             + (cell("-" if s.value is None else number(s.value, 5), "number") if solved else "")
             + "</tr>"
             for s in content.standard
@@ -51,7 +51,7 @@ class ParametersSection:
 def _row(p: ParameterRow) -> str:
     cells = [
         cell(p.name, "name"),
-        cell(p.unit),
+        cell(p.unit, "unit"),
         cell(number(p.value, 5), "number"),
         cell(number(p.stderr, 2) if p.determined else "not determined", "number"),
         cell(percent(p.relative) if p.determined else "", "number"),

@@ -41,6 +41,6 @@ def _spread(trace: Trace) -> str:
         power = float(centred @ centred)
         lag = float(centred[1:] @ centred[:-1]) / power if power else float("nan")
         numbers = [number(float(v), 3) for v in (r.mean(), r.std(), np.abs(r).max(), lag)]
-        rows.append(f"<tr>{cell(joint, 'name')}{cell(unit)}{''.join(cell(v, 'number') for v in numbers)}</tr>")
+        rows.append(f"<tr>{cell(joint, 'name')}{cell(unit, 'unit')}{''.join(cell(v, 'number') for v in numbers)}</tr>")
     titles = ("joint", "unit", "mean", "standard deviation", "largest", "correlation of neighbours")
     return f'<div class="wide"><table>{head(titles, range(2, 6))}<tbody>{"".join(rows)}</tbody></table></div>'

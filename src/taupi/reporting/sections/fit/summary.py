@@ -27,7 +27,7 @@ class SummarySection:
             figure(f"{rank} of {count}", "parameters that the logs determine", "" if rank == count else "warn")
         )
         tiles.append(figure(f"{content.condition:.3g}", "condition, columns of length one"))
-        tiles.append(figure(str(weak), "parameters not told from zero", "warn" if weak else ""))
+        tiles.append(figure(str(weak), "parameters that could be zero", "warn" if weak else ""))
         settings = ", ".join(f"{k} = {v}" for k, v in content.settings.items())
         sentence = f"Estimator {content.estimator}" + (f" ({settings})" if settings else "") + f". {content.status}"
         return {"figures": "".join(tiles), "sentence": html.escape(sentence.strip())}

@@ -40,4 +40,4 @@ def _table(log: LogRow) -> str:
 
 def _row(j: JointRow, raw: bool) -> str:
     numbers = [str(j.rows), number(j.rms), percent(j.relative), number(j.r2, 5), *([number(j.raw)] if raw else [])]
-    return f"<tr>{cell(j.joint, 'name')}{cell(j.unit)}{''.join(cell(v, 'number') for v in numbers)}</tr>"
+    return f"<tr>{cell(j.joint, 'name')}{cell(j.unit, 'unit')}{''.join(cell(v, 'number') for v in numbers)}</tr>"

@@ -1,4 +1,4 @@
-"""What the logs determine, in words, and what to be careful about."""
+"""What the logs determine, in words, and what was noted; what speaks against the fit is in its verdict, at the top."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class WarningsSection:
     """The sentences about the conditioning, and the notes of the fit."""
 
     name: ClassVar[str] = "warnings"
-    title: ClassVar[str] = "What the logs determine, and warnings"
+    title: ClassVar[str] = "What the logs determine, and notes"
 
     def fields(self, content: FitContent) -> dict[str, str]:
         """Return both lists."""
@@ -20,6 +20,5 @@ class WarningsSection:
         notes = list(content.notes)
         if weak:
             some = ", ".join(weak[:12]) + (f" and {len(weak) - 12} more" if len(weak) > 12 else "")
-            notes.append(f"{len(weak)} parameters cannot be told from zero: {some}.")
-        warnings = listed(notes, "warn") if notes else '<p class="good">Nothing to warn about.</p>'
-        return {"sentences": listed(content.sentences), "notes": warnings}
+            notes.append(f"{len(weak)} parameters could be zero: {some}.")
+        return {"sentences": listed(content.sentences), "notes": listed(notes) if notes else "<p>None.</p>"}

@@ -9,6 +9,15 @@ from taupi.reporting.sections.base import cell, head, listed, number
 
 # Beyond this, chance is no explanation in a fleet of any size.
 _SURE = 6.0
+# How the parameters of terms are called in a sentence.
+_KINDS = {
+    "viscous": "viscous friction",
+    "coulomb": "Coulomb friction",
+    "rotor": "rotor inertia",
+    "load": "friction by load",
+    "curve": "the curve of friction",
+    "offset": "the offset",
+}
 
 
 class FindingsSection:
@@ -28,7 +37,7 @@ class FindingsSection:
         ]
         sentences += [sentence(each) for each in outliers]
         return {
-            "sentences": listed(sentences, "warn") if sentences else '<p class="good">No arm stands out.</p>',
+            "sentences": _verdict(sentences),
             "table": _table(outliers) if outliers else "",
             "meaning": "z is the distance from a typical arm in standard deviations, those between arms and the error of the "
             f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone.",
@@ -42,13 +51,21 @@ def sentence(each: Outlier) -> str:
         how = f"{each.value / each.fleet:.2g} times that of a typical arm"
     else:
         how = f"{each.value:.3g} where a typical arm has {each.fleet:.3g}"
-    since = f", seen first in {each.first_seen}" if each.first_seen else ", in no single log alone"
+    since = f", first seen in {each.first_seen}" if each.first_seen else ", in no single log alone"
     sure = "certainly" if abs(each.z) > _SURE else "very likely"
-    return f"{each.arm}, {joint}: {kind} is {how}{since}; {sure} not chance (z = {each.z:+.1f})."
+    return f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} is {how}{since}; {sure} not by chance (z = {each.z:+.1f})."
+
+
+def _verdict(sentences: list[str]) -> str:
+    """Return the verdict on the fleet: that all is well, or what is not."""
+    if not sentences:
+        return '<div class="verdict"><b>Good: no arm stands out.</b></div>'
+    count = f"{len(sentences)} findings" if len(sentences) > 1 else "One finding"
+    return f'<div class="verdict doubtful"><b>{count}:</b>{listed(sentences)}</div>'
 
 
 def _table(outliers: list[Outlier]) -> str:
-    titles = ("arm", "parameter", "value", "standard error", "typical arm", "z", "first seen")
+    titles = ("arm", "parameter", "value", "± standard error", "typical arm", "z", "first seen")
     lines = "".join(
         f"<tr>{cell(o.arm, 'name')}{cell(o.parameter, 'name')}"
         + "".join(cell(number(v, 3), "number") for v in (o.value, o.stderr, o.fleet, o.z))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from taupi.reporting.arm_values import arm_values
 from taupi.reporting.sections.base import cell, head, number, percent
 
 
@@ -18,11 +19,11 @@ class SpreadSection:
         """Return the two tables."""
         fleet = content.fleet
         rows = "".join(
-            f"<tr>{cell(name, 'name')}{cell(number(s.centre, 3), 'number')}{cell(number(s.deviation, 2), 'number')}"
-            f"{cell('ratios' if s.logarithmic else 'differences')}</tr>"
-            for name, s in fleet.spread.items()
+            f"<tr>{cell(each.name, 'name')}{cell(each.unit, 'unit')}{cell(number(each.typical, 3), 'number')}"
+            f"{cell(number(s.deviation, 2), 'number')}{cell('ratios' if s.logarithmic else 'differences')}</tr>"
+            for each, s in zip(arm_values(fleet), fleet.spread.values(), strict=True)
         )
-        titles = head(("parameter", "typical arm", "deviation between arms", "compared by"), (1, 2))
+        titles = head(("parameter", "unit", "typical arm", "deviation between arms", "compared by"), (2, 3))
         arms = "".join(
             f"<tr>{cell(name, 'name')}{cell(str(len(fit.logs)), 'number')}{cell(percent(fit.relative), 'number')}</tr>"
             for name, fit in fleet.items()

@@ -17,7 +17,7 @@ class NumbersSection:
         """Return the table and the notes."""
         titles, *rows = content.load.rows()
         lines = "".join(
-            f"<tr>{cell(name, 'name')}{cell(value, 'number')}{cell(error, 'number')}{cell(interval, 'number')}{cell(unit)}</tr>"
+            f"<tr>{cell(name, 'name')}{''.join(cell(text, 'number') for text in (value, error, interval))}{cell(unit, 'unit')}</tr>"
             for name, value, error, interval, unit in rows
         )
         return {"table": f"{head(titles, (1, 2, 3))}<tbody>{lines}</tbody>", "notes": listed(content.load.notes)}

@@ -1,0 +1,198 @@
+"""Many logs and many arms: workers of a cluster, memory of the process that drives them, and how well a fleet is told.
+
+Each run on a cluster has a process of its own, which starts the workers; `python benchmarks/fleet.py OPTIONS` is one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import fleet_accuracy
+import numpy as np
+import streaming
+
+import taupi as tp
+
+FILES, SAMPLES = 64, streaming.BLOCK
+WORKERS = (0, 1, 2)
+# Logs for the driver's memory: short, since what it keeps of a log does not grow with it.
+MANY = (1000, 10_000)
+SHORT_S, SHORT_HZ = 6.0, 100.0
+ARMS = (50, 200, 1000)
+TITLE = "Fleets"
+
+
+def measure(short: bool) -> dict[str, Any]:
+    """Return seconds, memory and errors; parameters that depend on the workers are an error."""
+    with tempfile.TemporaryDirectory() as folder:
+        scaling = _scaling(Path(folder), short)
+        memory = _memory(Path(folder), (20, 60) if short else MANY)
+    arms = {str(count): fleet_accuracy.solve_time(count) for count in ((10,) if short else ARMS)}
+    accuracy = fleet_accuracy.measure(short)
+    return {"scaling": scaling, "memory": memory, "arms": arms, "accuracy": accuracy}
+
+
+# Files and workers ----------------------------------------------------------------------------------------------------
+
+
+def _scaling(folder: Path, short: bool) -> dict[str, Any]:
+    """Return the pass over many files without a cluster and with workers, the best of some runs; bits have to be the same."""
+    files, repeats = (4, 1) if short else (FILES, 3)
+    for k in range(files):
+        streaming.generate(folder / f"run-{k:03d}.parquet", SAMPLES, k)
+    pattern, runs = str(folder / "run-*.parquet"), dict[str, Any]()
+    for workers in WORKERS:
+        each = [_child({"pattern": pattern, "workers": workers}) for _ in range(repeats)]
+        runs[str(workers)] = min(each, key=lambda run: run["pass"])
+    digests = {run["digest"] for run in runs.values()}
+    assert len(digests) == 1, "the parameters depend on the workers"
+    growth = {}
+    if not short:
+        for count in (4, 16):
+            some = [str(folder / f"run-{k:03d}.parquet") for k in range(count)]
+            growth[str(count)] = {str(w): _child({"pattern": some, "workers": w})["call"] for w in WORKERS}
+        growth[str(files)] = {w: run["call"] for w, run in runs.items()}
+    return {"files": files, "samples": SAMPLES, "runs": runs, "growth": growth}
+
+
+def _memory(folder: Path, counts: Sequence[int]) -> dict[str, Any]:
+    """Return the peak of the driver's memory, MB, for numbers of short logs."""
+    rng, names = np.random.default_rng(0), list[str]()
+    robot = streaming.arm()
+    torque = tp.inverse_dynamics(robot)
+    t = np.arange(round(SHORT_S * SHORT_HZ)) / SHORT_HZ
+    for k in range(max(counts)):
+        w, phase = rng.uniform(1.0, 6.0, (3, robot.n)), rng.uniform(0, 2 * np.pi, (3, robot.n))
+        angle = w * t[:, None, None] + phase
+        q, qd, qdd = ((0.3 * x).sum(axis=1) for x in (np.sin(angle) / w, np.cos(angle), -w * np.sin(angle)))
+        tau = torque(q, qd, qdd) + 0.2 * rng.normal(size=q.shape)
+        names.append(str(folder / f"short-{k:05d}.npz"))
+        tp.write_log(tp.Log(t, q, tau=tau, names=robot.joint_names), names[-1])
+    runs = {}
+    for count in counts:
+        run = _child({"pattern": names[:count], "workers": 2})
+        runs[str(count)] = {key: run[key] for key in ("pass", "call", "peak", "before")}
+    return runs
+
+
+def _child(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what a process of its own tells of an identification."""
+    source = str(Path(tp.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
+    environment.pop("TAUPI_CACHE", None)  # workers find what others have compiled, as they do elsewhere
+    done = subprocess.run(
+        [sys.executable, __file__],
+        input=json.dumps(options),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def child(pattern: str | list[str], workers: int) -> None:
+    """Identify with so many workers, none for this process alone, and print what it took, as JSON."""
+    from taupi.identification.cluster.passes import ClusterPasses
+    from taupi.identification.rows.passes import LocalPasses
+
+    seconds: dict[str, float] = {}
+    for kind in (LocalPasses, ClusterPasses):
+        kind.pieces = _timed(kind.pieces, seconds)  # type: ignore[method-assign]
+    if not workers:
+        run = _identified(pattern, None, seconds)
+    else:
+        from dask.distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            run = _identified(pattern, client, seconds)
+    print(json.dumps(run))
+
+
+def _identified(pattern: str | list[str], client: Any, seconds: dict[str, float]) -> dict[str, Any]:
+    import hashlib
+
+    robot, before = streaming.arm(), streaming.peak_mb()
+    used = sum(client.run(time.process_time).values()) if client else time.process_time()
+    start = time.perf_counter()
+    fit = tp.identify(robot, pattern, workers=None if client else 1, client=client)
+    call = time.perf_counter() - start
+    after = sum(client.run(time.process_time).values()) if client else time.process_time()
+    digest = hashlib.sha256(np.concatenate([fit.values, fit.covariance.ravel()]).tobytes()).hexdigest()
+    facts = {"call": call, "pass": seconds["pass"], "cpu": after - used if client else seconds["cpu"]}
+    return facts | {"peak": streaming.peak_mb(), "before": before, "digest": digest}
+
+
+def _timed(pieces: Callable[..., Any], seconds: dict[str, float]) -> Callable[..., Any]:
+    """Return a pass over all logs that leaves its wall and processor time in `seconds`."""
+
+    def timed(*args: Any) -> Any:
+        start, used = time.perf_counter(), time.process_time()
+        result = pieces(*args)
+        seconds["pass"], seconds["cpu"] = time.perf_counter() - start, time.process_time() - used
+        return result
+
+    return timed
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
+    """Return the page's section."""
+    scaling, memory = results["scaling"], results["memory"]
+    alone, one = (scaling["runs"][w] for w in ("0", "1"))
+    rows = []
+    for workers, run in scaling["runs"].items():
+        name = f"{workers} worker{'s' if workers != '1' else ''}" if workers != "0" else "no cluster"
+        ratio = f"{alone['pass'] / run['pass']:.2f} x"
+        rows.append([name, *(f"{run[k]:.2f}" for k in ("pass", "cpu", "call")), ratio, f"{run['peak']:.0f}", "yes"])
+    heading = ["", "pass over the files, s", "processor, s", "whole call, s", "pass, against no cluster"]
+    heading += ["driver's peak, MB", "same bits"]
+    two = scaling["runs"].get("2", one)
+    (few, first), (many, last) = ((int(k), v) for k, v in memory.items())
+    each = (last["peak"] - first["peak"]) / (many - few) * 1e3
+    arms = [[k, f"{r['solve']:.2f}", f"{r['build']:.1f}"] for k, r in results["arms"].items()]
+    return [
+        f"## {TITLE}",
+        "",
+        f"**Files and workers.** {scaling['files']} Parquet files of {scaling['samples']} samples of a 7-joint arm, read and compressed by Dask's",
+        "`LocalCluster` with processes of one thread, in one process without it. Choices (cutoffs, friction) and the estimator are",
+        "the rest of the call, in the driver. Processor time is that of the workers. Parameters and their covariance are the same bits in all.",
+        f"Two workers take the pass {one['pass'] / two['pass']:.2f} times as fast as one.",
+        "",
+        *table(heading, rows),
+        "",
+        "**The driver's memory**, scheduler included: logs of 7 joints, 2 workers, the pieces of all logs kept. Logs of "
+        f"{SHORT_S * SHORT_HZ:.0f} samples, since",
+        f"what the driver keeps of a log does not grow with it: {each:.0f} kB a log.",
+        "",
+        *table(
+            ["logs", "peak, MB", "before the call, MB", "pass, s", "whole call, s"],
+            [[k, *(f"{r[n]:.0f}" for n in ("peak", "before", "pass", "call"))] for k, r in memory.items()],
+        ),
+        "",
+        "**Arms.** Pandas with a log of 12 s each: seconds of one core to solve for shared and own parameters with errors, membership and "
+        "spread, and",
+        "to read and compress the logs before that.",
+        "",
+        *table(["arms", "solved, s", "logs, s"], arms),
+        "",
+        *fleet_accuracy.lines(results["accuracy"], table),
+    ]
+
+
+if __name__ == "__main__":
+    child(**json.load(sys.stdin))

@@ -1,0 +1,62 @@
+"""Files that spare the next process work: where they are, and that only what this user wrote, complete, is read from them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from taupi.errors import TaupiError
+from taupi.files import write_private
+from taupi.input_files import open_regular
+
+# To be changed with the format of the stored files.
+_VERSION = 2
+_DIGEST = 32
+
+
+def folder() -> Path | None:
+    """Return where compiled code is cached, or None if the cache is switched off."""
+    setting = os.environ.get("TAUPI_CACHE", "").strip()
+    if setting.lower() in ("off", "0", "no", "false", "none"):
+        return None
+    if setting:
+        return Path(setting).expanduser() / f"objects-{_VERSION}"
+    stated = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # no home folder
+        home = Path(stated) if stated else Path.home() / ".cache"
+        # With HOME="" the home folder would be the root of the file system, and a relative one is not the user's.
+        if home.is_absolute() and (stated or os.environ.get("HOME", "unset").strip()):
+            return home / "taupi" / f"objects-{_VERSION}"
+    return None
+
+
+def stored(file: Path | None) -> bytes | None:
+    """Return what `store` wrote to a file, if only this user can write it and it is complete: it begins with a hash of it."""
+    if file is None:
+        return None
+    try:
+        with open_regular(file, "machine code") as stream:
+            status = os.fstat(stream.fileno())
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                return None
+            data = stream.read()
+    except (OSError, TaupiError):  # a pipe or a folder is no machine code
+        return None
+    digest, content = data[:_DIGEST], data[_DIGEST:]
+    return content if _digest(file, content) == digest else None
+
+
+def store(file: Path | None, content: bytes) -> None:
+    """Write a file, completely or not at all; a folder that cannot be written to is not an error."""
+    if file is None:
+        return
+    with suppress(OSError):
+        write_private(file, _digest(file, content) + content)
+
+
+def _digest(file: Path, content: bytes) -> bytes:
+    """Return a hash that ties the content to what it was made from, whose hash is the file's name."""
+    return hashlib.sha256(file.name.encode() + content).digest()

@@ -1,0 +1,217 @@
+"""Programs by request: what another process was asked for, traced and compiled is called here without tracing it again.
+
+A request is all that a program depends on: which builder, its arguments, and the state of the package and of CasADi. Its hash is
+the name of a file that says which machine code answers the request. The file is used where all of that is the same; if it is
+missing or damaged, or the machine code is, the program is traced and compiled as if there were none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from taupi.program.disk_cache import folder, store, stored
+from taupi.program.port import Port
+from taupi.program.program import Program
+from taupi.program.targets.simd.module import Module
+from taupi.version import __version__
+
+_PACKAGE = Path(__file__).parents[1]
+# Rooms that no builder imports from: those below the rooms that have builders, and signals, which knows no programs.
+_ROOMS_WITHOUT_BUILDERS = frozenset(
+    ("signals", "identification", "excitation", "reporting", "bridges", "robustness", "papers", "cli")
+)
+
+
+class RequestedProgram(Program):
+    """A program that stands for a request. It is traced when something is asked that its machine code does not tell."""
+
+    # What is set for an instance, as for any other program, comes before these.
+
+    @cached_property
+    def constants(self) -> Any:
+        """Those of the trace."""
+        return self._traced.constants
+
+    @cached_property
+    def function(self) -> Any:
+        """The trace."""
+        return self._traced.function
+
+    @cached_property
+    def parameters(self) -> Any:
+        """Those of the trace."""
+        return self._traced.parameters
+
+    @cached_property
+    def _traced(self) -> Program:
+        program: Program = self.__dict__.pop("_build")()
+        return program
+
+    @cached_property
+    def _compiled(self) -> Any:
+        file, record = self.__dict__.get("_file"), self.__dict__.pop("_record", None)
+        kernel = None if record is None else _recalled_kernel(self, record)
+        if kernel is None:
+            kernel = self.compile("cpu")
+            if file is not None:
+                store(file, json.dumps(_record_of(self, kernel)).encode())
+        return kernel
+
+
+def requested(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return `build(*args, **kwargs)`, a program, without running it if its machine code is on disk.
+
+    What is no program, or checks its arguments by a guard, is built and returned as it is.
+    """
+    file = _file(build, args, kwargs)
+    record = _read(file)
+    if record is not None:
+        return _standing_for(lambda: build(*args, **kwargs), file, record)
+    program = build(*args, **kwargs)
+    if file is None or not isinstance(program, Program) or program.guard is not None or "_file" in program.__dict__:
+        return program
+    result = object.__new__(RequestedProgram)
+    result.__dict__.update({f.name: getattr(program, f.name) for f in dataclasses.fields(Program)}, _file=file)
+    return result
+
+
+def _standing_for(build: Callable[[], Program], file: Path | None, record: dict[str, Any]) -> Program:
+    result = object.__new__(RequestedProgram)
+    inputs, outputs = (
+        tuple(Port(name, tuple(shape), tuple(labels), per) for name, shape, labels, per in record[key])
+        for key in ("inputs", "outputs")
+    )
+    known = {"name": record["name"], "inputs": inputs, "outputs": outputs, "guard": None}
+    result.__dict__.update(known, _file=file, _record=record, _build=build)
+    return result
+
+
+# The record of a program ----------------------------------------------------------------------------------------------
+
+
+def _record_of(program: Program, kernel: Any) -> dict[str, Any]:
+    from taupi.program.targets.simd.machine_code import machine, object_name
+
+    module: Module = kernel.module
+    inputs, outputs = (
+        [[p.name, p.shape, p.labels, p.per] for p in ports] for ports in (program.inputs, program.outputs)
+    )
+    return {
+        "name": program.name,
+        "inputs": inputs,
+        "outputs": outputs,
+        "memory": [module.kept, module.rows, module.block, module.level],
+        "nonzeros": kernel.nonzeros,
+        "lanes": kernel.lanes,
+        "machine": machine(),
+        "object": object_name(module.text, module.level),
+    }
+
+
+def _read(file: Path | None) -> dict[str, Any] | None:
+    content = stored(file)
+    if content is None:
+        return None
+    record: dict[str, Any] = json.loads(content)  # its hash was right, so it is what was written
+    return record
+
+
+def _recalled_kernel(program: Program, record: dict[str, Any]) -> Any:
+    """Return the kernel that a record describes; None if it is for another machine, or its machine code is gone."""
+    from taupi.program.targets.cpu import Kernel
+    from taupi.program.targets.simd.machine_code import load_object, machine
+
+    engine = load_object(record["object"]) if record["machine"] == machine() else None
+    if engine is None:
+        return None
+    return Kernel(program, lanes=record["lanes"], compiled=(Module("", *record["memory"]), engine, record["nonzeros"]))
+
+
+# The request ----------------------------------------------------------------------------------------------------------
+
+
+def _file(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path | None:
+    """Return the file of a request; None if the cache is off or the request has no text that says all of it."""
+    place = folder()
+    package = None if place is None else _state_of_package()
+    if place is None or package is None:
+        return None
+    try:
+        words = [package, build.__module__, build.__qualname__, *_text(args), *_text(tuple(sorted(kwargs.items())))]
+    except _NoTextError:
+        return None
+    return place / (hashlib.sha256("\0".join(words).encode()).hexdigest() + ".program")
+
+
+class _NoTextError(Exception):
+    """A value whose text would not say all that matters of it, such as a function, or an object of another package."""
+
+
+def _text(value: Any) -> Iterator[str]:
+    """Yield words for a value, other words for another value."""
+    kind = type(value)
+    if kind is Fraction:
+        yield f"{value.numerator}/{value.denominator}"
+    elif kind is str:
+        yield repr(value)
+    elif value is None or kind in (bool, int, float):
+        yield f"{kind.__name__} {value!r}"
+    elif kind in (tuple, list):
+        yield f"({len(value)}"
+        for item in value:
+            yield from _text(item)
+    elif dataclasses.is_dataclass(value) and _looked_at(kind.__module__):
+        yield f"{kind.__module__}.{kind.__qualname__}"
+        for field in dataclasses.fields(value):
+            if field.compare:  # else it makes no difference between two values, nor between their programs
+                yield from _text(getattr(value, field.name))
+    else:
+        raise _NoTextError
+
+
+def _looked_at(module: str) -> bool:
+    """Whether the state of the package says when a module changes."""
+    package, *rooms = module.split(".")
+    return package == __name__.split(".")[0] and rooms[:1] != [] and rooms[0] not in _ROOMS_WITHOUT_BUILDERS
+
+
+@cache
+def _state_of_package() -> str | None:
+    """Return words that change with every change of the source of builders, and with CasADi; None if there are no files.
+
+    As for Python's own cache of compiled code, a file is taken for the same while its size and its times are the same.
+    """
+    casadi = find_spec("casadi")
+    try:
+        words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE), _ROOMS_WITHOUT_BUILDERS)]
+        if casadi is not None and casadi.origin is not None:
+            home = Path(casadi.origin).parent
+            words += [str(home), _state(os.stat(casadi.origin))]
+            words += sorted(name for name in os.listdir(home.parent) if name.startswith("casadi-"))
+    except OSError:  # not installed as files
+        return None
+    return "\0".join(words)
+
+
+def _states(place: str, without: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the name and the state of every source file in a folder, `without` some of the folders in it."""
+    with os.scandir(place) as entries:
+        for entry in sorted(entries, key=lambda e: e.name):
+            if entry.name.endswith(".py"):
+                yield f"{entry.name} {_state(entry.stat())}"
+            elif entry.name.isidentifier() and entry.name not in without and entry.name[0] != "_" and entry.is_dir():
+                yield entry.name
+                yield from _states(entry.path)
+
+
+def _state(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
