@@ -23,6 +23,16 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return bool(NEEDS_PINOCCHIO.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def every_program_is_traced():
+    """Run the algorithms in every test, also those whose machine code is on disk; keep none of what a test has altered."""
+    from taupi.program import requested_program
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(requested_program, "_file", lambda build, args, kwargs: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def robots_dir() -> Path:
     """The folder of example-robot-data's descriptions."""

@@ -247,7 +247,8 @@ def test_what_sensors_saw_is_a_log_and_a_late_payload_is_said(tmp_path):
 
 
 def test_the_example_of_a_task_in_the_help_runs(tmp_path):
-    (line,) = [line for line in taupi("control", "--help").stdout.splitlines() if "--task planar" in line]
+    lines = taupi("control", "--help").stdout.replace("\\\n", " ").splitlines()
+    (line,) = [line for line in lines if "--task planar" in line]
     done = taupi(*shlex.split(line)[1:], "--duration", "0.5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 

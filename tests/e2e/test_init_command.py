@@ -15,7 +15,7 @@ import taupi as tp
 def folder(tmp_path):
     done = taupi("init", "elbow2r", "-o", "my arm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "next: sh my arm/loop.sh design" in done.stderr
+    assert "next: sh 'my arm/loop.sh' design" in done.stderr
     return tmp_path / "my arm"
 
 
@@ -26,6 +26,18 @@ def test_the_mapping_reads_a_log(folder, tmp_path):
     log = tp.read_log(tmp_path / "run.csv", tp.load("elbow2r"), columns=folder / "columns.toml")
     assert log.names == tp.load("elbow2r").joint_names
     assert np.abs(log.q - rows[:, 1:3]).max() < 1e-12 and np.abs(log.tau - rows[:, 3:]).max() < 1e-12
+
+
+def test_the_mapping_reads_motors_once_its_last_lines_are_completed(folder, tmp_path):
+    t = np.arange(20) / 100
+    rows = np.column_stack([t, 100 * np.sin(t), 100 * np.cos(t), 2 * t, 3 * t])
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header="t,motor1,motor2,current1,current2", comments="")
+    lines = (folder / "columns.toml").read_text().splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("# Where motors"))
+    kept = [line for line in lines[:first] if not line.startswith(("q =", "tau =", "#"))]
+    (tmp_path / "motors.toml").write_text("\n".join([*kept, *(x.removeprefix("# ") for x in lines[first + 1 :])]))
+    log = tp.read_log(tmp_path / "run.csv", tp.load("elbow2r"), columns=tmp_path / "motors.toml")
+    assert np.allclose(log.q, rows[:, 1:3] / 100) and np.allclose(log.tau, 100 * 0.1 * rows[:, 3:])
 
 
 def test_the_script_is_shell_and_its_commands_and_options_exist(folder):

@@ -29,7 +29,7 @@ def test_contacts_are_found_and_thresholds_kept(folder):
     done = taupi("contacts", "fit.json", "pushed.csv", "quiet.csv", "--quiet", "quiet.csv", "-o", "t.json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "pushed.csv: 1 contact\n" in done.stdout and "quiet.csv: 0 contacts" in done.stdout
-    assert "thresholds for 1 false alarms per hour" in done.stderr
+    assert "thresholds for 1 false alarm per hour" in done.stderr
     words = ("contacts", "fit.json", "pushed.csv", "--thresholds", "t.json")
     data = json.loads(taupi(*words, "--json", cwd=folder).stdout)
     (contact,) = data["contacts"]["pushed.csv"]

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 3
     """Something is wrong in a file or a value; one sentence on standard error says what."""
     NOT_ACHIEVED = 4
-    """The input is fine, what was asked for did not come of it.
+    """The input is fine, but there is no usable result.
 
     Not identifiable, not converged, a fit whose verdict is wrong (unless --anyway), a loop that diverged, a property that does
     not hold, a published figure that differs for an unknown reason.

@@ -75,7 +75,7 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
 
     for path in (*logs, *held_out):
         if address_of(path) is None and not path.exists():
-            raise TaupiError(f"No file {str(path)!r}. Name logs that exist.")
+            raise TaupiError(f"No file {str(path)!r}. Check the path.")
     fitted = {address_of(path) or path.resolve() for path in logs}
     for path in held_out:
         if (address_of(path) or path.resolve()) in fitted:

@@ -47,8 +47,15 @@ joints = [
 {joints}]
 time = {{ columns = "t", unit = "s" }}        # ms, us, ns too; without a time column: rate_hz = 250
 q = {{ columns = "q{{i}}", unit = "rad" }}      # or deg; what is measured at the joints
-tau = {{ columns = "tau{{i}}" }}              # N m at the joints; of motors, see the documents on units and gear ratios
+tau = {{ columns = "tau{{i}}" }}              # N m at the joints; of motors: take this line away and complete the last ones
 # qd = {{ columns = "qd{{i}}", unit = "rad/s" }}   # only if it is measured, not differentiated by the robot
+
+# Where motors were recorded: currents, and the gears between motors and joints.
+# current = {{ columns = "current{{i}}" }}      # A
+# theta = {{ columns = "motor{{i}}", unit = "rad" }}   # in place of q
+# [motor]
+# torque_per_ampere = {[0.1] * robot.n}   # N m/A of the motors; `taupi gains` calibrates them by a known mass
+# ratio = {[100] * robot.n}   # d(motor angle)/d(joint angle); leave it out where q and torques are those of the joints
 """
 
 

@@ -61,8 +61,8 @@ app = typer.Typer(
     taupi info puma560
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
     """,
-    epilog="Exit status: 0 good, 1 a mistake of ours, 2 usage, 3 something is wrong in the input, 4 what was asked for did not "
-    "come of it, 5 a threshold that you set was missed.",
+    epilog="Exit status: 0 success, 1 a bug in taupi, 2 wrong usage, 3 a problem with the input, 4 no usable result (not "
+    "identifiable, not converged, diverged), 5 a threshold that you set was missed. `taupi COMMAND --help` shows a command.",
 )
 
 

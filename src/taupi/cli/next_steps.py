@@ -11,7 +11,13 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "info": ("taupi view {robot}", "taupi info puma560"),
     "base": ("taupi excite {robot} --duration 10 -o motion",),
     "regressor": ("taupi emit {robot} regressor --language c -o source",),
-    "explicit": ("taupi emit {robot} regressor --language c -o source",),
+    "explicit": ("taupi emit {robot} {what} --language c -o source",),
+    "log": (
+        "taupi identify {robot} {file} --columns {columns} -o out",
+        "taupi identify {robot} {file} -o out",
+        "taupi log {file} --robot ROBOT --columns {columns}",
+        "taupi log {file} --robot ROBOT",
+    ),
     "lump": ("taupi explicit {robot}",),
     "bounds": ("taupi control {robot} -o control",),
     "validate": ("taupi report {fit} -o report.html",),
@@ -30,6 +36,10 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# By the name of a command: the parameter with which it says itself what is next.
+SAID: Mapping[str, str] = {"log": "suggest"}
+
+
 def next_step(command: str, values: Mapping[str, Any]) -> str | None:
     """Return what to type after a command that was given these values, None where the command says it itself.
 
@@ -37,6 +47,8 @@ def next_step(command: str, values: Mapping[str, Any]) -> str | None:
     "taupi view 'my arm.urdf'"
     """
     words = {k: _word(v) for k, v in values.items() if v not in (None, (), [], "", False)}
+    if SAID.get(command) in words:
+        return None
     for step in STEPS.get(command, ()):
         try:
             return step.format_map(words)

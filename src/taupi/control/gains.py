@@ -144,10 +144,10 @@ def default_adaptation(
 ) -> np.ndarray:
     """Return the diagonal of Gamma^-1 = kappa scale^2 / (k_group^(3/4) k_link^(1/4)).
 
-    scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor. k_group and
-    k_link are the stiffness M^-1 Y scale^2 Y^T that the group, and the link, alone add at most in random motions. Without them
-    the light links of a wrist, whose inertia is small, would hold back all others; and within a link gravity, which shows the
-    first moments, would hold back the inertias: those of a PUMA's hand would be learnt 1600 times slower, and their error be
+    scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor. k_group
+    and k_link are the stiffness M^-1 Y scale^2 Y^T that the group, and the link, alone add at most in random motions. Without
+    them the light links of a wrist, whose inertia is small, would hold back all others; and within a link gravity, which shows
+    the first moments, would hold back the inertias: those of a PUMA's hand would be learnt 1600 times slower, and their error be
     all that is left. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
     """
     weights = scales(parameters) ** 2

@@ -53,12 +53,12 @@ class RequestedProgram(Program):
 
     @cached_property
     def _traced(self) -> Program:
-        program: Program = self.__dict__.pop("_build")()
+        program: Program = self.__dict__["_build"]()
         return program
 
     @cached_property
     def _compiled(self) -> Any:
-        file, record = self.__dict__.get("_file"), self.__dict__.pop("_record", None)
+        file, record = self.__dict__.get("_file"), self.__dict__.get("_record")
         kernel = None if record is None else _recalled_kernel(self, record)
         if kernel is None:
             kernel = self.compile("cpu")
@@ -190,14 +190,14 @@ def _state_of_package() -> str | None:
 
     As for Python's own cache of compiled code, a file is taken for the same while its size and its times are the same.
     """
-    casadi = find_spec("casadi")
     try:
+        casadi = find_spec("casadi")
         words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE), _ROOMS_WITHOUT_BUILDERS)]
         if casadi is not None and casadi.origin is not None:
             home = Path(casadi.origin).parent
             words += [str(home), _state(os.stat(casadi.origin))]
             words += sorted(name for name in os.listdir(home.parent) if name.startswith("casadi-"))
-    except OSError:  # not installed as files
+    except (OSError, ValueError):  # not installed as files, or a module without a specification
         return None
     return "\0".join(words)
 

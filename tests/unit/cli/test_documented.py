@@ -35,6 +35,8 @@ def test_every_option_has_help_and_every_command_examples(name):
     command = get_command(app).commands[name]
     assert f"taupi {name}" in command.help
     assert [p.name for p in command.params if p.name != "help" and not p.help] == []
+    examples = [line for line in command.help.splitlines() if line.startswith(("taupi ", "  "))]
+    assert [line for line in examples if len(line) > 78] == []  # two more are the indent: 80 columns
 
 
 @pytest.mark.parametrize("code", ExitCode)

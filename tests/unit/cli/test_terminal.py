@@ -11,7 +11,7 @@ import pytest
 
 from taupi.cli.commands import COMMANDS
 from taupi.cli.main import _command
-from taupi.cli.next_steps import STEPS, next_step
+from taupi.cli.next_steps import SAID, STEPS, next_step
 from taupi.cli.terminal import Terminal, Waiting, fitted
 from taupi.tables import table
 
@@ -47,13 +47,15 @@ def test_tables_are_folded_by_column():
 def test_next_steps_are_of_commands_that_exist_and_name_their_parameters():
     for name, steps in STEPS.items():
         assert name in COMMANDS
-        parameters = {p.name: f"<{p.name}>" for p in _command(name).params}
+        parameters = {p.name: f"<{p.name}>" for p in _command(name).params if p.name != SAID.get(name)}
         assert next_step(name, parameters) == steps[0].format_map({k: f"'{v}'" for k, v in parameters.items()})
         for step in steps:
             words = step.format_map(parameters).split()
             assert words[0] in ("taupi", "open") and (words[0] == "open" or words[1] in COMMANDS)
     assert next_step("payload", {"fit": "out", "logs": ["a.csv"], "output": None}) == "taupi payload out a.csv -o tool"
     assert next_step("identify", {"robot": "panda"}) is None
+    assert next_step("log", {"file": "a.csv", "suggest": "c.toml"}) is None  # it has said so itself
+    assert next_step("log", {"file": "a.csv", "robot": "panda"}) == "taupi identify panda a.csv -o out"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")

@@ -317,8 +317,8 @@ def test_steps_by_the_short_way_are_those_of_the_program():
 def test_default_adaptation_lets_no_group_of_parameters_stay_behind():
     """Mass, first moments and inertias of a link add a stiffness M^-1 Y Gamma^-1 Y^T alike, and all together 60^2.
 
-    By equal gains of a link, those of its inertias would be up to 1600 times less than those of its first moments: what is left of
-    that is its fourth root, 6.3.
+    By equal gains of a link, those of its inertias would be up to 1600 times less than those of its first moments: what is left
+    of that is its fourth root, 6.3.
     """
     arm = tp.load("puma560")
     law, states = tp.SlotineLi(arm), typical(arm)

@@ -4,12 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.signal
 
 import taupi as tp
 from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
+from taupi.identification.tuning.model_bandwidth import power_density
 from taupi.signals.filtering.motion_spectrum import cutoff_bounds
 
 TERMS = ("viscous", tp.terms.Coulomb(0.05), "offset")
@@ -53,6 +55,14 @@ def test_bounds_are_those_of_the_motion_and_of_its_noise():
     assert cutoff_bounds([q], [rate]).most_hz == pytest.approx(most, rel=0.15)
     with pytest.raises(tp.TaupiError, match="does not move"):
         cutoff_bounds([np.zeros((100, 2))], [rate])
+
+
+@pytest.mark.parametrize("window", [100, 101, 333, 1000])
+def test_power_density_is_that_of_scipy(window):
+    x = np.random.default_rng(0).normal(size=(1000, 3)).cumsum(axis=0)
+    expected = scipy.signal.welch(x, 50.0, nperseg=window, axis=0)[1]
+    # At 0 Hz nothing is left but rounding, of windows whose mean is subtracted.
+    assert np.allclose(power_density(x, 50.0, window), expected, rtol=1e-9, atol=1e-20)
 
 
 def test_many_short_logs_have_one_cutoff(arm):

@@ -26,6 +26,14 @@ print(y.parameters.names[0], len(y.constants), y.operations, "casadi" in sys.mod
 """
 
 
+FILE = requested_program._file
+
+
+@pytest.fixture(autouse=True)
+def programs_are_recalled(monkeypatch, every_program_is_traced):
+    monkeypatch.setattr(requested_program, "_file", FILE)
+
+
 @pytest.fixture
 def panda():
     return tp.load("panda")

@@ -51,7 +51,7 @@ def test_a_good_log_has_no_findings():
     report = tp.check_log(made())
     assert not report.findings and report.kinds == ()
     assert report.rate_hz == pytest.approx(RATE) and report.jitter_std < 1e-12
-    assert repr(report).splitlines()[1] == "nothing found"
+    assert repr(report).splitlines()[1] == "no problems found"
     clean = tp.clean_log(made())
     assert np.array_equal(clean.q, made().q) and not clean.notes
 

@@ -82,3 +82,22 @@ def test_a_suggestion_wonders_about_degrees_and_milliseconds(tmp_path):
 def test_a_suggestion_for_odd_names_is_toml_still(tmp_path):
     file = table(tmp_path / "run.csv", 't,q \u00fc 1,q \u00fc 2,tau{1},"tau{2}"', np.arange(15).reshape(3, 5))
     assert "q \u00fc {i}" in suggested(file)[0].text
+
+
+def test_odd_names_are_offered_for_what_they_could_be(tmp_path):
+    """A time in another language, degrees, and currents whose name says nothing: each is one comment to take away."""
+    t = np.arange(50) * 4.0
+    rows = np.column_stack([t, 100 * np.sin(t[:, None] / 40 + [0, 1]), np.cos(t[:, None] / 30 + [0, 1])])
+    file = table(tmp_path / "odd.csv", "Zeit_ms,A1_IstPos,A2_IstPos,A1_Strom,A2_Strom", rows)
+    suggestion, path = suggested(file, tp.load("elbow2r"))
+    text = suggestion.text
+    assert '# time = {columns = "Zeit_ms", unit = "ms"}  # rises steadily: is this the time?' in text
+    assert 'degrees? Then unit = "deg"' in text and '# tau = "A{i}_Strom"  # one per joint' in text
+    assert "torque_per_ampere = [0.1, 0.1]" in text and '"tau{i}"' not in text
+    mapping = text.replace('q = "A{i}_IstPos"', 'q = {columns = "A{i}_IstPos", unit = "deg"}')
+    for comment, line in (("# time", "time"), ("# tau =", "current ="), ("# [", "["), ("# torque_per", "torque_per")):
+        mapping = mapping.replace(comment, line)
+    path.write_text(mapping)
+    log = tp.read_log(file, tp.load("elbow2r"), columns=path)
+    assert np.allclose(log.tau, 0.1 * rows[:, 3:]) and np.allclose(log.q, np.deg2rad(rows[:, 1:3]))
+    assert np.allclose(log.time, t / 1000)

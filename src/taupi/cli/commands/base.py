@@ -40,7 +40,7 @@ def base(
     \b
     taupi base puma560 --symbolic
     taupi base zollo2r --elastic
-    taupi base panda.urdf --lock panda_finger_joint1 --terms viscous,coulomb --json
+    taupi base panda.urdf --lock panda_finger_joint1 --terms viscous --json
     """
     import taupi as tp
     from taupi.cli.show.base_parameters import base_text

@@ -46,7 +46,8 @@ def control(
     taupi control puma560 --law slotine-li --reference puma560 --duration 5 -o out
     taupi control elbow2r --law slotine-li --law walker --payload-at 5s:2kg -o out
     taupi control panda --known 0.3 --held --torque-limit description -o out
-    taupi control planar3r --law operational-slotine-li --task planar --reference '[[0.3, 0.9, -0.4], [0.6, 1.3, -0.8]]'
+    taupi control planar3r --law operational-slotine-li --task planar \\
+      --reference '[[0.3, 0.9, -0.4], [0.6, 1.3, -0.8]]'
     """
     import taupi as tp
     from taupi.cli.show.simulation import comparison_text

@@ -81,7 +81,7 @@ def emit(
     taupi emit puma560 regressor --language c -o out --project
     taupi emit puma560 controller --law slotine-li --language c -o out
     taupi emit out/fit.json observer --thresholds thresholds.json -o observer
-    taupi emit planar3r operational-regressor --task planar --language python -o out
+    taupi emit planar3r operational-regressor --task planar -o out
     taupi emit elbow2r plant --fmu elbow.fmu
     taupi emit out/fit.json observer --ros2 ws/src/arm_observer
     """

@@ -75,8 +75,8 @@ def excite(
 
     \b
     taupi excite panda --duration 10 -o out
-    taupi excite ur10 --criterion ds --only "wrist_3_link.*" --given run1.csv -o second
-    taupi excite puma560 --limits limits.toml --budget 10 --formats csv,ros2 -o out
+    taupi excite ur10 --criterion ds --only "wrist_3_link.*" --given run1.csv -o 2
+    taupi excite puma560 --limits limits.toml --formats csv,ros2 -o out
     """
     import taupi as tp
     from taupi.excitation.excitation_folder import at_speed, refuse_results, write_excitation

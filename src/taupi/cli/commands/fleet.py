@@ -64,7 +64,8 @@ def fleet(
 
     \b
     taupi fleet panda fleet.toml -o out
-    taupi fleet panda --by 's3://bucket/{arm}/*.parquet' --scheduler tcp://head:8786 -o out
+    taupi fleet panda --by 's3://bucket/{arm}/*.parquet' \\
+      --scheduler tcp://head:8786 -o out
     """
     from taupi.files import refuse_to_replace, write_folder
     from taupi.identification.fleet.identify_fleet import identify_fleet

@@ -39,8 +39,9 @@ def gains(
     """Calibrate torque per ampere of each drive: from currents without a load (LOG...), and with a mass that is known.
 
     \b
-    taupi gains ur10e.urdf run1.csv run2.csv --loaded loaded.csv --mass 2.805 --columns m.toml -o calibrated.toml
-    taupi gains ur10e.urdf run1.csv --loaded loaded.csv --mass 2.805 --at tool0 --json
+    taupi gains ur10e.urdf run1.csv run2.csv --loaded loaded.csv --mass 2.805 \\
+      --columns m.toml -o calibrated.toml
+    taupi gains ur10e.urdf run1.csv --loaded loaded.csv --mass 2.8 --json
     """
     import taupi as tp
     from taupi.signals.mapping.columns import Columns

@@ -116,9 +116,10 @@ def identify(
 
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
-    taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out --force
+    taupi identify panda.urdf run.parquet --estimator feasible --urdf -o out
     taupi identify go2.urdf --floating walk.parquet --contact projected -o out
-    taupi identify panda.urdf 's3://bucket/run-*.parquet' --scheduler tcp://head:8786 --resume pieces -o out
+    taupi identify panda.urdf 's3://bucket/run-*.parquet' -o out \\
+      --scheduler tcp://head:8786 --resume pieces
     """
     from taupi.cli.show.fit import fit_data, fit_summary
     from taupi.identification.estimators import with_knowledge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -37,4 +38,4 @@ def init(
             (folder / name).write_text(text, encoding="utf-8")
 
     write_folder(output, fill, force, own=texts)
-    print(f"wrote {output}: {', '.join(texts)}; next: sh {output / SCRIPT} design", file=sys.stderr)
+    print(f"wrote {output}: {', '.join(texts)}; next: sh {shlex.quote(str(output / SCRIPT))} design", file=sys.stderr)

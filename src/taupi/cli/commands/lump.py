@@ -31,7 +31,8 @@ def lump(
 
     \b
     taupi lump lecture2r --unknown m1,m2,L1,L2
-    taupi lump planar3r --what operational-force --task planar --unknown 'm?,I?,l?,lc?' --json
+    taupi lump planar3r --what operational-force --task planar \\
+      --unknown 'm?,I?,l?,lc?' --json
     """
     import taupi as tp
     from taupi.cli.show.formulas import lump_data, lump_text

@@ -47,7 +47,7 @@ def payload(
 
     \b
     taupi payload out loaded.csv
-    taupi payload out/fit.json loaded.csv --at tool0 --gain-uncertainty 0.02 -o tool
+    taupi payload out/fit.json loaded.csv --gain-uncertainty 0.02 -o tool
     """
     import taupi as tp
 

@@ -29,7 +29,7 @@ def simulate(robot: RobotArgument, *, law: LawOption = None, options: Simulation
     \b
     taupi simulate puma560 --reference puma560 --duration 5 -o out
     taupi simulate panda --law slotine-li --payload-at 2s:1.5kg --json
-    taupi simulate zollo2r --resolution 5e-6 -o out    (elastic joints: links and motors)
+    taupi simulate zollo2r --resolution 5e-6 -o out    (its joints are elastic)
     """
     import taupi as tp
     from taupi.cli.show.simulation import run_data

@@ -50,7 +50,8 @@ def study(
 
     \b
     taupi study robustness puma560 --roll-outs 256 -o robustness.html
-    taupi study robustness puma560 --spread 0.4 --law slotine-li --law walker --device cuda --roll-outs 100000
+    taupi study robustness puma560 --spread 0.4 --law slotine-li --law walker \\
+      --device cuda --roll-outs 100000
     """
     import taupi as tp
     from taupi.cli.laws import build_laws, law_names

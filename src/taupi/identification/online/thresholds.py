@@ -119,9 +119,9 @@ class Thresholds:
     @property
     def sentence(self) -> str:
         """What may be said of false alarms: what was asked for, and what the logs can show."""
-        seen, most = self.alarms_per_hour
+        alarms, (seen, most) = self.calibration.false_alarms_per_hour, self.alarms_per_hour
         return (
-            f"thresholds for {self.calibration.false_alarms_per_hour:g} false alarms per hour, extrapolated from "
+            f"thresholds for {alarms:g} false alarm{'s' * (alarms != 1)} per hour, extrapolated from "
             f"{self.hours * 60:.3g} min without contacts, in which there were {self.alarms} ({seen:.3g} per hour); so short "
             f"a time proves no less than {most:.3g} per hour (95 %)"
         )

@@ -63,13 +63,14 @@ def bandwidths_of(signals: Sequence[tuple[np.ndarray, np.ndarray, float]], cutof
     """Return the bandwidths from torques and residuals (N, n) with their rates (Hz), for rows filtered at a cutoff."""
     seconds = float(np.median([len(tau) / rate for tau, _, rate in signals]))
     seconds = min(2 * seconds / _STRETCHES, 1 / (_RESOLUTION * cutoff_hz))
-    f, powers = np.zeros(0), np.zeros((2, 0, 0))
+    f: np.ndarray = np.zeros(0)
+    powers = np.zeros((2, 0, 0))
     for tau, residual, rate in sorted(signals, key=lambda s: s[2]):  # the frequencies are those of the lowest rate
         window = min(len(tau), int(rate * seconds))
         if window < 16:
             continue
-        own = np.fft.rfftfreq(window, 1 / rate)
-        torque_power, residual_power = (_power(signal, rate, window) for signal in (tau, residual))
+        own: np.ndarray = np.fft.rfftfreq(window, 1 / rate)
+        torque_power, residual_power = (power_density(signal, rate, window) for signal in (tau, residual))
         f = f if len(f) else own
         each = np.array([[np.interp(f, own, p) for p in power.T] for power in (torque_power, residual_power)])
         powers = each * len(tau) / rate + (powers if powers.size else 0.0)
@@ -89,7 +90,7 @@ def bandwidths_of(signals: Sequence[tuple[np.ndarray, np.ndarray, float]], cutof
     )
 
 
-def _power(x: np.ndarray, rate_hz: float, window: int) -> np.ndarray:
+def power_density(x: np.ndarray, rate_hz: float, window: int) -> np.ndarray:
     """Return the power density (window // 2 + 1, n) of x (N, n), a mean over windows that overlap by half (Welch 1967).
 
     It is that of `scipy.signal.welch`, which takes half a second to import.

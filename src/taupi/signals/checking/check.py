@@ -112,7 +112,7 @@ class LogReport:
 
     def lines(self, spelling: Spelling = str) -> list[str]:
         """Return two lines for each finding; `spelling` writes the arguments that rules name, by default as Python does."""
-        lines = [] if self.findings else ["nothing found"]
+        lines = [] if self.findings else ["no problems found"]
         for f in self.findings:
             message = f"{f.channel}: {f.message}" if f.channel else f.message
             lines += [f"{f.kind}: {message}", f"    clean: {f.spelled_rule(spelling)}"]

@@ -14,8 +14,9 @@ import numpy as np
 
 from taupi.signals.filtering.filters import butterworth, checked_samples, filter_roots, settle_rows
 
-# Samples that are kept of a block: with fewer, states cost more than the block itself; with more, the block's own matrix does.
-_KEPT = 32
+# Samples that are kept of a block, if every one or every second is, and if fewer are: with smaller blocks, states cost more than
+# the block itself; with larger ones, the block's own matrix does.
+_KEPT = (32, 16)
 
 # What is kept of a filtered signal y at sample t: sum of weight * y(t + lag), by lag. The value itself is {0: 1.0}.
 Stencil = tuple[tuple[int, float], ...]
@@ -168,7 +169,7 @@ class ZeroPhaseStream:
         design.add_neighbours(out, gains, ahead)
         drop = min(self._early - self._dropped, ready)
         self._dropped += drop
-        kept = out[:, drop:].reshape(columns, ready - drop, len(self._stencils), _KEPT).transpose(2, 0, 1, 3)
+        kept = out[:, drop:].reshape(columns, ready - drop, len(self._stencils), design.kept).transpose(2, 0, 1, 3)
         self._emitted += kept.shape[2] * kept.shape[3]
         return kept.reshape(len(self._stencils), columns, -1)
 
@@ -187,7 +188,7 @@ class ZeroPhaseStream:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """The filter of blocks of `size` samples, of which one out of `step` is kept.
+    """The filter of blocks of `size` samples, of which m = `kept` are kept.
 
     `gather` (size + 2 margin, S m + 4 k) gives what a block's own samples contribute to the S m values that are kept, and to the
     states of the k poles on either side, as real and imaginary parts; `spread` (4 k, S m) what the states contribute; `powers`
@@ -195,6 +196,7 @@ class _Design:
     """
 
     size: int
+    kept: int
     margin: int
     gather: np.ndarray
     spread: np.ndarray
@@ -236,7 +238,8 @@ class _Design:
 
 @lru_cache(maxsize=32)
 def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: tuple[Stencil, ...]) -> _Design:
-    size, margin = _KEPT * step, max(abs(lag) for stencil in stencils for lag, _ in stencil)
+    kept = _KEPT[step > 2]
+    size, margin = kept * step, max(abs(lag) for stencil in stencils for lag, _ in stencil)
     zeros, poles, gain = filter_roots(rate_hz, cutoff_hz, order)
     # The residues of H(z) H(1/z) at the poles of H(z).
     residues = np.array(
@@ -249,11 +252,11 @@ def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: t
     upper = poles.imag >= 0  # of a pair, one is enough; a real pole has no other
     p, c = poles[upper], np.where(poles[upper].imag > 0, 2.0, 1.0) * residues[upper]
     width = size + 2 * margin
-    samples, outputs = np.arange(width), margin + step * np.arange(_KEPT)
+    samples, outputs = np.arange(width), margin + step * np.arange(kept)
     middle = 1 - 2 * float(np.sum(c * p / (1 - p)).real)  # the gain of a constant is 1
     local, after, before = [], [], []
     for stencil in stencils:
-        own, left, right = np.zeros((width, _KEPT)), np.zeros((2, len(p), _KEPT)), np.zeros((2, len(p), _KEPT))
+        own, left, right = np.zeros((width, kept)), np.zeros((2, len(p), kept)), np.zeros((2, len(p), kept))
         for lag, weight in stencil:
             apart = np.abs(samples[:, None] - (outputs + lag)[None, :])
             own += weight * np.where(apart == 0, middle, np.tensordot(c, p[:, None, None] ** apart, axes=1).real)
@@ -264,12 +267,12 @@ def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: t
             left += weight * np.stack([one.real, -one.imag])
             right += weight * np.stack([two.real, -two.imag])
         local.append(own)
-        after.append(left.reshape(-1, _KEPT))
-        before.append(right.reshape(-1, _KEPT))
+        after.append(left.reshape(-1, kept))
+        before.append(right.reshape(-1, kept))
     # The state before a block's window: its first `size` samples move on to the next; likewise the last ones, backwards.
     inside, beyond = samples < size, samples >= 2 * margin
     forwards = np.where(inside, p[:, None] ** np.where(inside, size - samples, 0), 0.0)
     backwards = np.where(beyond, p[:, None] ** np.where(beyond, samples - 2 * margin + 1, 0), 0.0)
     gather = np.concatenate([*local, forwards.real.T, forwards.imag.T, backwards.real.T, backwards.imag.T], axis=1)
     spread = np.concatenate([np.concatenate(after, axis=1), np.concatenate(before, axis=1)])
-    return _Design(size, margin, gather, spread, p**size)
+    return _Design(size, kept, margin, gather, spread, p**size)

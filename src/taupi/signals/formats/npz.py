@@ -87,7 +87,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     """Write a log as a compressed NumPy archive that reads back exactly."""
     arrays: dict[str, Any] = {
         "time": log.time,
-        **log.signals,
+        **{name: np.ascontiguousarray(value) for name, value in log.signals.items()},  # blocks are read row by row
         **written_columns(log, flat=False)[0],
         _OWN: np.array(json.dumps(embedded_mapping(log, flat=False))),
     }

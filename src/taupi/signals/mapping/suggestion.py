@@ -22,6 +22,9 @@ from taupi.signals.reading import Reading
 # A joint that turns farther than this from zero, rad, was most often recorded in degrees.
 _FAR = 10.0
 _WIDTH = 118
+_MOST = 64  # unrecognised columns that are looked at
+# Units of time by how the name of a column ends.
+_TIME_UNITS = (("ms", "ms"), ("us", "us"), ("ns", "ns"), ("milliseconds", "ms"), ("microseconds", "us"))
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,15 @@ def suggest_mapping(path: PathLike, robot: Robot | None = None, *, reading: Read
         if signal in chosen:
             lines.append(f"{signal} = {values[signal]}{_comment(signal, chosen[signal], ranges)}")
             lines += [f"# {signal} = {_entry(*other)}  # or these" for other in groups[signal][1:]]
-    lines += _placeholders(chosen, reading)
     unused = [h.name for h in headers if not h.measured]
     unknown_names = [name for name in table.columns if parse_header(name) is None]
+    single = [name for name in unknown_names if table.widths[name] == 1][:_MOST]
+    if "time" not in chosen:
+        lines += _times(path, single, reading) if single and reading.rate_hz is None else []
+    torques = [] if {"tau", "tau_m", "current", "voltage"} & set(chosen) else _torques(single, count)
+    lines += _placeholders(chosen, reading, bool(torques)) + torques
     lines += _listed("Left out, as they are not measured", unused) + _listed("Not recognised", unknown_names)
-    return Suggestion("\n".join([*lines, *_motor(chosen, count)]) + "\n", tuple(missing))
+    return Suggestion("\n".join([*lines, *_motor(chosen, count, bool(torques))]) + "\n", tuple(missing))
 
 
 Group = tuple[tuple[str, ...], str]  # the columns of a signal, and their unit
@@ -147,10 +154,11 @@ def _ranges(
     columns = {
         name: {"columns": list(names), **({"unit": unit} if unit else {})} for name, (names, unit) in chosen.items()
     }
-    if (reading.rate_hz is None and "time" not in columns) or not columns:
+    if not columns:
         return {}, ""
+    rate = 1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz  # ranges are those at any rate
     try:
-        log = read_log(path, reading=Reading(columns, reading.rate_hz, reading.topic, reading.format))
+        log = read_log(path, reading=Reading(columns, rate, reading.topic, reading.format))
     except TaupiError as error:
         return {}, str(error)
     spans = {"time": log.time, **log.signals}
@@ -184,18 +192,45 @@ def _introduction(where: str, robot: Robot | None, count: int) -> list[str]:
     return [*lines, f"# joints = {json.dumps(names, ensure_ascii=False)}  # in the order of the columns", ""]
 
 
-def _placeholders(chosen: Mapping[str, Group], reading: Reading) -> list[str]:
+def _placeholders(chosen: Mapping[str, Group], reading: Reading, torques: bool) -> list[str]:
     lines = []
     if "time" not in chosen:
         rate = reading.rate_hz
         lines.append(f"rate_hz = {rate:g}" if rate else "# rate_hz = 1000  # samples per second, as there is no time")
     if "q" not in chosen:
         lines.append('# q = "q{i}"  # positions of the joints')
-    if not {"tau", "tau_m", "current", "voltage"} & set(chosen):
+    if not torques and not {"tau", "tau_m", "current", "voltage"} & set(chosen):
         lines.append('# tau = "tau{i}"  # torques of the joints')
     if reading.topic is not None:
         lines.append(f"topic = {json.dumps(reading.topic)}")
     return lines
+
+
+def _times(path: PathLike, names: Sequence[str], reading: Reading) -> list[str]:
+    """Return which unrecognised columns could be the time, in comments: those that rise steadily."""
+    try:  # as positions, which may be anything
+        columns = {"q": {"columns": list(names)}}
+        log = read_log(path, reading=Reading(columns, 1.0, reading.topic, reading.format))
+    except TaupiError:
+        return []
+    lines = []
+    for name, values in zip(names, log.q.T, strict=True):
+        steps = np.diff(values)
+        if len(steps) > 1 and steps.min() > 0 and np.median(steps) > 0.5 * steps.mean():
+            unit = next((unit for ending, unit in _TIME_UNITS if name.lower().endswith(ending)), "s")
+            column = json.dumps(name, ensure_ascii=False)
+            lines.append(f'# time = {{columns = {column}, unit = "{unit}"}}  # rises steadily: is this the time?')
+    return lines
+
+
+def _torques(names: Sequence[str], count: int) -> list[str]:
+    """Return which unrecognised columns could be torques or currents, in comments: those of which there is one per joint."""
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        stems.setdefault(re.sub(r"\d+", "#", name), []).append(name)
+    templates = [_template(members) for members in stems.values() if len(members) == count]
+    columns = [json.dumps(template, ensure_ascii=False) for template in templates if template is not None]
+    return [f"# tau = {column}  # one per joint: torques? Of currents, current = {column}" for column in columns]
 
 
 def _listed(what: str, names: Sequence[str]) -> list[str]:
@@ -205,12 +240,12 @@ def _listed(what: str, names: Sequence[str]) -> list[str]:
     return ["", f"# {what}: {listed if len(listed) <= _WIDTH else listed[:_WIDTH].rpartition(', ')[0] + ', ...'}"]
 
 
-def _motor(chosen: Mapping[str, Group], count: int) -> list[str]:
-    """Return the table of the motors, in comments, where only their side was recorded."""
+def _motor(chosen: Mapping[str, Group], count: int, perhaps: bool) -> list[str]:
+    """Return the table of the motors, in comments, where only their side was recorded, or `perhaps` their currents."""
     lines = []
     if "q" not in chosen and "theta" in chosen:
         lines.append(f"# ratio = {[100] * count}  # d(motor angle)/d(joint angle)")
-    if "tau" not in chosen and "current" in chosen:
+    if "tau" not in chosen and ("current" in chosen or perhaps):
         lines.append(f"# torque_per_ampere = {[0.1] * count}  # N m/A at the motor")
     if "tau" not in chosen and "voltage" in chosen:
         lines.append(f"# torque_per_volt = {[0.1] * count}  # N m/V at the motor")

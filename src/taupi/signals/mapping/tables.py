@@ -168,6 +168,11 @@ def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     return dataclasses.replace(columns, channels=channels), [note]
 
 
+def _begin(where: str) -> str:
+    """Return the end of a remedy that asks for a mapping: how to begin one."""
+    return f"; `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
+
+
 def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
     sizes = {}
     for name, chosen in picks.items():
@@ -176,8 +181,7 @@ def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where:
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
         mapping = Argument("columns", {"time": ..., "q": ...})
-        begin = f". `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
-        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, begin))
+        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, _begin(where)))
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
@@ -219,7 +223,10 @@ def _joints(
         names = tuple(name for name in names if _plain(name) in places)
     for name in names:
         if _plain(name) not in places:
-            raise unknown("joint", name, own, where)
+            wrong = unknown("joint", name, own, where)
+            raise TaupiError(
+                *wrong.parts, remedy=("Name its joints: ", Argument("columns", {"joints": ...}), _begin(where))
+            )
     order = tuple(places[_plain(name)] for name in names)
     notes = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
     return names, order, notes
@@ -280,7 +287,7 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
         if rate is None:
             raise TaupiError(
                 f"{where} has no time column that is known.",
-                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), "."),
+                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), _begin(where)),
             )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
